@@ -1,0 +1,154 @@
+"""One Apache Kafka broker, in KRaft mode, on loopback.
+
+The jars come from Maven into the cache and are checked against `kafka_files/checksums.sha256`. Two ways lead in: the
+plain listener, and TAP, whose advertised address is the port of a fault proxy (`sandbox.proxy`), so that a client that
+enters through the proxy stays behind it. Every finished request that has to do with groups is written to
+`request_log`, which `sandbox.request_log` reads: what the coordinator saw is the truth about heartbeats.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+from types import MappingProxyType
+from typing import Final, Self
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from sandbox import cache, commands, network
+from sandbox.errors import SandboxError
+from sandbox.processes import Process, wait_until
+
+VERSION: Final = "4.4.0"
+
+_FILES: Final = Path(__file__).parent / "kafka_files"
+_POM: Final = _FILES / "pom.xml"
+_CHECKSUMS: Final = _FILES / "checksums.sha256"
+_LOG4J: Final = _FILES / "log4j2.xml"
+_CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+_COPY_JARS: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class Kafka:
+    """A broker; use as a context manager, or call `start` and `stop`.
+
+    Ports are chosen and the data directory is made once per instance, so a broker that is stopped and started again
+    is the same broker to its clients.
+
+    Args:
+        run_dir: gets the data, the configuration and the logs.
+        properties: broker properties on top of `kafka_files/server.properties`.
+        tap_port: port of 127.0.0.1 that the fault proxy before `tap_target` listens on; None when there is no proxy.
+    """
+
+    def __init__(self, run_dir: Path, *, properties: Mapping[str, str] = _NOTHING, tap_port: int | None = None) -> None:
+        port, tap_target_port, self._controller_port = network.free_ports(3)
+        self.bootstrap = f"{network.LOOPBACK}:{port}"
+        self.tap_target = (network.LOOPBACK, tap_target_port)
+        self.request_log = run_dir / "kafka-requests.log"
+        self._port = port
+        self._proxy_port = tap_target_port if tap_port is None else tap_port
+        self._run_dir = run_dir
+        self._properties = dict(properties)
+        self._process: Process | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the broker and wait until it answers and can coordinate groups."""
+        if self._process is None:
+            self._process = self._prepare()
+        self._process.start()
+        try:
+            self._await_ready(self._process)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop the broker in an orderly way; `start` brings it back with its data and its port."""
+        if self._process is not None:
+            self._process.stop()
+
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Create a topic and wait until the broker leads all its partitions."""
+        admin = self._admin()
+        try:
+            admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+        except KafkaException as error:
+            raise SandboxError(f"topic {name} could not be created: {error.args[0].str()}") from error
+
+        def led() -> bool:
+            topic = admin.list_topics(name, timeout=10).topics[name]
+            return len(topic.partitions) == partitions and all(one.leader >= 0 for one in topic.partitions.values())
+
+        wait_until(led, part="kafka", what=f"topic {name}", timeout_s=30, process=self._process)
+
+    def _prepare(self) -> Process:
+        """Write the configuration, format a fresh data directory and return the broker that is to be started."""
+        classpath = f"{_jars()}/*"
+        self._run_dir.mkdir(parents=True, exist_ok=True)
+        data = Path(tempfile.mkdtemp(prefix="kafka-data-", dir=self._run_dir))
+        configuration = data.with_suffix(".properties")
+        configuration.write_text(self._server_properties(data))
+        log = self._run_dir / "kafka.log"
+        java = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={_LOG4J}"]
+        storage_tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(configuration)]
+        commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
+        requests = f"-Dsandbox.request.log={self.request_log}"
+        command = [*java, "-Xms256m", "-Xmx256m", requests, "-cp", classpath, "kafka.Kafka", str(configuration)]
+        return Process("kafka", command, log=log)
+
+    def _server_properties(self, data: Path) -> str:
+        template = Template((_FILES / "server.properties").read_text())
+        base = template.substitute(
+            port=self._port,
+            tap_port=self.tap_target[1],
+            proxy_port=self._proxy_port,
+            controller_port=self._controller_port,
+            data=data,
+        )
+        return base + "".join(f"{name}={value}\n" for name, value in self._properties.items())
+
+    def _await_ready(self, process: Process) -> None:
+        port = self._port
+        wait_until(lambda: network.answers(port), part="kafka", what=f"port {port}", process=process)
+        admin = self._admin()
+        wait_until(lambda: _coordinates(admin), part="kafka", what="its group coordinator", process=process)
+
+    def _admin(self) -> AdminClient:
+        # log_level 0: connections that fail while the broker starts are no news.
+        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+
+def _coordinates(admin: AdminClient) -> bool:
+    """Whether the broker answers for a group; asking also makes the offsets topic, so the first group finds it."""
+    group = "sandbox-readiness"
+    try:
+        admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=5)[group].result(10)
+    except KafkaException:
+        return False
+    return True
+
+
+def _jars() -> Path:
+    """Return the folder of the broker's jars, from the cache or from Maven."""
+    sums = (line.split() for line in _CHECKSUMS.read_text().splitlines())
+    pinned = {name: sha256 for sha256, name in sums}
+
+    def make(scratch: Path) -> None:
+        commands.run(
+            "kafka",
+            f"downloading Apache Kafka {VERSION}",
+            ["mvn", "-q", "-B", "-f", str(_POM), _COPY_JARS, "-DincludeScope=runtime", f"-DoutputDirectory={scratch}"],
+        )
+        cache.verify_sha256(scratch, pinned)
+
+    return cache.entry("kafka", cache.key(_POM, _CHECKSUMS), make)
