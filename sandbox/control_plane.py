@@ -1,0 +1,236 @@
+"""A real Kubernetes API: etcd, kube-apiserver and kube-controller-manager on loopback.
+
+No root, no containers, no node: objects live and controllers run, and pods stay Pending until a node (`sandbox.node`)
+takes them. Everyone proves themselves by a random token of this run, and RBAC decides. It can be stopped and started
+again in the same run folder: ports, certificates, tokens and data stay.
+"""
+
+import http.client
+import json
+import secrets
+import ssl
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Self
+
+import yaml
+
+from sandbox import audit
+from sandbox.binaries import Binaries
+from sandbox.errors import SandboxError
+from sandbox.network import LOOPBACK, answers, free_ports
+from sandbox.pki import Pki
+from sandbox.processes import Process, wait_until
+
+SERVICE_CIDR: Final = "10.96.0.0/16"
+_SERVER_NAMES: Final = ["localhost", "kubernetes.default.svc", LOOPBACK]
+_ADMIN: Final = "admin"
+_CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
+_KUBECTL_TIMEOUT_S: Final = 120.0
+_PROBE_TIMEOUT_S: Final = 2.0
+
+
+class ControlPlane:
+    """One API server with its store and its controllers; use as a context manager, or call `start` and `stop`.
+
+    Args:
+        run_dir: gets `control-plane/` and `logs/`.
+        binaries: where the programs are.
+        users: who may log in besides the administrator, each without any right until RBAC gives one.
+
+    Attributes:
+        url: of the API server.
+        kubeconfig: the administrator's.
+        ca_file: who signed the API server's certificate.
+        audit_log: every write, for `sandbox.audit.writes`.
+    """
+
+    def __init__(self, run_dir: Path, binaries: Binaries, *, users: Sequence[str] = ("operator",)) -> None:
+        self._dir = run_dir / "control-plane"
+        self._logs = run_dir / "logs"
+        self._binaries = binaries
+        self._etcd_port, self._etcd_peer_port, self._port = free_ports(3)
+        self._tokens = {name: secrets.token_hex(16) for name in (_ADMIN, _CONTROLLER_MANAGER, *users)}
+        self._pki = Pki.create(self._dir / "pki", _SERVER_NAMES)
+        self.url = f"https://{LOOPBACK}:{self._port}"
+        self.ca_file = self._pki.ca_cert
+        self.audit_log = self._dir / "audit.log"
+        self._write_files()
+        self.kubeconfig = self.kubeconfig_for(_ADMIN)
+        self._etcd = Process("etcd", self._etcd_arguments(), log=self._logs / "etcd.log")
+        self._api_server = Process(
+            "kube-apiserver", self._api_server_arguments(), log=self._logs / "kube-apiserver.log"
+        )
+        self._controllers = Process(
+            "kube-controller-manager",
+            self._controller_manager_arguments(),
+            log=self._logs / "kube-controller-manager.log",
+        )
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start all three and wait until pods can be created.
+
+        Raises:
+            PartNotReadyError: one ended or did not answer in time; everything started is stopped again.
+        """
+        try:
+            self._etcd.start()
+            wait_until(lambda: answers(self._etcd_port), part="etcd", what="its port", process=self._etcd, poll_s=0.05)
+            self._api_server.start()
+            wait_until(
+                lambda: self._status("/readyz") == http.HTTPStatus.OK,
+                part="kube-apiserver",
+                what="/readyz",
+                process=self._api_server,
+            )
+            self._controllers.start()
+            # A port would not do: pods are refused until the controllers have made the default ServiceAccount.
+            wait_until(
+                lambda: self._status("/api/v1/namespaces/default/serviceaccounts/default") == http.HTTPStatus.OK,
+                part="kube-controller-manager",
+                what="the default ServiceAccount",
+                process=self._controllers,
+            )
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop all three, in the order that lets each end in peace."""
+        for process in (self._controllers, self._api_server, self._etcd):
+            process.stop()
+
+    def kubeconfig_for(self, user: str) -> Path:
+        """Return the kubeconfig of one of the users given to the constructor.
+
+        Raises:
+            SandboxError: no such user.
+        """
+        if user not in self._tokens:
+            known = ", ".join(self._tokens)
+            raise SandboxError(f"The control plane has no user {user!r}; its users are {known}.")
+        return self._dir / f"{_file_name(user)}.kubeconfig"
+
+    def kubectl(self, *args: str, stdin: str | None = None) -> str:
+        """Run kubectl as the administrator and return what it prints.
+
+        Raises:
+            SandboxError: kubectl failed; the message is what it said.
+        """
+        command = [
+            str(self._binaries.path("kubectl")),
+            f"--kubeconfig={self.kubeconfig}",
+            f"--cache-dir={self._dir / 'kubectl-cache'}",
+            *args,
+        ]
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, text=True, timeout=_KUBECTL_TIMEOUT_S, check=False
+        )
+        if done.returncode != 0:
+            raise SandboxError(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _status(self, path: str) -> int:
+        """Return the HTTP status the administrator gets, 0 when nobody answers."""
+        context = ssl.create_default_context(cafile=str(self.ca_file))
+        connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=_PROBE_TIMEOUT_S, context=context)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self._tokens[_ADMIN]}"})
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return 0
+        finally:
+            connection.close()
+
+    def _write_files(self) -> None:
+        groups = {_ADMIN: "system:masters"}
+        lines = [f'{token},{name},{name},"{groups.get(name, "")}"\n' for name, token in self._tokens.items()]
+        self._token_file.touch(mode=0o600)
+        self._token_file.write_text("".join(lines))
+        self._audit_policy.write_text(json.dumps(audit.POLICY))
+        for user in self._tokens:
+            path = self.kubeconfig_for(user)
+            path.touch(mode=0o600)
+            path.write_text(yaml.safe_dump(self._kubeconfig_document(user)))
+
+    def _kubeconfig_document(self, user: str) -> dict[str, object]:
+        name = "sandbox"
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {"name": name, "cluster": {"server": self.url, "certificate-authority": str(self.ca_file.resolve())}}
+            ],
+            "users": [{"name": user, "user": {"token": self._tokens[user]}}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
+            "current-context": name,
+        }
+
+    @property
+    def _token_file(self) -> Path:
+        return self._dir / "tokens.csv"
+
+    @property
+    def _audit_policy(self) -> Path:
+        return self._dir / "audit-policy.json"
+
+    def _etcd_arguments(self) -> list[str]:
+        client, peer = (f"http://{LOOPBACK}:{port}" for port in (self._etcd_port, self._etcd_peer_port))
+        return [
+            str(self._binaries.path("etcd")),
+            "--name=sandbox",
+            f"--data-dir={self._dir / 'etcd'}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=sandbox={peer}",
+            "--unsafe-no-fsync",  # a run's data need not survive the machine
+            "--log-level=warn",
+        ]
+
+    def _api_server_arguments(self) -> list[str]:
+        return [
+            str(self._binaries.path("kube-apiserver")),
+            f"--etcd-servers=http://{LOOPBACK}:{self._etcd_port}",
+            f"--bind-address={LOOPBACK}",
+            f"--advertise-address={LOOPBACK}",  # else it asks for the machine's default route, which may not exist
+            "--endpoint-reconciler-type=none",  # and endpoints must not be loopback addresses
+            f"--secure-port={self._port}",
+            f"--tls-cert-file={self._pki.server_cert}",
+            f"--tls-private-key-file={self._pki.server_key}",
+            f"--token-auth-file={self._token_file}",
+            "--authorization-mode=RBAC",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={self._pki.service_account_key}",
+            f"--service-account-signing-key-file={self._pki.service_account_key}",
+            f"--service-cluster-ip-range={SERVICE_CIDR}",
+            f"--audit-policy-file={self._audit_policy}",
+            f"--audit-log-path={self.audit_log}",
+            "--audit-log-maxsize=10000",  # megabytes; rotated away, writes would go uncounted
+        ]
+
+    def _controller_manager_arguments(self) -> list[str]:
+        return [
+            str(self._binaries.path("kube-controller-manager")),
+            f"--kubeconfig={self.kubeconfig_for(_CONTROLLER_MANAGER)}",
+            f"--service-account-private-key-file={self._pki.service_account_key}",
+            f"--root-ca-file={self._pki.ca_cert}",
+            f"--cluster-signing-cert-file={self._pki.ca_cert}",
+            f"--cluster-signing-key-file={self._pki.ca_key}",
+            "--use-service-account-credentials=true",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ]
+
+
+def _file_name(user: str) -> str:
+    return user.replace(":", "-")
