@@ -144,7 +144,12 @@ async function subscribe(consumer, topic) {
 /** Leave the group and end; a fetch in flight holds KafkaJS up for the rest of its wait, and no longer than that. */
 function endOnSignal(consumer, settings) {
   const longestFetchMs = settings.maxWaitTimeMs ?? KAFKAJS_MAX_WAIT_TIME_MS
-  process.once('SIGTERM', async () => {
+  let ending = false
+  process.on('SIGTERM', async () => {
+    if (ending) {
+      return // a second signal must not cut the leaving short
+    }
+    ending = true
     const deadline = sleep(longestFetchMs + LEAVE_MARGIN_MS)
     await Promise.race([consumer.disconnect(), deadline]).catch(error => console.error(error.message))
     process.exit(0)

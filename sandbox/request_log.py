@@ -1,0 +1,152 @@
+"""What the group coordinator saw, read from the broker's request log.
+
+Each line is `<milliseconds since 1970> Completed request:{json}` and stands for one finished request. The line is
+written when the answer has left, so a request *arrived* its total time earlier. `parse` turns lines into records of the
+kinds that matter to a group's life; the measures below are functions of records and a window of time. All times are
+seconds since 1970, as `time.time()` gives them.
+"""
+
+import itertools
+import json
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+NONE: Final = 0
+"""Error code of an accepted request."""
+UNKNOWN_MEMBER_ID: Final = 25
+REBALANCE_IN_PROGRESS: Final = 27
+MEMBER_ID_REQUIRED: Final = 79
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroup:
+    """One JoinGroup; `member_id` and `generation_id` are the coordinator's answer."""
+
+    arrival_s: float
+    answered_s: float
+    client_id: str
+    group_id: str
+    member_id: str
+    generation_id: int
+    error_code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """One Heartbeat; `member_id` and `generation_id` are what the member said."""
+
+    arrival_s: float
+    client_id: str
+    group_id: str
+    member_id: str
+    generation_id: int
+    error_code: int
+
+
+Record = JoinGroup | Heartbeat
+
+
+def parse(lines: Iterable[str]) -> list[Record]:
+    """Return the records among the lines of a request log, in their order.
+
+    Lines about other requests are passed over, and so is a line that ends in the middle, as the last one of a killed
+    broker may.
+    """
+    return [record for line in lines if (record := _parse_line(line)) is not None]
+
+
+def _parse_line(line: str) -> Record | None:
+    if '"requestApiKeyName":"JOIN_GROUP"' not in line and '"requestApiKeyName":"HEARTBEAT"' not in line:
+        return None  # most lines: not worth decoding
+    written_ms, _, rest = line.partition(" ")
+    try:
+        entry: dict[str, Any] = json.loads(rest.partition(":")[2])
+    except json.JSONDecodeError:
+        return None
+    header, request, response = entry["requestHeader"], entry["request"], entry["response"]
+    written_s = int(written_ms) / 1000
+    arrival_s = written_s - entry["totalTimeMs"] / 1000
+    if header["requestApiKeyName"] == "HEARTBEAT":
+        return Heartbeat(
+            arrival_s=arrival_s,
+            client_id=header["clientId"],
+            group_id=request["groupId"],
+            member_id=request["memberId"],
+            generation_id=request["generationId"],
+            error_code=response["errorCode"],
+        )
+    return JoinGroup(
+        arrival_s=arrival_s,
+        answered_s=written_s,
+        client_id=header["clientId"],
+        group_id=request["groupId"],
+        member_id=response["memberId"],
+        generation_id=response["generationId"],
+        error_code=response["errorCode"],
+    )
+
+
+class RequestLog:
+    """A growing request log, read from where the last reading ended."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+
+    def read_new(self) -> list[Record]:
+        """Return the records of the lines completed since the last call; a half-written line waits for its end."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as log:
+            log.seek(self._offset)
+            complete, newline, _ = log.read().rpartition(b"\n")
+        self._offset += len(complete) + len(newline)
+        return parse(complete.decode(errors="replace").splitlines())
+
+
+def rebalances(records: Iterable[Record], group_id: str, since_s: float, until_s: float) -> int:
+    """Return how many rebalances of the group were completed in the window, counted as generations handed out."""
+    return len(
+        {
+            one.generation_id
+            for one in records
+            if isinstance(one, JoinGroup)
+            and one.group_id == group_id
+            and one.error_code == NONE
+            and since_s <= one.answered_s < until_s
+        }
+    )
+
+
+def rebalances_per_minute(records: Iterable[Record], group_id: str, since_s: float, until_s: float) -> float:
+    """Return the rate of `rebalances` over the window."""
+    return rebalances(records, group_id, since_s, until_s) * 60 / (until_s - since_s)
+
+
+def heartbeats(records: Iterable[Record], group_id: str, since_s: float, until_s: float) -> list[Heartbeat]:
+    """Return the group's heartbeats that arrived in the window, accepted and refused ones alike."""
+    return [
+        one
+        for one in records
+        if isinstance(one, Heartbeat) and one.group_id == group_id and since_s <= one.arrival_s < until_s
+    ]
+
+
+def beats_by_error_code(beats: Iterable[Heartbeat]) -> Counter[int]:
+    """Return how many heartbeats got which error code; `NONE` counts the accepted ones."""
+    return Counter(one.error_code for one in beats)
+
+
+def beat_periods_s(beats: Iterable[Heartbeat], client_id: str) -> list[float]:
+    """Return the times between consecutive arrivals of one client's heartbeats."""
+    arrivals = sorted(one.arrival_s for one in beats if one.client_id == client_id)
+    return [later - earlier for earlier, later in itertools.pairwise(arrivals)]
+
+
+def median_s(periods_s: Sequence[float]) -> float | None:
+    """Return the median period; None when there is none."""
+    return statistics.median(periods_s) if periods_s else None
