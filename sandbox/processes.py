@@ -25,12 +25,12 @@ _PR_SET_PDEATHSIG: Final = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def _die_with(parent_pid: int) -> Callable[[], None]:
+def _die_with(parent_pid: int, death_signal: signal.Signals) -> Callable[[], None]:
     """Return what runs in the child between fork and exec: end when the parent does."""
 
     def prepare() -> None:
         if _libc is not None:
-            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+            _libc.prctl(_PR_SET_PDEATHSIG, death_signal)
             if os.getppid() != parent_pid:  # the parent ended before the request was in place
                 os._exit(1)
 
@@ -46,6 +46,7 @@ class Process:
         log: file that gets stdout and stderr, appended.
         env: the whole environment; None inherits ours.
         cwd: working directory; None inherits ours.
+        death_signal: what the kernel sends the child when this process has ended; SIGKILL also ends a paused child.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class Process:
         log: Path,
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
+        death_signal: signal.Signals = signal.SIGTERM,
     ) -> None:
         self.name = name
         self.argv = [str(word) for word in argv]
         self.log = log
         self._env = None if env is None else dict(env)
         self._cwd = cwd
+        self._death_signal = death_signal
         self._child: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -100,7 +103,8 @@ class Process:
                 env=self._env,
                 cwd=self._cwd,
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - two calls into libc, loaded before the fork
+                # Two calls into libc, loaded before the fork.
+                preexec_fn=_die_with(os.getpid(), self._death_signal),  # noqa: PLW1509
             )
 
     def stop(self, *, grace_s: float = 10.0) -> None:
