@@ -1,0 +1,119 @@
+"""From a `ConsumerGroupPolicy` object to a domain `Policy`.
+
+The API server has checked schema and CEL rules already; what reaches this point and still does not fit (an object
+stored under an older schema, say) becomes an `InvalidPolicyError` that names the field.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pydantic
+
+from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.errors import InvalidPolicyError
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Application, Objective, ObjectKey, Policy, Range, WorkloadRef
+
+
+def key_of(body: Mapping[str, Any]) -> ObjectKey:
+    """Return an object's namespace and name."""
+    return ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"])
+
+
+def status_of(body: Mapping[str, Any]) -> v1alpha1.Status:
+    """Return the object's status; an unreadable one counts as empty, since the tuner writes it anew."""
+    try:
+        return v1alpha1.Status.model_validate(body.get("status") or {})
+    except pydantic.ValidationError:
+        return v1alpha1.Status()
+
+
+def policy_of(body: Mapping[str, Any]) -> Policy:
+    """Return the policy that the object asks for.
+
+    Raises:
+        InvalidPolicyError: a field does not fit; the message names it, its value and the rule.
+    """
+    try:
+        spec = v1alpha1.Spec.model_validate(body.get("spec") or {})
+        return _policy(body, spec, status_of(body))
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InvalidPolicyError(f"spec.{where}: {first['msg']} (value: {first['input']!r})") from error
+    except ValueError as error:
+        raise InvalidPolicyError(f"spec: {error}") from error
+
+
+def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Status) -> Policy:
+    metadata = body["metadata"]
+    key = key_of(body)
+    return Policy(
+        key=key,
+        uid=metadata["uid"],
+        generation=metadata["generation"],
+        created=_time(metadata["creationTimestamp"]),
+        group_id=spec.group_id,
+        cluster=spec.cluster_ref,
+        workload=WorkloadRef(
+            kind=spec.workload_ref.kind,
+            key=ObjectKey(key.namespace, spec.workload_ref.name),
+            container=spec.workload_ref.container,
+        ),
+        library=spec.client.library,
+        env_names=_env_names(spec.client),
+        declared=_declared(spec.client.current),
+        mode=spec.mode,
+        objective=Objective(
+            max_detection_time=durations.parse(spec.objective.max_detection_time),
+            max_false_evictions_per_month=spec.objective.max_false_evictions_per_month,
+        ),
+        bounds=_bounds(spec.bounds),
+        cooldown=durations.parse(spec.rollout.cooldown),
+        suspended=spec.suspend,
+        application=_application(status.applied),
+    )
+
+
+def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
+    """Return the environment name of each setting: the policy's where it has one, else the library's."""
+    preset = catalogue.client(client.library).env_preset
+    overrides = {} if client.env is None else client.env.model_dump(by_alias=True, exclude_none=True)
+    return {setting: overrides.get(setting.value, {}).get("name", preset[setting]) for setting in Setting}
+
+
+def _declared(current: v1alpha1.DeclaredSettings | None) -> dict[Setting, timedelta]:
+    given = {} if current is None else current.model_dump(by_alias=True, exclude_none=True)
+    return {Setting(name): durations.parse(text) for name, text in given.items()}
+
+
+def _bounds(bounds: v1alpha1.Bounds | None) -> dict[Setting, Range]:
+    given = {} if bounds is None else bounds.model_dump(by_alias=True, exclude_none=True)
+    return {
+        Setting(name): Range(
+            min=durations.parse(sides["min"]) if "min" in sides else None,
+            max=durations.parse(sides["max"]) if "max" in sides else None,
+        )
+        for name, sides in given.items()
+    }
+
+
+def _application(applied: v1alpha1.Applied | None) -> Application | None:
+    if applied is None:
+        return None
+    return Application(values=_settings(applied.values), previous=_settings(applied.previous), at=_time(applied.at))
+
+
+def _settings(values: v1alpha1.Values) -> LivenessSettings:
+    return LivenessSettings(
+        session_timeout=durations.parse(values.session_timeout),
+        heartbeat_interval=durations.parse(values.heartbeat_interval),
+        fetch_wait=durations.parse(values.fetch_wait),
+    )
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,311 @@
+"""`ConsumerGroupPolicy` v1alpha1: spec and status as pydantic models.
+
+Descriptions become the CRD's documentation, constraints its schema, `x-kubernetes-validations` its CEL rules. Each
+rule's message names field, rule and fix, since it is all a user sees at `kubectl apply`. Strings, lists and maps that
+CEL sees are bounded, which keeps the rules within the API server's cost budget.
+"""
+
+import enum
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain.durations import GO_DURATION_PATTERN
+from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+
+GROUP: Final = "heartbeat-tuner.dev"
+VERSION: Final = "v1alpha1"
+KIND: Final = "ConsumerGroupPolicy"
+PLURAL: Final = "consumergrouppolicies"
+
+MAX_CONDITIONS: Final = 8
+
+
+def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """Return CEL rules as a schema extension: pairs of rule and message."""
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+
+
+def immutable(what: str) -> dict[str, Any]:
+    """Return the rule that a value never changes."""
+    return rules(("self == oldSelf", f"{what} cannot be changed; delete the policy and create another"))
+
+
+Duration = Annotated[
+    str,
+    Field(
+        max_length=32,
+        json_schema_extra=rules(
+            (
+                f"self.matches(r'{GO_DURATION_PATTERN}')",
+                "must be a duration such as 45s, 333ms or 1h30m (units ms, s, m, h; no days)",
+            )
+        ),
+    ),
+]
+
+EnvName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        json_schema_extra=rules(
+            (
+                "self.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$')",
+                "must be an environment variable's name: letters, digits, '_', '-', '.', not starting with a digit",
+            )
+        ),
+    ),
+]
+
+
+class Model(BaseModel):
+    """Base of all models: camelCase outside, unknown fields refused by the schema, values frozen."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+
+
+class WorkloadRef(Model):
+    """The workload whose pods are the group's members; it lives in the policy's own namespace."""
+
+    kind: Annotated[str, Field(description="Kind of the workload.", json_schema_extra={"enum": ["Deployment"]})] = (
+        "Deployment"
+    )
+    name: Annotated[str, Field(min_length=1, max_length=253, description="Name of the workload.")]
+    container: Annotated[
+        str, Field(min_length=1, max_length=63, description="The container that runs the consumer; its env is patched.")
+    ]
+
+
+class EnvRef(Model):
+    """An environment variable that carries a setting, in whole milliseconds."""
+
+    name: EnvName
+
+
+class EnvNames(Model):
+    """Environment variables that the application reads; those not named have the library's preset names."""
+
+    session_timeout: EnvRef | None = None
+    heartbeat_interval: EnvRef | None = None
+    fetch_wait: EnvRef | None = None
+
+
+class DeclaredSettings(Model):
+    """What is set where the tuner cannot see it (in code or in a configuration file)."""
+
+    session_timeout: Duration | None = None
+    heartbeat_interval: Duration | None = None
+    fetch_wait: Duration | None = None
+
+
+class Client(Model):
+    """How the application consumes."""
+
+    library: Annotated[
+        str,
+        Field(
+            description="The Kafka client library of the application.",
+            json_schema_extra={"enum": sorted(catalogue.CLIENTS)},
+        ),
+    ]
+    env: Annotated[EnvNames | None, Field(description="Overrides of the library's preset environment names.")] = None
+    current: Annotated[
+        DeclaredSettings | None,
+        Field(description="Values that neither the pods' env nor its ConfigMaps show. Never refused."),
+    ] = None
+
+
+class Objective(Model):
+    """What the group must hold."""
+
+    max_detection_time: Annotated[
+        Duration,
+        Field(description="From a member's death to reassignment; no session timeout exceeds it."),
+    ] = "60s"
+    max_false_evictions_per_month: Annotated[
+        float, Field(ge=0, le=100_000, description="Live members removed, for the whole group, in 30 days.")
+    ] = 1.0
+
+
+class DurationRange(Model):
+    """Bounds of one setting; a side that is left out is open."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.min) || !has(self.max) || duration(self.min) <= duration(self.max)",
+                "min must not be greater than max; swap them or leave one out",
+            )
+        )
+    )
+
+    min: Duration | None = None
+    max: Duration | None = None
+
+
+class Bounds(Model):
+    """Bounds that no recommendation leaves."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.heartbeatInterval) || !has(self.heartbeatInterval.min) || !has(self.sessionTimeout) || "
+                "!has(self.sessionTimeout.max) || "
+                "duration(self.heartbeatInterval.min) < duration(self.sessionTimeout.max)",
+                "heartbeatInterval.min must be below sessionTimeout.max: a session must outlast a heartbeat",
+            )
+        )
+    )
+
+    session_timeout: DurationRange | None = None
+    heartbeat_interval: DurationRange | None = None
+    fetch_wait: DurationRange | None = None
+
+
+class Rollout(Model):
+    """How changes reach the pods."""
+
+    cooldown: Annotated[Duration, Field(description="The least time between two changes of this group.")] = "24h"
+
+
+class Spec(Model):
+    """What the user asks for."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.objective) || !has(self.objective.maxDetectionTime) || "
+                "duration(self.objective.maxDetectionTime) >= duration('1s')",
+                "objective.maxDetectionTime must be at least 1s: no useful session is shorter",
+            ),
+            (
+                "!has(self.objective) || !has(self.objective.maxDetectionTime) || !has(self.bounds) || "
+                "!has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
+                "duration(self.bounds.sessionTimeout.min) <= duration(self.objective.maxDetectionTime)",
+                "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows when the session ends",
+            ),
+        )
+    )
+
+    group_id: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=255,
+            description="The consumer group (group.id).",
+            json_schema_extra=immutable("groupId"),
+        ),
+    ]
+    cluster_ref: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=63,
+            description="Name of a Kafka cluster in the operator's own configuration; never an address.",
+        ),
+    ]
+    workload_ref: WorkloadRef
+    client: Client
+    mode: Annotated[
+        Mode, Field(description="Recommend: status only. Apply: patch the workload's env when the gates allow it.")
+    ] = Mode.RECOMMEND
+    objective: Objective = Objective()
+    bounds: Bounds | None = None
+    rollout: Rollout = Rollout()
+    suspend: Annotated[bool, Field(description="Watch and report, but write nothing to the workload.")] = False
+
+
+class ConditionStatus(enum.StrEnum):
+    """Kubernetes' three truth values."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+class ConditionType(enum.StrEnum):
+    """What is said about a policy, in the order in which it becomes true."""
+
+    READY = "Ready"
+    METRICS_AVAILABLE = "MetricsAvailable"
+    FEASIBLE = "Feasible"
+    RECOMMENDED = "Recommended"
+    APPLIED = "Applied"
+
+
+class Condition(Model):
+    """One statement about the policy, as `metav1.Condition`."""
+
+    type: ConditionType
+    status: ConditionStatus
+    reason: Reason
+    message: Annotated[str, Field(max_length=4096)]
+    last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    observed_generation: int
+
+
+class Values(Model):
+    """One value per setting, as durations."""
+
+    session_timeout: Duration
+    heartbeat_interval: Duration
+    fetch_wait: Duration
+
+
+class Recommendation(Model):
+    """The values that should be set, and why."""
+
+    target: Values
+    reasons: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=8)]
+
+
+class Summary(Model):
+    """Now and recommended on one line each, for `kubectl get`."""
+
+    session_timeout: Annotated[str, Field(max_length=64)]
+    heartbeat_interval: Annotated[str, Field(max_length=64)]
+    fetch_wait: Annotated[str, Field(max_length=64)]
+
+
+class Applied(Model):
+    """The last change the tuner made to the workload."""
+
+    values: Values
+    previous: Values
+    at: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+class Status(Model):
+    """What the tuner found and did."""
+
+    observed_generation: int | None = None
+    verdict: Verdict | None = None
+    reason: Reason | None = None
+    current: Values | None = None
+    recommendation: Recommendation | None = None
+    summary: Summary | None = None
+    applied: Applied | None = None
+    conditions: Annotated[
+        list[Condition],
+        Field(
+            max_length=MAX_CONDITIONS,
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+        ),
+    ] = []
+
+
+PRINTER_COLUMNS: Final = (
+    ("Mode", "string", ".spec.mode"),
+    ("Verdict", "string", ".status.verdict"),
+    ("Session", "string", ".status.summary.sessionTimeout"),
+    ("Heartbeat", "string", ".status.summary.heartbeatInterval"),
+    ("FetchWait", "string", ".status.summary.fetchWait"),
+    ("Reason", "string", ".status.reason"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+)
+"""Name, type and JSON path of what `kubectl get` shows."""

@@ -1,0 +1,106 @@
+"""What does the record show?
+
+The checks run from the most to the least specific, and the first that holds names the cause: a cadence that cannot
+hold its session, a group outside the formulas, evictions above the objective. None may rest on a single bad moment:
+an eviction counts from `ENOUGH_EVICTIONS` on, a share of time from `ENOUGH_REBALANCES` on.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding
+
+ENOUGH_EVICTIONS: Final = 3
+"""Fewer evictions than this are no evidence of danger (design, section 7.5)."""
+
+UNSTABLE_SHARE: Final = 0.05
+"""A group that rebalances for more of its time than this is outside the cost formulas (deciding, section 2)."""
+
+ENOUGH_REBALANCES: Final = 3
+"""One or two rebalances may have been planned; fewer than this per member are no instability."""
+
+ENOUGH_TIME: Final = timedelta(seconds=60)
+"""A shorter record does not show that a group is healthy."""
+
+
+def assess(situation: Situation, record: Record, current: LivenessSettings, client: Client) -> Finding:
+    """Return the first finding that the record supports."""
+    return (
+        _cadence_exceeds_session(situation, record, current, client)
+        or _group_is_unstable(record)
+        or _evictions_exceed_objective(situation, record)
+        or _record_is_too_short(situation, record)
+        or _healthy(record)
+    )
+
+
+def _cadence_exceeds_session(
+    situation: Situation, record: Record, current: LivenessSettings, client: Client
+) -> Finding | None:
+    """Find heartbeats that come more rarely than the session lasts, confirmed by evictions."""
+    beats = client.period(current, situation.cluster.brokers)
+    if beats.longest < current.session_timeout or record.evictions < ENOUGH_EVICTIONS:
+        return None
+    never = " and none was accepted" if record.accepted_beats == 0 else ""
+    return Finding(
+        Reason.CADENCE_EXCEEDS_SESSION,
+        f"{client.explain_period(current, situation.cluster.brokers)}, but the session ends after "
+        f"{durations.show(current.session_timeout)}, so every member is removed between its own beats and the group "
+        f"rebalances for ever: {_evictions(record)}{never}",
+    )
+
+
+def _group_is_unstable(record: Record) -> Finding | None:
+    """Find a group that spends too much of its time in rebalances."""
+    share = record.rebalancing_share
+    if share is None or share <= UNSTABLE_SHARE or record.rebalances < ENOUGH_REBALANCES:
+        return None
+    return Finding(
+        Reason.UNSTABLE,
+        f"the group spent {share:.0%} of its time rebalancing (more than {UNSTABLE_SHARE:.0%}), with "
+        f"{_evictions(record)}",
+    )
+
+
+def _evictions_exceed_objective(situation: Situation, record: Record) -> Finding | None:
+    """Find live members being evicted more often than the objective allows."""
+    objective = situation.policy.objective.max_false_evictions_per_month
+    if record.evictions < ENOUGH_EVICTIONS or record.evictions_per_month <= objective:
+        return None
+    return Finding(
+        Reason.DANGER,
+        f"{_evictions(record)}, or {record.evictions_per_month:.2g} a month where the objective allows {objective:g}",
+    )
+
+
+def _record_is_too_short(situation: Situation, record: Record) -> Finding | None:
+    """Find a record that cannot show that the group is healthy."""
+    if record.unobserved_pods:
+        return Finding(
+            Reason.TOO_LITTLE_DATA, f"no fresh metrics of pod {record.unobserved_pods[0]}, so nothing is known of it"
+        )
+    if record.span < ENOUGH_TIME:
+        return Finding(
+            Reason.TOO_LITTLE_DATA,
+            f"the pods of {situation.policy.workload} run for less than {durations.show(ENOUGH_TIME)} so far",
+        )
+    if record.accepted_beats == 0:
+        return Finding(Reason.TOO_LITTLE_DATA, "no heartbeat was accepted yet, and too few evictions were seen")
+    return None
+
+
+def _healthy(record: Record) -> Finding:
+    seen = "no eviction" if record.evictions == 0 else _evictions(record)
+    beat = "" if record.beat_period is None else f", a heartbeat every {record.beat_period.total_seconds():.2g} s"
+    return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{beat}; left as it is")
+
+
+def _evictions(record: Record) -> str:
+    minutes = record.span / timedelta(minutes=1)
+    noun = "eviction" if record.evictions == 1 else "evictions"
+    return f"{record.evictions} {noun} of live members in {minutes:.2g} min"

@@ -1,0 +1,158 @@
+"""Which values would cure what the record shows?
+
+Without tails the rule of design section 7.5 applies: W := min(W, H) where the beat waits for the fetch, and S :=
+max(library default, 3 P, broker minimum, P + 1.5 x largest absence seen), within bounds. A member that was evicted
+under a cadence that held was absent for at least S - P: one censored exceedance. S is never lowered here: a record
+alone is no ground for tightening.
+"""
+
+import dataclasses
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.reasons import Reason
+
+BEATS_PER_SESSION: Final = 3
+ABSENCE_MARGIN: Final = 1.5
+HEARTBEAT_FLOOR: Final = timedelta(seconds=1)
+"""H is an announcement delay; below this it only costs requests (design, section 7.4)."""
+
+FINE_STEPS_BELOW: Final = timedelta(seconds=60)
+COARSE_STEP: Final = timedelta(seconds=5)
+BAND: Final = timedelta(seconds=1)
+BAND_SHARE: Final = 0.05
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """Values with the sentence that says where they come from."""
+
+    settings: LivenessSettings
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Infeasible:
+    """No values satisfy everything; the sentence names the two numbers that collide."""
+
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Limit:
+    """A value with its name, so that a sentence can say whose it is."""
+
+    value: timedelta
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({durations.show(self.value)})"
+
+
+def choose(
+    situation: Situation, record: Record, current: LivenessSettings, client: Client, *, cause: Reason
+) -> Chosen | Infeasible:
+    """Return the values that the rule gives for `cause`, or the two numbers that collide."""
+    beat = current if cause is Reason.DANGER else _cadence_cured(situation, current)
+    period = client.period(beat, situation.cluster.brokers).longest
+    floor = max(_floors(situation, record, current, client, cause=cause, period=period), key=lambda limit: limit.value)
+    ceiling = min(_ceilings(situation), key=lambda limit: limit.value)
+    if floor.value > ceiling.value:
+        return Infeasible(
+            f"No session timeout fits: the group needs at least {durations.show(floor.value)} ({floor.name}), but "
+            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
+        )
+    lower = situation.policy.range_of(Setting.SESSION_TIMEOUT).min or timedelta(0)
+    wish = max(floor.value, client.default_session_timeout, lower)
+    session = max(_step(wish, ceiling.value), current.session_timeout)
+    settings = dataclasses.replace(beat, session_timeout=session)
+    broken = client.violations(settings)
+    if broken:
+        return Infeasible(f"No values fit within the policy's bounds: {broken[0]}")
+    return Chosen(settings, _say(current, settings, client, situation.cluster.brokers, floor))
+
+
+def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
+    """Whether `target` is too close to `current` to be worth a change."""
+    if liveness.changed(current, target) not in ((), (Setting.SESSION_TIMEOUT,)):
+        return False
+    difference = abs(target.session_timeout - current.session_timeout)
+    return difference < max(BAND, BAND_SHARE * current.session_timeout)
+
+
+def _cadence_cured(situation: Situation, current: LivenessSettings) -> LivenessSettings:
+    """Return H of at least the floor and W of at most H, within the policy's bounds."""
+    interval = _clamp(situation, Setting.HEARTBEAT_INTERVAL, max(current.heartbeat_interval, HEARTBEAT_FLOOR))
+    wait = _clamp(situation, Setting.FETCH_WAIT, min(current.fetch_wait, interval))
+    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=wait)
+
+
+def _clamp(situation: Situation, setting: Setting, value: timedelta) -> timedelta:
+    bounds = situation.policy.range_of(setting)
+    return min(max(value, bounds.min or value), bounds.max or max(value, bounds.min or value))
+
+
+def _floors(
+    situation: Situation,
+    record: Record,
+    current: LivenessSettings,
+    client: Client,
+    *,
+    cause: Reason,
+    period: timedelta,
+) -> list[_Limit]:
+    """Return what S must not be below."""
+    set_period = client.period(current, situation.cluster.brokers)
+    floors = [
+        _Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
+        _Limit(situation.cluster.min_session_timeout, "the broker's group.min.session.timeout.ms"),
+    ]
+    absences = []
+    if record.longest_silence is not None:
+        absences.append(record.longest_silence - set_period.shortest)
+    if cause is not Reason.CADENCE_EXCEEDS_SESSION and record.evictions:
+        absences.append(current.session_timeout - set_period.longest)
+    largest = max(absences, default=timedelta(0))
+    if largest > timedelta(0):
+        survived = durations.ceil_to_second(period + ABSENCE_MARGIN * largest)
+        floors.append(_Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {_seconds(largest)}"))
+    return floors
+
+
+def _ceilings(situation: Situation) -> list[_Limit]:
+    """Return what S must not be above."""
+    policy, cluster = situation.policy, situation.cluster
+    ceilings = [
+        _Limit(policy.objective.max_detection_time, "objective.maxDetectionTime"),
+        _Limit(cluster.max_session_timeout, "the broker's group.max.session.timeout.ms"),
+    ]
+    upper = policy.range_of(Setting.SESSION_TIMEOUT).max
+    if upper is not None:
+        ceilings.append(_Limit(upper, "bounds.sessionTimeout.max"))
+    return ceilings
+
+
+def _step(wish: timedelta, ceiling: timedelta) -> timedelta:
+    """Return `wish` rounded up to whole seconds, above a minute to 5 s, but not above `ceiling`."""
+    step = timedelta(seconds=1) if wish <= FINE_STEPS_BELOW else COARSE_STEP
+    return min(-(-durations.to_ms(wish) // durations.to_ms(step)) * step, ceiling)
+
+
+def _say(before: LivenessSettings, after: LivenessSettings, client: Client, brokers: int, floor: _Limit) -> str:
+    moves = ", ".join(
+        f"{setting} {durations.show(before[setting])} → {durations.show(after[setting])}"
+        for setting in liveness.changed(before, after)
+    )
+    period = client.period(after, brokers).longest
+    return (
+        f"Set {moves}: a beat then arrives every {durations.show(period)} and the session lasts "
+        f"{durations.show(after.session_timeout)} (at least {durations.show(floor.value)} is needed: {floor.name})"
+    )
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{duration.total_seconds():.2g} s"

@@ -1,0 +1,54 @@
+"""The order of a decision; each link is a module beside this one.
+
+Without tails (fitted models) only the record speaks: a group whose record asks for nothing is left alone. No link
+invents a value: what could not be measured ends the chain with its reason.
+"""
+
+from typing import Final
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.decision import assessment, choice, gates
+from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+
+_LEFT_ALONE: Final = {Reason.HEALTHY: Verdict.HEALTHY, Reason.TOO_LITTLE_DATA: Verdict.UNKNOWN}
+"""Findings that ask for nothing."""
+
+
+def decide(situation: Situation) -> Decision:
+    """Return what should be done for one group, with the reason and its numbers."""
+    record, current = situation.record, situation.workload.current
+    if isinstance(record, Unknown):
+        return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message))
+    if current is None:
+        sentence = (
+            f"the pods of {situation.policy.workload} run with different values; waiting for the rollout to finish"
+        )
+        return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
+    client = catalogue.client(situation.policy.library)
+    finding = assessment.assess(situation, record, current.settings, client)
+    if finding.reason in _LEFT_ALONE:
+        return Decision(_LEFT_ALONE[finding.reason], finding)
+    return _cured(situation, record, current.settings, client, finding)
+
+
+def _cured(
+    situation: Situation, record: Record, current: LivenessSettings, client: Client, finding: Finding
+) -> Decision:
+    """Return the decision for a finding that asks for other values."""
+    chosen = choice.choose(situation, record, current, client, cause=finding.reason)
+    if isinstance(chosen, choice.Infeasible):
+        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, f"{finding.message}. {chosen.message}"))
+    if choice.within_band(current, chosen.settings):
+        already = "The values set already are what this rule gives: look for the cause elsewhere"
+        return Decision(Verdict.UNKNOWN, Finding(finding.reason, f"{finding.message}. {already}"))
+    recommended = Finding(finding.reason, f"{finding.message}. {chosen.message}")
+    return Decision(
+        Verdict.CHANGE,
+        recommended,
+        target=chosen.settings,
+        hold=gates.first_hold(situation, chosen.settings),
+    )

@@ -1,0 +1,82 @@
+"""May the chosen values be written now?
+
+Gates are named by what holds the write back and asked in order; the first that holds is the reason. All changes of
+this version raise S or cut W on a fresh record, so gates that hold back only tightening or savings (stale metrics,
+little data, a rebalance going on) do not stand here: a group in a storm is always rebalancing.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.evidence import Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding
+
+
+def first_hold(situation: Situation, target: LivenessSettings) -> Finding | None:
+    """Return why `target` must not be written now; None when it may."""
+    return next((hold for gate in GATES if (hold := gate(situation, target)) is not None), None)
+
+
+def policy_is_suspended(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold while spec.suspend is set."""
+    if not situation.policy.suspended:
+        return None
+    return Finding(Reason.SUSPENDED, "spec.suspend is true: nothing is written")
+
+
+def mode_is_recommend(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold unless the policy asks for changes."""
+    if situation.policy.mode is Mode.APPLY:
+        return None
+    return Finding(Reason.RECOMMEND_MODE, "spec.mode is Recommend: nothing is written; set it to Apply to have it done")
+
+
+def rollout_is_in_progress(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold while somebody's rollout is not finished: two at once cannot be told apart."""
+    if not situation.workload.rolling_out:
+        return None
+    return Finding(Reason.ROLLOUT_IN_PROGRESS, f"a rollout of {situation.policy.workload} is not finished")
+
+
+def field_is_owned_by_another(situation: Situation, target: LivenessSettings) -> Finding | None:
+    """Hold when an environment entry that would change belongs to another manager."""
+    current = situation.workload.current
+    if current is None:
+        return None
+    owned = [s for s in liveness.changed(current.settings, target) if s in situation.workload.foreign_env]
+    if not owned:
+        return None
+    names = ", ".join(situation.policy.env_names[setting] for setting in owned)
+    managers = ", ".join(sorted({situation.workload.foreign_env[setting] for setting in owned}))
+    return Finding(
+        Reason.FIELD_OWNED,
+        f"{names} in container {situation.policy.workload.container} is set by {managers}, and nothing is forced: take "
+        f"{'the entry' if len(owned) == 1 else 'these entries'} out of the manifest's env (a value from envFrom may "
+        f"stay: the tuner's entry wins over it)",
+    )
+
+
+def change_is_cooling_down(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold until the cooldown after the last change is over."""
+    application = situation.policy.application
+    if application is None or situation.now - application.at >= situation.policy.cooldown:
+        return None
+    until = application.at + situation.policy.cooldown
+    return Finding(
+        Reason.COOLDOWN,
+        f"the last change was at {application.at:%Y-%m-%dT%H:%M:%SZ}; rollout.cooldown "
+        f"({durations.show(situation.policy.cooldown)}) allows the next at {until:%Y-%m-%dT%H:%M:%SZ}",
+    )
+
+
+GATES: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
+    policy_is_suspended,
+    mode_is_recommend,
+    rollout_is_in_progress,
+    field_is_owned_by_another,
+    change_is_cooling_down,
+)

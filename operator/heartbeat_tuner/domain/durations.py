@@ -1,0 +1,58 @@
+"""Durations as the API writes them: Go's notation (`45s`, `1h30m`, `333ms`), without days.
+
+Used at every edge where a person reads or writes a duration: policies, status, messages. Inside, a duration is a
+`timedelta`; Kafka's clients want whole milliseconds.
+"""
+
+import re
+from datetime import timedelta
+from typing import Final
+
+GO_DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
+"""What the API accepts: no sign, no spaces, units from milliseconds to hours."""
+
+_TERM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+_UNIT_MS: Final = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
+
+
+def parse(text: str) -> timedelta:
+    """Return the duration that `text` says.
+
+    Raises:
+        ValueError: `text` is not in Go's notation; the message shows what is.
+    """
+    if not re.match(GO_DURATION_PATTERN, text):
+        raise ValueError(f"{text!r} is not a duration; write it like 45s, 333ms, 1h30m (units ms, s, m, h)")
+    return timedelta(milliseconds=sum(float(number) * _UNIT_MS[unit] for number, unit in _TERM.findall(text)))
+
+
+def show(duration: timedelta) -> str:
+    """Return the shortest Go notation of `duration`, to the millisecond.
+
+    | seconds | shown    |
+    |---------|----------|
+    | 0.333   | `333ms`  |
+    | 1       | `1s`     |
+    | 1.5     | `1.5s`   |
+    | 90      | `1m30s`  |
+    | 86400   | `24h`    |
+    """
+    total_ms = to_ms(duration)
+    if total_ms == 0:
+        return "0s"
+    if duration < timedelta(seconds=1):
+        return f"{total_ms}ms"
+    hours, rest_ms = divmod(total_ms, 3_600_000)
+    minutes, rest_ms = divmod(rest_ms, 60_000)
+    terms = [f"{hours}h" if hours else "", f"{minutes}m" if minutes else "", f"{rest_ms / 1_000:g}s" if rest_ms else ""]
+    return "".join(terms)
+
+
+def to_ms(duration: timedelta) -> int:
+    """Return whole milliseconds, rounded to the nearest."""
+    return round(duration / timedelta(milliseconds=1))
+
+
+def ceil_to_second(duration: timedelta) -> timedelta:
+    """Return `duration` rounded up to whole seconds, computed in whole milliseconds."""
+    return timedelta(seconds=-(-to_ms(duration) // 1_000))

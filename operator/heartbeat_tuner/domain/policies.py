@@ -1,0 +1,97 @@
+"""What a user asks for: one `ConsumerGroupPolicy`, with units as types and defaults filled in.
+
+`api` makes these from Kubernetes objects; everything behind `api` sees only these.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+
+
+class Mode(enum.StrEnum):
+    """How far the tuner may go."""
+
+    RECOMMEND = "Recommend"
+    APPLY = "Apply"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class ObjectKey:
+    """A namespaced object's address."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WorkloadRef:
+    """The container whose environment carries the settings."""
+
+    kind: str
+    key: ObjectKey
+    container: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds that a user sets for one value; None leaves that side open."""
+
+    min: timedelta | None = None
+    max: timedelta | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Objective:
+    """What the group must hold.
+
+    Attributes:
+        max_detection_time: from a member's death to the start of reassignment.
+        max_false_evictions_per_month: live members removed, for the whole group in 30 days.
+    """
+
+    max_detection_time: timedelta
+    max_false_evictions_per_month: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Application:
+    """Values that the tuner wrote into a workload, as its status remembers it."""
+
+    values: LivenessSettings
+    previous: LivenessSettings
+    at: datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy, and what the tuner did for it before."""
+
+    key: ObjectKey
+    uid: str
+    generation: int
+    created: datetime
+    group_id: str
+    cluster: str
+    workload: WorkloadRef
+    library: str
+    env_names: Mapping[Setting, str]
+    declared: Mapping[Setting, timedelta]
+    mode: Mode
+    objective: Objective
+    bounds: Mapping[Setting, Range]
+    cooldown: timedelta
+    suspended: bool
+    application: Application | None = None
+
+    def range_of(self, setting: Setting) -> Range:
+        """The user's bounds for `setting`, open where none are set."""
+        return self.bounds.get(setting, Range())

@@ -1,0 +1,54 @@
+"""The one enum behind every condition's `reason`, each member with its place in the story.
+
+Reasons are API: people alert on them. A member's value is what Kubernetes shows, its comment says when. The sentence
+with the numbers of the day is made where the numbers are.
+"""
+
+import enum
+
+
+class Reason(enum.StrEnum):
+    """Why a condition is what it is."""
+
+    # Ready
+    WATCHING = "Watching"  # everything the policy names exists
+    WORKLOAD_NOT_FOUND = "WorkloadNotFound"  # the Deployment does not exist
+    CONTAINER_NOT_FOUND = "ContainerNotFound"  # the Deployment has no container of that name
+    GROUP_NOT_FOUND = "GroupNotFound"  # the Kafka cluster does not know the consumer group
+    CLUSTER_NOT_CONFIGURED = "ClusterNotConfigured"  # clusterRef names no cluster of the operator's configuration
+    CLUSTER_UNREACHABLE = "ClusterUnreachable"  # the Kafka cluster did not answer
+    CONFLICT = "Conflict"  # an older policy owns the same environment
+    SETTING_UNREADABLE = "SettingUnreadable"  # the pods' env holds a value that is no whole number of milliseconds
+    INVALID_POLICY = "InvalidPolicy"  # the policy contradicts itself in a way the API server could not see
+
+    # MetricsAvailable
+    METRICS_FRESH = "Fresh"  # the group's metrics are there and recent
+    PROMETHEUS_UNREACHABLE = "PrometheusUnreachable"  # no usable answer from Prometheus
+    PARTIAL_DATA = "PartialData"  # Prometheus answered with warnings: part of the data is missing
+    NO_SERIES = "NoSeries"  # the query found no series
+    NOT_A_NUMBER = "NotANumber"  # the query found samples, none of which is a number
+    METRICS_STALE = "Stale"  # the newest raw sample is too old
+
+    # Feasible, Recommended
+    CADENCE_EXCEEDS_SESSION = "CadenceExceedsSession"  # heartbeats come more rarely than the session lasts
+    UNSTABLE = "Unstable"  # the group spends more than 5 % of its time in rebalances
+    DANGER = "Danger"  # live members are evicted more often than the objective allows
+    HEALTHY = "Healthy"  # nothing in the record asks for a change
+    INFEASIBLE = "Infeasible"  # what the group needs and what the policy or the broker allows collide
+    FEASIBLE = "Feasible"  # values exist that satisfy everything
+    WITHIN_BAND = "WithinBand"  # better values exist, but too close to what is set
+
+    # Applied
+    APPLIED = "Applied"  # the workload runs with the values the tuner wrote
+    ROLLING_OUT = "RollingOut"  # the tuner wrote values, the pods are being replaced
+    NOTHING_TO_APPLY = "NothingToApply"  # there is no recommendation
+    RECOMMEND_MODE = "RecommendMode"  # the policy asks for recommendations only
+    SUSPENDED = "Suspended"  # the policy is suspended
+    TOO_LITTLE_DATA = "TooLittleData"  # the group was not watched for long enough
+    ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
+    FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
+    COOLDOWN = "Cooldown"  # the last change is too recent
+    CHANGED_MEANWHILE = (
+        "ChangedMeanwhile"  # the workload changed between reading and writing; the next cycle looks again
+    )
+    API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused

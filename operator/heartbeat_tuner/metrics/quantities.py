@@ -1,0 +1,141 @@
+"""From raw samples to the record of one group.
+
+`measure` is the whole path: pick the group's series, see whether they are there, numbers and fresh, and count.
+Evictions are counted as refused heartbeats: answered, but neither accepted nor answered with "rebalance in progress".
+What the broker shows (changed member ids) is counted elsewhere; the record takes the larger, since both are lower
+bounds.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import samples, signals
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.signals import Signal
+
+STALE_AFTER: Final = timedelta(seconds=90)
+"""A newest sample older than this is stale, unless scrapes are rare: an instant value repeats old ones for 5 min."""
+
+STALE_SCRAPES: Final = 3
+"""With rare scrapes, stale means older than this many scrape intervals."""
+
+SETTLING: Final = timedelta(seconds=60)
+"""After its newest pod starts, a group needs its planned rebalances; shares of time are counted after that."""
+
+ENOUGH_SETTLED: Final = timedelta(seconds=60)
+"""A shorter settled time says nothing about shares."""
+
+Samples = Mapping[Signal, Sequence[Series]]
+
+
+def measure(
+    policy: Policy,
+    pods: Sequence[Pod],
+    found: Samples,
+    *,
+    since: datetime,
+    now: datetime,
+    changed_member_ids: int,
+    queries: Mapping[Signal, str],
+) -> Record | Unknown:
+    """Return what happened to the group between `since` and `now`.
+
+    Args:
+        policy: names the group and its namespace.
+        pods: the running pods; series of others are history.
+        found: all series that the queries returned, of this group and of others.
+        since: start of the time to count.
+        now: end of it.
+        changed_member_ids: evictions that the broker showed in that time.
+        queries: what was asked for each signal, for the message of an `Unknown`.
+    """
+    mine = {signal: _of_group(policy, found.get(signal, ())) for signal in signals.SIGNALS}
+    everything = [series for group in mine.values() for series in group]
+    tried = queries[signals.JOINS]
+    if not everything:
+        return Unknown(Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {tried}")
+    newest_s = samples.newest_s(everything)
+    if newest_s is None:
+        return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers; tried {tried}")
+    interval = timedelta(seconds=samples.scrape_interval_s(everything) or 0.0)
+    newest = datetime.fromtimestamp(newest_s, UTC)
+    limit = max(STALE_AFTER, STALE_SCRAPES * interval)
+    if now - newest > limit:
+        return Unknown(
+            Reason.METRICS_STALE,
+            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, older than "
+            f"{limit.total_seconds():.0f} s; tried {tried}",
+        )
+    running = {pod.name for pod in pods}
+    current = {
+        signal: [series for series in group if series.labels.get(signals.POD_LABEL) in running]
+        for signal, group in mine.items()
+    }
+    return _count(current, pods, since=since, now=now, newest=newest, interval=interval, changed=changed_member_ids)
+
+
+def _of_group(policy: Policy, found: Sequence[Series]) -> list[Series]:
+    """Return the series of the policy's group in its own namespace."""
+    return [
+        series
+        for series in found
+        if series.labels.get(signals.NAMESPACE_LABEL) == policy.key.namespace
+        and series.labels.get(signals.GROUP_LABEL) == policy.group_id
+    ]
+
+
+def _count(
+    current: Samples,
+    pods: Sequence[Pod],
+    *,
+    since: datetime,
+    now: datetime,
+    newest: datetime,
+    interval: timedelta,
+    changed: int,
+) -> Record:
+    since_s = since.timestamp()
+    members = max(len(pods), 1)
+    beats = current[signals.ACCEPTED_BEATS]
+    accepted = _total(beats, since_s, born_at_zero=True)
+    requests = _total(current[signals.BEAT_REQUESTS], since_s)
+    rebalancings = _total(current[signals.REBALANCINGS], since_s)
+    refused = max(0, round(requests - accepted - rebalancings))
+    periods = [period for one in beats if (period := samples.mean_period_s(one, since_s=since_s)) is not None]
+    silences = [gap for one in beats if (gap := samples.longest_standstill_s(one, since_s=since_s)) is not None]
+    fresh = {
+        series.labels.get(signals.POD_LABEL)
+        for group in current.values()
+        for series in group
+        if series.samples and newest.timestamp() - series.samples[-1].time_s <= STALE_AFTER.total_seconds()
+    }
+    settled = since + SETTLING
+    settled_s = (now - settled).total_seconds()
+    joining_s = _total(current[signals.JOIN_SECONDS], settled.timestamp()) / members
+    return Record(
+        since=since,
+        until=now,
+        evictions=max(refused, changed),
+        rebalances=_total(current[signals.JOINS], settled.timestamp()) / members,
+        rebalancing_share=min(1.0, joining_s / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None,
+        accepted_beats=round(accepted),
+        beat_period=timedelta(seconds=statistics.median(periods)) if periods else None,
+        longest_silence=timedelta(seconds=max(silences)) if silences else None,
+        newest_sample=newest,
+        scrape_interval=interval,
+        unobserved_pods=tuple(sorted(pod.name for pod in pods if pod.name not in fresh)),
+    )
+
+
+def _total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False) -> float:
+    """Sum the growth of several counters.
+
+    Only heartbeats, whose series are born with each member id, start from zero: over-counting accepted beats can hide
+    an eviction, over-counting anything else could invent one.
+    """
+    return sum(samples.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)

@@ -1,0 +1,96 @@
+"""Raw samples of counters, with the resets of restarted processes undone.
+
+Times are Unix seconds as Prometheus gives them. Everything here works on raw samples with their true times, never on
+values that Prometheus has carried forward.
+"""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sample:
+    """One scrape of one series."""
+
+    time_s: float
+    value: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """A series with its samples in order of time; samples that are no number are left out."""
+
+    labels: Mapping[str, str]
+    samples: tuple[Sample, ...]
+
+    @classmethod
+    def from_raw(cls, labels: Mapping[str, str], raw: Iterable[tuple[float, float]]) -> "Series":
+        """Make a series from (time, value) pairs, dropping NaN and infinities."""
+        return cls(labels, tuple(Sample(time_s, value) for time_s, value in raw if math.isfinite(value)))
+
+
+def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
+    """Return by how much a counter grew after `since_s`, counting on across resets.
+
+    Args:
+        series: a counter.
+        since_s: the last sample at or before this time is the baseline.
+        born_at_zero: what a series without such a sample starts from: zero if true (its first value is growth), else
+        its
+            own first value.
+    """
+    before = [sample for sample in series.samples if sample.time_s <= since_s]
+    after = [sample for sample in series.samples if sample.time_s > since_s]
+    if not after:
+        return 0.0
+    baseline = before[-1].value if before else (0.0 if born_at_zero else after[0].value)
+    grown = 0.0
+    for sample in after:
+        grown += sample.value - baseline if sample.value >= baseline else sample.value
+        baseline = sample.value
+    return grown
+
+
+def mean_period_s(series: Series, *, since_s: float) -> float | None:
+    """Return the mean time between two events of a counter, in seconds; None with fewer than two events."""
+    after = [sample for sample in series.samples if sample.time_s >= since_s]
+    events = increase(Series(series.labels, tuple(after)), since_s=since_s, born_at_zero=False)
+    return None if events < 2 else (after[-1].time_s - after[0].time_s) / events  # noqa: PLR2004 - a period has two ends
+
+
+def longest_standstill_s(series: Series, *, since_s: float) -> float | None:
+    """Return the longest time a counter stood still and then went on; None if it never went on.
+
+    A lower bound of the true gap between two events, short by up to two scrape intervals.
+    """
+    longest: float | None = None
+    run_start: Sample | None = None
+    last: Sample | None = None
+    for sample in series.samples:
+        if sample.time_s < since_s:
+            continue
+        if run_start is None or last is None:
+            run_start = sample
+        elif sample.value != last.value:
+            stood_s = last.time_s - run_start.time_s
+            longest = stood_s if longest is None else max(longest, stood_s)
+            run_start = sample
+        last = sample
+    return longest
+
+
+def newest_s(series: Sequence[Series]) -> float | None:
+    """Return the time of the newest sample; None if there is none."""
+    return max((one.samples[-1].time_s for one in series if one.samples), default=None)
+
+
+def scrape_interval_s(series: Sequence[Series]) -> float | None:
+    """Return the median time between two samples of one series; None if no series has two."""
+    gaps = [
+        later.time_s - earlier.time_s
+        for one in series
+        for earlier, later in zip(one.samples, one.samples[1:], strict=False)
+    ]
+    return statistics.median(gaps) if gaps else None

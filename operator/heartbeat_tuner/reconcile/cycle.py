@@ -1,0 +1,165 @@
+"""One pass over all policies: parse, gather, decide, apply, report.
+
+The one path by which anything is ever written. It is level-triggered: whatever happened since the last pass, this one
+looks at what is there and does what is due. Nothing is written that is not different, and an error costs one policy
+one pass.
+"""
+
+import asyncio
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+
+from heartbeat_tuner.api import parsing
+from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.domain.errors import (
+    ApiServerError,
+    FieldOwnedError,
+    InvalidPolicyError,
+    TunerError,
+    WriteConflictError,
+)
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.ports import Clock, Policies, Workloads
+from heartbeat_tuner.reconcile import reporting
+from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+
+CONCURRENT_WRITES: Final = 10
+
+_log = structlog.get_logger()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CycleReport:
+    """What one pass did, for the operator's own metrics."""
+
+    verdicts: Mapping[Verdict, int]
+    workload_writes: int
+    status_writes: int
+    failed_writes: int
+
+
+class Cycle:
+    """One pass, as often as it is called."""
+
+    def __init__(
+        self, *, store: PolicyStore, gatherer: Gatherer, workloads: Workloads, policies: Policies, clock: Clock
+    ) -> None:
+        self._store = store
+        self._gatherer = gatherer
+        self._workloads = workloads
+        self._policies = policies
+        self._clock = clock
+
+    async def run(self) -> CycleReport:
+        """Look at every policy once and do what is due."""
+        bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
+        outcomes, usable = _parsed(bodies)
+        gathered = await self._gatherer.gather(usable)
+        limit = asyncio.Semaphore(CONCURRENT_WRITES)
+
+        async def finish(key: ObjectKey, outcome: Outcome) -> tuple[Outcome, bool | None]:
+            async with limit:
+                done = await self._carried_out(outcome)
+                return done, await self._reported(bodies[key], done)
+
+        for policy in usable:
+            found = gathered[policy.key]
+            outcomes[policy.key] = Blocked(found) if isinstance(found, Finding) else Decided(found, decide(found))
+        results = await asyncio.gather(*(finish(key, outcome) for key, outcome in outcomes.items()))
+        return _counted(results)
+
+    async def _carried_out(self, outcome: Outcome) -> Outcome:
+        """Write what the decision asks for, if anything."""
+        if isinstance(outcome, Blocked) or outcome.decision.to_apply is None or outcome.current is None:
+            return outcome
+        situation, target = outcome.situation, outcome.decision.to_apply
+        policy = situation.policy
+        try:
+            await self._workloads.apply(policy, situation.workload, target)
+        except WriteConflictError as error:
+            return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))
+        except FieldOwnedError as error:
+            return dataclasses.replace(outcome, failure=Finding(Reason.FIELD_OWNED, str(error)))
+        except ApiServerError as error:
+            return dataclasses.replace(outcome, failure=Finding(Reason.API_SERVER_ERROR, str(error)))
+        _log.info(
+            "applied",
+            policy=str(policy.key),
+            workload=str(policy.workload),
+            reason=outcome.decision.finding.reason.value,
+            before=reporting.values_of(outcome.current).model_dump(),
+            after=reporting.values_of(target).model_dump(),
+        )
+        application = Application(values=target, previous=outcome.current, at=self._clock.now())
+        return dataclasses.replace(outcome, application=application)
+
+    async def _reported(self, body: Mapping[str, Any], outcome: Outcome) -> bool | None:
+        """Bring the status up to date; return whether it was written, None if that failed."""
+        previous = parsing.status_of(body)
+        status = reporting.status_after(
+            previous, outcome, generation=body["metadata"]["generation"], now=self._clock.now()
+        )
+        document = reporting.document(status)
+        if not reporting.differs(body.get("status") or {}, document):
+            return False
+        try:
+            self._store.put(await self._policies.write_status(body, document))
+        except TunerError as error:
+            _log.warning(
+                "status not written, the next cycle tries again", policy=str(parsing.key_of(body)), error=str(error)
+            )
+            return None
+        for announcement in reporting.announcements(previous, status):
+            _log.info(
+                "transition",
+                policy=str(parsing.key_of(body)),
+                reason=announcement.reason.value,
+                message=announcement.message,
+            )
+            await self._policies.announce(
+                body, reason=announcement.reason.value, message=announcement.message, warning=announcement.warning
+            )
+        return True
+
+
+def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectKey, Outcome], list[Policy]]:
+    """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at."""
+    outcomes: dict[ObjectKey, Outcome] = {}
+    policies: list[Policy] = []
+    for key, body in bodies.items():
+        try:
+            policies.append(parsing.policy_of(body))
+        except InvalidPolicyError as error:
+            outcomes[key] = Blocked(Finding(Reason.INVALID_POLICY, str(error)))
+    holders: dict[tuple[ObjectKey, str], Policy] = {}
+    for policy in sorted(policies, key=lambda one: (one.created, one.key)):
+        place = (policy.workload.key, policy.workload.container)
+        holder = holders.setdefault(place, policy)
+        if holder is not policy:
+            sentence = (
+                f"policy {holder.key} is older and tunes container {policy.workload.container} of {policy.workload} "
+                f"already; delete one of the two"
+            )
+            outcomes[policy.key] = Blocked(Finding(Reason.CONFLICT, sentence))
+    return outcomes, [policy for policy in policies if policy.key not in outcomes]
+
+
+def _counted(results: Sequence[tuple[Outcome, bool | None]]) -> CycleReport:
+    decided = [outcome for outcome, _ in results if isinstance(outcome, Decided)]
+    verdicts = Counter(outcome.decision.verdict for outcome in decided)
+    verdicts[Verdict.UNKNOWN] += len(results) - len(decided)
+    return CycleReport(
+        verdicts={verdict: verdicts[verdict] for verdict in Verdict},
+        workload_writes=sum(1 for outcome in decided if outcome.application is not None),
+        status_writes=sum(1 for _, written in results if written),
+        failed_writes=sum(1 for _, written in results if written is None)
+        + sum(1 for outcome in decided if outcome.failure is not None),
+    )

@@ -1,0 +1,44 @@
+"""A pass every interval, until told to stop; the heart that the probes listen to."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import structlog
+
+from heartbeat_tuner.reconcile.cycle import CycleReport
+
+_log = structlog.get_logger()
+
+
+async def run_until(
+    stopped: asyncio.Event,
+    run_cycle: Callable[[], Awaitable[CycleReport]],
+    *,
+    interval: timedelta,
+    finished: Callable[[CycleReport, float], None],
+) -> None:
+    """Run a cycle every `interval` until `stopped` is set.
+
+    A cycle that fails unexpectedly is logged with its traceback and the loop goes on: the next one starts from what is
+    there. It does not count as finished, so a loop that only fails soon fails the probe.
+
+    Args:
+        stopped: set to end the loop; a cycle under way is finished first.
+        run_cycle: one pass.
+        interval: from start to start.
+        finished: called after each good pass with its report and its length in seconds.
+    """
+    while not stopped.is_set():
+        began = time.monotonic()
+        try:
+            report = await run_cycle()
+        except Exception:  # noqa: BLE001 - an unforeseen error may cost a pass, never the operator
+            _log.exception("cycle failed")
+        else:
+            finished(report, time.monotonic() - began)
+        left_s = interval.total_seconds() - (time.monotonic() - began)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopped.wait(), timeout=max(left_s, 0.0))

@@ -1,0 +1,46 @@
+"""What became of one policy in one cycle: the input of its report."""
+
+import dataclasses
+
+from heartbeat_tuner.domain.evidence import Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.verdicts import Decision, Finding
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Blocked:
+    """There was nothing to decide on: the policy, or something it names, is not there or not usable."""
+
+    finding: Finding
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision was made and, where it asked for it, carried out.
+
+    Attributes:
+        situation: what it rests on.
+        decision: the decision.
+        application: what was written in this cycle; None if nothing was.
+        failure: why a write that was due did not happen; None if it did or none was due.
+    """
+
+    situation: Situation
+    decision: Decision
+    application: Application | None = None
+    failure: Finding | None = None
+
+    @property
+    def current(self) -> LivenessSettings | None:
+        """What is set now; None while the pods differ."""
+        current = self.situation.workload.current
+        return None if current is None else current.settings
+
+    @property
+    def last_application(self) -> Application | None:
+        """The newest change: this cycle's, or the one the status remembers."""
+        return self.application or self.situation.policy.application
+
+
+Outcome = Blocked | Decided

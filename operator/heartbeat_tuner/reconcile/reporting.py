@@ -1,0 +1,255 @@
+"""From an outcome to a status, and to the Events that its transitions deserve. Pure.
+
+A status must not move while nothing happens: a statement whose reason stays, and whose sentence differs only in its
+numbers while the values stay, keeps its old words. What a cycle could not find out keeps what an earlier one found.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from heartbeat_tuner.api.v1alpha1 import (
+    Applied,
+    Condition,
+    ConditionStatus,
+    ConditionType,
+    Recommendation,
+    Status,
+    Summary,
+    Values,
+)
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
+
+_NUMBER: Final = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?")
+_QUIET_REASONS: Final = frozenset(
+    {Reason.NOTHING_TO_APPLY, Reason.RECOMMEND_MODE, Reason.WATCHING, Reason.FEASIBLE, Reason.HEALTHY}
+)
+"""Reasons that are no news by themselves."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Announcement:
+    """One Kubernetes Event to record."""
+
+    reason: Reason
+    message: str
+    warning: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Statement:
+    """A condition before it is compared with the one that stands."""
+
+    type: ConditionType
+    status: ConditionStatus
+    finding: Finding
+
+
+def status_after(previous: Status, outcome: Outcome, *, generation: int, now: datetime) -> Status:
+    """Return the status that should stand after `outcome`; equal to `previous` when nothing happened."""
+    if isinstance(outcome, Blocked):
+        found = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
+        statements = [_Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding)]
+    else:
+        found = _found(previous, outcome)
+        statements = list(_statements(outcome))
+    same_values = (found.current, _target(found)) == (previous.current, _target(previous))
+    conditions = _merged(previous, statements, same_values=same_values, generation=generation, now=now)
+    if same_values and previous.recommendation is not None and found.recommendation is not None:
+        kept = _kept_words(previous.recommendation.reasons, found.recommendation.reasons)
+        found = found.model_copy(
+            update={"recommendation": Recommendation(target=found.recommendation.target, reasons=kept)}
+        )
+    return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
+
+
+def announcements(previous: Status, current: Status) -> list[Announcement]:
+    """Return the Events for what changed between two statuses."""
+    before = {condition.type: condition for condition in previous.conditions}
+    return [
+        Announcement(condition.reason, condition.message, warning=_is_warning(condition))
+        for condition in current.conditions
+        if _is_news(before.get(condition.type), condition)
+    ]
+
+
+def document(status: Status) -> dict[str, Any]:
+    """Return the status as the API server stores it."""
+    return status.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def values_of(settings: LivenessSettings) -> Values:
+    """Return settings in the API's notation."""
+    return Values(
+        session_timeout=durations.show(settings.session_timeout),
+        heartbeat_interval=durations.show(settings.heartbeat_interval),
+        fetch_wait=durations.show(settings.fetch_wait),
+    )
+
+
+def _found(previous: Status, outcome: Decided) -> Status:
+    """Return the status without conditions: verdict, values, what was written."""
+    decision = outcome.decision
+    update: dict[str, Any] = {"verdict": decision.verdict, "reason": decision.finding.reason}
+    if outcome.current is not None:
+        update["current"] = values_of(outcome.current)
+    if not isinstance(outcome.situation.record, Unknown):
+        update["recommendation"] = (
+            None
+            if decision.target is None
+            else Recommendation(target=values_of(decision.target), reasons=[decision.finding.message])
+        )
+    if outcome.application is not None:
+        update["applied"] = _applied(outcome.application)
+    found = previous.model_copy(update=update)
+    return found.model_copy(update={"summary": _summary(found)})
+
+
+def _summary(status: Status) -> Summary | None:
+    """Return now and recommended on one line each: `1s → 30s`, or `30s` where nothing should change."""
+    if status.current is None:
+        return None
+    now = status.current.model_dump()
+    target = _target(status)
+    wanted = now if target is None else target.model_dump()
+    return Summary(
+        **{name: now[name] if now[name] == wanted[name] else f"{now[name]} → {wanted[name]}" for name in now}
+    )
+
+
+def _target(status: Status) -> Values | None:
+    return None if status.recommendation is None else status.recommendation.target
+
+
+def _applied(application: Application) -> Applied:
+    return Applied(
+        values=values_of(application.values),
+        previous=values_of(application.previous),
+        at=_timestamp(application.at),
+    )
+
+
+def _statements(outcome: Decided) -> Iterator[_Statement]:
+    """Yield what this cycle can say; what it cannot say is left as it stands."""
+    policy, decision = outcome.situation.policy, outcome.decision
+    watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
+    yield _Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
+    if isinstance(outcome.situation.record, Unknown):
+        yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.finding)
+        return
+    fresh = Finding(Reason.METRICS_FRESH, f"Prometheus has fresh metrics of group {policy.group_id}")
+    yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
+    if decision.verdict is Verdict.INFEASIBLE:
+        yield _Statement(ConditionType.FEASIBLE, ConditionStatus.FALSE, decision.finding)
+    elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
+        feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
+        yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
+    yield _Statement(ConditionType.RECOMMENDED, _recommended(decision.verdict), decision.finding)
+    yield _applied_statement(outcome)
+
+
+def _recommended(verdict: Verdict) -> ConditionStatus:
+    match verdict:
+        case Verdict.CHANGE:
+            return ConditionStatus.TRUE
+        case Verdict.HEALTHY | Verdict.INFEASIBLE:
+            return ConditionStatus.FALSE
+        case Verdict.UNKNOWN:
+            return ConditionStatus.UNKNOWN
+
+
+def _applied_statement(outcome: Decided) -> _Statement:
+    """Say what stands between the recommendation and the pods, or that nothing does."""
+    applied, decision = outcome.last_application, outcome.decision
+    blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
+    if blocking is not None:
+        return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
+    if applied is None:
+        nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
+        return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, nothing)
+    moves = ", ".join(
+        f"{setting} {durations.show(applied.previous[setting])} → {durations.show(applied.values[setting])}"
+        for setting in Setting
+    )
+    workload, at = outcome.situation.policy.workload, _timestamp(applied.at)
+    if outcome.current == applied.values:
+        return _Statement(
+            ConditionType.APPLIED,
+            ConditionStatus.TRUE,
+            Finding(Reason.APPLIED, f"the pods of {workload} run with the values written at {at}: {moves}"),
+        )
+    return _Statement(
+        ConditionType.APPLIED,
+        ConditionStatus.TRUE,
+        Finding(Reason.ROLLING_OUT, f"written to {workload} at {at}, the pods are being replaced: {moves}"),
+    )
+
+
+def _merged(
+    previous: Status, statements: list[_Statement], *, same_values: bool, generation: int, now: datetime
+) -> list[Condition]:
+    """Return the conditions that should stand, in their fixed order."""
+    standing = {condition.type: condition for condition in previous.conditions}
+    for statement in statements:
+        old = standing.get(statement.type)
+        same_status = old is not None and old.status is statement.status
+        keep_words = (
+            old is not None
+            and same_status
+            and old.reason is statement.finding.reason
+            and same_values
+            and _only_numbers_differ(old.message, statement.finding.message)
+        )
+        standing[statement.type] = Condition(
+            type=statement.type,
+            status=statement.status,
+            reason=statement.finding.reason,
+            message=old.message if old is not None and keep_words else statement.finding.message,
+            last_transition_time=old.last_transition_time if old is not None and same_status else _timestamp(now),
+            observed_generation=generation,
+        )
+    return [standing[kind] for kind in ConditionType if kind in standing]
+
+
+def _kept_words(old: list[str], new: list[str]) -> list[str]:
+    """Return the new sentences, each in its old words where only numbers differ."""
+    if len(old) != len(new):
+        return new
+    return [before if _only_numbers_differ(before, after) else after for before, after in zip(old, new, strict=True)]
+
+
+def _only_numbers_differ(old: str, new: str) -> bool:
+    return _NUMBER.sub("#", old) == _NUMBER.sub("#", new)
+
+
+def _is_news(before: Condition | None, after: Condition) -> bool:
+    """Whether a change deserves an Event: a new status or reason, but no plain good news on first sight."""
+    if before is not None and (before.status, before.reason) == (after.status, after.reason):
+        return False
+    if before is None and after.type is not ConditionType.APPLIED and not _is_warning(after):
+        return False
+    return after.reason not in _QUIET_REASONS or (before is not None and before.reason not in _QUIET_REASONS)
+
+
+def _is_warning(condition: Condition) -> bool:
+    """Whether a person should look: something is wrong, or should be changed."""
+    if condition.type is ConditionType.RECOMMENDED:
+        return condition.status is ConditionStatus.TRUE
+    return condition.status is ConditionStatus.FALSE and condition.reason not in _QUIET_REASONS
+
+
+def _timestamp(at: datetime) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def differs(previous: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
+    """Whether a stored status document must be replaced."""
+    return dict(previous) != dict(current)
