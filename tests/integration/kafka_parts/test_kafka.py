@@ -1,0 +1,78 @@
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from sandbox.errors import SandboxError
+from sandbox.kafka import Kafka
+from sandbox.producer import Trickle
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def test_a_restarted_broker_has_its_port_and_its_data(tmp_path: Path) -> None:
+    """A broker that is stopped in mid-run comes back as the same one."""
+    with Kafka(tmp_path) as kafka:
+        bootstrap = kafka.bootstrap
+        kafka.create_topic("orders", 3)
+        producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
+        producer.produce("orders", "before", partition=1)
+        assert producer.flush(30) == 0
+        kafka.stop()
+        kafka.start()
+        assert kafka.bootstrap == bootstrap
+        consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": "readers",
+                "auto.offset.reset": "earliest",
+                "log_level": 0,
+            }
+        )
+        consumer.subscribe(["orders"])
+        message = consumer.poll(60)
+        assert message is not None
+        assert message.value() == b"before"
+        consumer.close()
+
+
+def test_properties_win_over_the_defaults(tmp_path: Path) -> None:
+    """A test may ask for another broker than the nervous one."""
+    with Kafka(tmp_path, properties={"num.partitions": "7", "auto.create.topics.enable": "true"}) as kafka:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
+        producer.produce("appears", "first")
+        assert producer.flush(30) == 0
+        assert len(admin.list_topics("appears", timeout=10).topics["appears"].partitions) == 7
+
+
+def test_a_topic_that_exists_is_an_error_in_a_sentence(kafka: Kafka) -> None:
+    """Who makes a topic twice is told so."""
+    kafka.create_topic("twice")
+    with pytest.raises(SandboxError, match=r"topic twice could not be created: .*already exists"):
+        kafka.create_topic("twice")
+
+
+def test_the_trickle_sends_until_its_end(kafka: Kafka) -> None:
+    """Messages come one by one and stop with the context."""
+    kafka.create_topic("trickle", 2)
+    with Trickle(kafka.bootstrap, "trickle", every_s=0.05) as trickle:
+        deadline = time.monotonic() + 30
+        while trickle.sent < 4 and time.monotonic() < deadline:
+            time.sleep(0.05)
+    sent = trickle.sent
+    assert sent >= 4
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "counting", "log_level": 0})
+    try:
+        marks = [consumer.get_watermark_offsets(TopicPartition("trickle", partition)) for partition in range(2)]
+    finally:
+        consumer.close()
+    assert sum(high for _, high in marks) == sent
+
+
+def test_a_trickle_needs_its_topic(kafka: Kafka) -> None:
+    """A missing topic is the caller's error, not a silent thread's."""
+    with pytest.raises(SandboxError, match="no topic nowhere"), Trickle(kafka.bootstrap, "nowhere"):
+        pass
