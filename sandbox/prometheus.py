@@ -109,7 +109,12 @@ def configuration(kubeconfig: Path | None, scrape_interval_s: float) -> dict[str
 def _relabelling() -> list[dict[str, Any]]:
     annotated_port = f"{_POD}_annotation_prometheus_io_port"
     declared_port = f"{_POD}_container_port_number"
-    labels = {"namespace": "namespace", "name": "pod", "container_name": "container", "node_name": "node"}
+    labels = {
+        "__meta_kubernetes_namespace": "namespace",
+        f"{_POD}_name": "pod",
+        f"{_POD}_container_name": "container",
+        f"{_POD}_node_name": "node",
+    }
     return [
         {"source_labels": [f"{_POD}_annotation_prometheus_io_scrape"], "action": "keep", "regex": "true"},
         {"source_labels": [f"{_POD}_phase"], "action": "drop", "regex": "Succeeded|Failed"},
@@ -119,5 +124,5 @@ def _relabelling() -> list[dict[str, Any]]:
         {"source_labels": [declared_port], "regex": "(.+)", "target_label": "__tmp_port"},
         {"source_labels": [annotated_port], "action": "keepequal", "target_label": "__tmp_port"},
         {"source_labels": [f"{_POD}_ip", annotated_port], "separator": ":", "target_label": "__address__"},
-        *({"source_labels": [f"{_POD}_{meta}"], "target_label": label} for meta, label in labels.items()),
+        *({"source_labels": [meta], "target_label": label} for meta, label in labels.items()),
     ]

@@ -1,0 +1,82 @@
+"""The real parts, started once for all integration tests of a session; each test works in a namespace of its own."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from sandbox.binaries import Binaries
+from sandbox.control_plane import ControlPlane
+from sandbox.node import ProcessNode
+from sandbox.prometheus import Prometheus
+
+_BINARIES = Binaries()
+
+Apply: TypeAlias = Callable[..., None]
+"""Applies manifests."""
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Get the programs before the first test: building them takes longer than a test may, and a person watches."""
+    needed = any("binaries" in getattr(item, "fixturenames", ()) for item in session.items)
+    if not needed or session.config.getoption("collectonly"):
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        _BINARIES.get_all()
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Binaries:
+    """The programs, found or built."""
+    return _BINARIES
+
+
+@pytest.fixture(scope="session")
+def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all logs and data of this session."""
+    return tmp_path_factory.mktemp("sandbox")
+
+
+@pytest.fixture(scope="session")
+def control_plane(run_dir: Path, binaries: Binaries) -> Iterator[ControlPlane]:
+    """A running API server with controllers."""
+    with ControlPlane(run_dir, binaries) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def process_node(run_dir: Path, control_plane: ControlPlane) -> Iterator[ProcessNode]:
+    """A node on which pods run as processes."""
+    with ProcessNode(run_dir, control_plane.kubeconfig) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def prometheus(run_dir: Path, binaries: Binaries, control_plane: ControlPlane) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes annotated pods."""
+    with Prometheus(run_dir, binaries, kubeconfig=control_plane.kubeconfig) as started:
+        yield started
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of the test's own, deleted afterwards."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    control_plane.kubectl("create", "namespace", name)
+    yield name
+    control_plane.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@pytest.fixture
+def apply(control_plane: ControlPlane, namespace: str) -> Apply:
+    """Apply manifests in the test's namespace."""
+
+    def apply_documents(*documents: dict[str, Any]) -> None:
+        for document in documents:
+            control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+
+    return apply_documents
