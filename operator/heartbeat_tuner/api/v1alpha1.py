@@ -154,9 +154,11 @@ class Bounds(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "!has(self.heartbeatInterval) || !has(self.heartbeatInterval.min) || !has(self.sessionTimeout) || "
-                "!has(self.sessionTimeout.max) || "
-                "duration(self.heartbeatInterval.min) < duration(self.sessionTimeout.max)",
+                (
+                    "!has(self.heartbeatInterval) || !has(self.heartbeatInterval.min) || !has(self.sessionTimeout) || "
+                    "!has(self.sessionTimeout.max) || "
+                    "duration(self.heartbeatInterval.min) < duration(self.sessionTimeout.max)"
+                ),
                 "heartbeatInterval.min must be below sessionTimeout.max: a session must outlast a heartbeat",
             )
         )
@@ -179,15 +181,19 @@ class Spec(Model):
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
-                "!has(self.objective) || !has(self.objective.maxDetectionTime) || "
-                "duration(self.objective.maxDetectionTime) >= duration('1s')",
+                (
+                    "!has(self.objective) || !has(self.objective.maxDetectionTime) || "
+                    "duration(self.objective.maxDetectionTime) >= duration('1s')"
+                ),
                 "objective.maxDetectionTime must be at least 1s: no useful session is shorter",
             ),
             (
-                "!has(self.objective) || !has(self.objective.maxDetectionTime) || !has(self.bounds) || "
-                "!has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
-                "duration(self.bounds.sessionTimeout.min) <= duration(self.objective.maxDetectionTime)",
-                "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows when the session ends",
+                (
+                    "!has(self.objective) || !has(self.objective.maxDetectionTime) || !has(self.bounds) || "
+                    "!has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
+                    "duration(self.bounds.sessionTimeout.min) <= duration(self.objective.maxDetectionTime)"
+                ),
+                "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
         )
     )

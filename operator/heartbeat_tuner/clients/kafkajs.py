@@ -50,8 +50,8 @@ def explain_period(settings: LivenessSettings, brokers: int) -> str:
             f"{durations.show(beats.longest)}"
         )
     return (
-        f"KafkaJS beats only between two fetches: with a fetch wait of {wait}, a heartbeat interval of {interval} means "
-        f"a beat every {durations.show(beats.longest)}"
+        f"KafkaJS beats only between two fetches: with a fetch wait of {wait}, a heartbeat interval of {interval} "
+        f"means a beat every {durations.show(beats.longest)}"
     )
 
 

@@ -1,0 +1,120 @@
+"""Reading from Kafka clusters, through librdkafka's admin client.
+
+Groups are described in one request per cluster; a cluster's bounds are read from its brokers' configuration and kept
+for a while, since they change only with a broker restart. The client blocks on futures, so waits happen in worker
+threads.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import structlog
+from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
+
+from heartbeat_tuner.domain.errors import ClusterUnreachableError
+from heartbeat_tuner.domain.evidence import Cluster, Group, Member
+
+KEEP_BOUNDS_S: Final = 300.0
+ASSUMED_MIN_SESSION: Final = timedelta(seconds=6)
+ASSUMED_MAX_SESSION: Final = timedelta(seconds=1800)
+"""Kafka's defaults of group.{min,max}.session.timeout.ms, where the brokers' configuration may not be read."""
+
+_REBALANCING: Final = frozenset({ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COMPLETING_REBALANCING})
+
+_log = structlog.get_logger()
+
+
+class KafkaGroups:
+    """The configured clusters.
+
+    Args:
+        bootstrap_servers: addresses by cluster name.
+        timeout: for one request.
+    """
+
+    def __init__(self, bootstrap_servers: Mapping[str, str], *, timeout: timedelta) -> None:
+        self._bootstrap_servers = dict(bootstrap_servers)
+        self._timeout_s = timeout.total_seconds()
+        self._clients: dict[str, AdminClient] = {}
+        self._bounds: dict[str, tuple[float, Cluster]] = {}
+
+    def configured(self, cluster: str) -> bool:
+        """Whether the operator's configuration names this cluster."""
+        return cluster in self._bootstrap_servers
+
+    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | None]:
+        """Return the groups as their coordinators describe them; None for one that does not exist.
+
+        Raises:
+            ClusterUnreachableError: the cluster did not answer.
+        """
+        return await asyncio.to_thread(self._describe, cluster, list(group_ids))
+
+    async def cluster(self, cluster: str) -> Cluster:
+        """Return the cluster's size and bounds, not older than `KEEP_BOUNDS_S`.
+
+        Raises:
+            ClusterUnreachableError: the cluster did not answer.
+        """
+        kept = self._bounds.get(cluster)
+        if kept is None or time.monotonic() - kept[0] > KEEP_BOUNDS_S:
+            kept = (time.monotonic(), await asyncio.to_thread(self._read_cluster, cluster))
+            self._bounds[cluster] = kept
+        return kept[1]
+
+    def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | None]:
+        futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
+        return {group_id: self._group(cluster, future) for group_id, future in futures.items()}
+
+    def _group(self, cluster: str, future: Any) -> Group | None:
+        try:
+            found = future.result(timeout=self._timeout_s)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+                return None
+            raise self._unreachable(cluster, error) from error
+        if found.state == ConsumerGroupState.DEAD:
+            return None
+        members = tuple(Member(one.member_id, one.client_id, one.host.removeprefix("/")) for one in found.members)
+        return Group(found.group_id, found.state.name, found.state in _REBALANCING, members)
+
+    def _read_cluster(self, cluster: str) -> Cluster:
+        client = self._client(cluster)
+        try:
+            brokers = client.list_topics(timeout=self._timeout_s).brokers
+            resource = ConfigResource(ResourceType.BROKER, str(min(brokers)))
+            described = client.describe_configs([resource], request_timeout=self._timeout_s)
+        except KafkaException as error:
+            raise self._unreachable(cluster, error) from error
+        try:
+            config = described[resource].result(timeout=self._timeout_s)
+            low, high = (
+                timedelta(milliseconds=int(config[f"group.{side}.session.timeout.ms"].value)) for side in ("min", "max")
+            )
+        except (KafkaException, KeyError) as error:
+            _log.warning(
+                "broker bounds cannot be read, Kafka's defaults are assumed", cluster=cluster, error=str(error)
+            )
+            return Cluster(len(brokers), ASSUMED_MIN_SESSION, ASSUMED_MAX_SESSION, bounds_assumed=True)
+        return Cluster(len(brokers), low, high)
+
+    def _client(self, cluster: str) -> AdminClient:
+        if cluster not in self._clients:
+            self._clients[cluster] = AdminClient(
+                {
+                    "bootstrap.servers": self._bootstrap_servers[cluster],
+                    "client.id": "heartbeat-tuner",
+                    "socket.timeout.ms": round(self._timeout_s * 1_000),
+                    "log_level": 0,  # librdkafka would write every failed connection to stderr; conditions tell it once
+                }
+            )
+        return self._clients[cluster]
+
+    def _unreachable(self, cluster: str, error: KafkaException) -> ClusterUnreachableError:
+        return ClusterUnreachableError(
+            f"Kafka cluster {cluster} ({self._bootstrap_servers[cluster]}) did not answer: {error.args[0].str()}"
+        )

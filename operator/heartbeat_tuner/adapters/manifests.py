@@ -1,0 +1,132 @@
+"""What Deployments, pods and ConfigMaps say, as far as the tuner reads them: pure.
+
+Which value an environment name has in a container (literal entries win over `envFrom`, later sources over earlier
+ones), which manager owns an entry, whether a rollout is under way. `workloads` does the reading.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.domain.evidence import Pod
+
+ConfigMaps = Mapping[str, Mapping[str, str]]
+"""Data by ConfigMap name."""
+
+
+class SettingUnreadableError(TunerError):
+    """An environment value is no whole number of milliseconds."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ownership:
+    """Who owns the environment entries of one container, by entry name."""
+
+    managers: Mapping[str, tuple[str, ...]]
+
+    def foreign(self, name: str, *, us: str) -> str | None:
+        """Return a manager of the entry that is not `us`; None if there is none."""
+        return next((manager for manager in self.managers.get(name, ()) if manager != us), None)
+
+
+def container_of(pod_spec: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """Return the container called `name`; None if there is none."""
+    return next((one for one in pod_spec.get("containers", ()) if one["name"] == name), None)
+
+
+def config_maps_named(container: Mapping[str, Any]) -> set[str]:
+    """Return the ConfigMaps that the container's environment refers to."""
+    from_entries = {
+        entry["valueFrom"]["configMapKeyRef"]["name"]
+        for entry in container.get("env", ())
+        if "configMapKeyRef" in entry.get("valueFrom", {})
+    }
+    return from_entries | {
+        source["configMapRef"]["name"] for source in container.get("envFrom", ()) if "configMapRef" in source
+    }
+
+
+def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> timedelta | None:
+    """Return the duration that environment variable `name` holds; None if nothing visible sets it.
+
+    Raises:
+        SettingUnreadableError: it holds something else than a positive whole number.
+    """
+    text = _value(container, name, config_maps)
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdecimal() or int(text) == 0:
+        raise SettingUnreadableError(
+            f"container {container['name']} has {name}={text!r}, which is no positive whole number of milliseconds; "
+            f"correct it, or name the right variable in spec.client.env"
+        )
+    return timedelta(milliseconds=int(text))
+
+
+def ownership(deployment: Mapping[str, Any], container: str) -> Ownership:
+    """Return who owns the environment entries of the template's container, from `managedFields`."""
+    managers: dict[str, tuple[str, ...]] = {}
+    for entry in deployment["metadata"].get("managedFields", ()):
+        for name in _owned_names(entry.get("fieldsV1", {}), container):
+            managers[name] = (*managers.get(name, ()), entry["manager"])
+    return Ownership(managers)
+
+
+def is_rolling_out(deployment: Mapping[str, Any]) -> bool:
+    """Whether pods of more than one template exist or the controller has not seen the newest.
+
+    Availability is left out on purpose: the pods of a group in a storm may never become available.
+    """
+    status, wanted = deployment.get("status", {}), deployment["spec"].get("replicas", 1)
+    updated = status.get("updatedReplicas", 0)
+    behind = status.get("observedGeneration", 0) < deployment["metadata"]["generation"]
+    return bool(behind or updated < wanted or status.get("replicas", 0) > updated)
+
+
+def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
+    """Return the pod if its container runs and it is not being deleted; else None."""
+    if "deletionTimestamp" in pod["metadata"]:
+        return None
+    status = pod.get("status", {})
+    statuses = {one["name"]: one for one in status.get("containerStatuses", ())}
+    state: Mapping[str, Any] = statuses.get(container, {})
+    started = state.get("state", {}).get("running", {}).get("startedAt")
+    if started is None or "podIP" not in status:
+        return None
+    return Pod(
+        name=pod["metadata"]["name"],
+        uid=pod["metadata"]["uid"],
+        ip=status["podIP"],
+        started=datetime.fromisoformat(started),
+        restarts=state.get("restartCount", 0),
+        ready=bool(state.get("ready")),
+    )
+
+
+def _value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
+    entry = next((one for one in container.get("env", ()) if one["name"] == name), None)
+    if entry is not None:
+        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
+        if reference is not None:
+            return config_maps.get(reference["name"], {}).get(reference["key"])
+        literal: str | None = entry.get("value")
+        return literal
+    found = None
+    for source in container.get("envFrom", ()):
+        prefix = source.get("prefix", "")
+        if "configMapRef" in source and name.startswith(prefix):
+            found = config_maps.get(source["configMapRef"]["name"], {}).get(name.removeprefix(prefix), found)
+    return found
+
+
+def _owned_names(fields: Mapping[str, Any], container: str) -> Iterator[str]:
+    """Yield the environment names in the container that a managed-fields entry covers."""
+    at: Any = fields
+    for step in ("f:spec", "f:template", "f:spec", "f:containers", f'k:{{"name":{json.dumps(container)}}}', "f:env"):
+        at = at.get(step, {})
+    for key in at:
+        if key.startswith("k:"):
+            yield json.loads(key.removeprefix("k:"))["name"]

@@ -1,0 +1,79 @@
+"""Policies as the API server has them: status and Events written back."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import structlog
+
+from heartbeat_tuner.adapters import kubernetes_api
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
+
+API_VERSION: Final = f"{v1alpha1.GROUP}/{v1alpha1.VERSION}"
+MAX_EVENT_MESSAGE: Final = 1024
+"""The API server refuses longer ones."""
+
+_log = structlog.get_logger()
+
+
+class KubernetesPolicies:
+    """Writes what the reconciler found into the policies."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+
+    async def served(self) -> bool:
+        """Whether the API server knows the resource at all."""
+        return await self._api.get(f"/apis/{API_VERSION}/{v1alpha1.PLURAL}", limit="1") is not None
+
+    async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Replace the status of the policy `body`; return the object as stored.
+
+        Raises:
+            WriteConflictError: the policy changed since `body` was read, or is gone.
+            ApiServerError: anything else.
+        """
+        metadata = body["metadata"]
+        # A PUT of the whole status: fields that are gone must go, and resourceVersion and uid refuse a stale view.
+        document = {
+            "apiVersion": API_VERSION,
+            "kind": v1alpha1.KIND,
+            "metadata": {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion")},
+            "spec": body["spec"],
+            "status": status,
+        }
+        path = f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{v1alpha1.PLURAL}/{metadata['name']}/status"
+        stored = await self._api.write("PUT", path, document, fieldManager=kubernetes_api.FIELD_MANAGER)
+        if stored is None:
+            raise WriteConflictError(f"policy {metadata['namespace']}/{metadata['name']} is gone")
+        return stored
+
+    async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
+        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error."""
+        metadata = body["metadata"]
+        now = datetime.now(UTC)
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"generateName": f"{metadata['name'][:200]}.", "namespace": metadata["namespace"]},
+            "involvedObject": {
+                "apiVersion": API_VERSION,
+                "kind": v1alpha1.KIND,
+                "name": metadata["name"],
+                "namespace": metadata["namespace"],
+                "uid": metadata["uid"],
+            },
+            "reason": reason,
+            "message": message if len(message) <= MAX_EVENT_MESSAGE else f"{message[: MAX_EVENT_MESSAGE - 1]}…",
+            "type": "Warning" if warning else "Normal",
+            "source": {"component": kubernetes_api.FIELD_MANAGER},
+            "firstTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}",
+            "lastTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}",
+            "count": 1,
+        }
+        try:
+            await self._api.write("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
+        except TunerError as error:
+            _log.warning("event not written", policy=f"{metadata['namespace']}/{metadata['name']}", error=str(error))

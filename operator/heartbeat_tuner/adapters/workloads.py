@@ -1,0 +1,177 @@
+"""Deployments and their pods: read as a `Workload`, written by server-side apply.
+
+Every write carries uid and resourceVersion of what was read, names only our own entries, and is never forced; it
+repeats all entries we own, since an apply that leaves one out gives it up.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from heartbeat_tuner.adapters import kubernetes_api, manifests
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
+from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
+
+
+class KubernetesWorkloads:
+    """Deployments through the API server."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+
+    async def read(self, policy: Policy) -> Workload | MissingWorkload:
+        """Return the policy's workload with what is set in it now, or what is missing.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        reference = policy.workload
+        deployment = await self._api.get(_path(reference.key))
+        if deployment is None:
+            return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{reference} does not exist")
+        template = manifests.container_of(deployment["spec"]["template"]["spec"], reference.container)
+        if template is None:
+            names = ", ".join(one["name"] for one in deployment["spec"]["template"]["spec"]["containers"])
+            sentence = f"{reference} has no container {reference.container}; it has {names}"
+            return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence)
+        pods = await self._pods(reference.key.namespace, deployment)
+        try:
+            current = await self._current(policy, template, pods)
+        except SettingUnreadableError as error:
+            return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
+        return _workload(policy, deployment, template, pods, current)
+
+    async def apply(self, policy: Policy, workload: Workload, target: LivenessSettings) -> None:
+        """Write `target` into the workload's env by server-side apply, never forced.
+
+        Raises:
+            WriteConflictError: the workload changed since it was gathered, or is gone.
+            FieldOwnedError: another manager owns an entry.
+            ApiServerError: anything else.
+        """
+        if workload.current is None:
+            raise WriteConflictError(f"{policy.workload}: its pods differ")
+        written = {*liveness.changed(workload.current.settings, target), *workload.owned_env}
+        env = [
+            {"name": policy.env_names[setting], "value": str(durations.to_ms(target[setting]))}
+            for setting in Setting
+            if setting in written
+        ]
+        reference = policy.workload
+        document = {
+            "apiVersion": "apps/v1",
+            "kind": reference.kind,
+            "metadata": {
+                "name": reference.key.name,
+                "namespace": reference.key.namespace,
+                "uid": workload.uid,
+                "resourceVersion": workload.resource_version,
+            },
+            "spec": {"template": {"spec": {"containers": [{"name": reference.container, "env": env}]}}},
+        }
+        stored = await self._api.write(
+            "PATCH",
+            _path(reference.key),
+            document,
+            content_type=kubernetes_api.APPLY,
+            fieldManager=kubernetes_api.FIELD_MANAGER,
+        )
+        if stored is None:
+            raise WriteConflictError(f"{reference} is gone")
+
+    async def _pods(self, namespace: str, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        labels = deployment["spec"]["selector"].get("matchLabels", {})
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        listed = await self._api.get(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
+        if listed is None:
+            raise ApiServerError(f"namespace {namespace} has no pods resource")
+        return list(listed["items"])
+
+    async def _current(
+        self, policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
+    ) -> CurrentSettings | None:
+        """Return what is set: in the running pods, else the template, the policy, the library; None if pods differ."""
+        name = policy.workload.container
+        running = [
+            container
+            for pod in pods
+            if manifests.running_pod(pod, name) is not None
+            and (container := manifests.container_of(pod["spec"], name)) is not None
+        ]
+        source = Source.POD if running else Source.TEMPLATE
+        containers = running or [template]
+        maps = await self._config_maps(policy.workload.key.namespace, containers)
+        found = [
+            {setting: manifests.milliseconds(one, env_name, maps) for setting, env_name in policy.env_names.items()}
+            for one in containers
+        ]
+        if any(other != found[0] for other in found):
+            return None
+        return _filled(policy, found[0], source)
+
+    async def _config_maps(self, namespace: str, containers: Sequence[Mapping[str, Any]]) -> ConfigMaps:
+        names = sorted({name for container in containers for name in manifests.config_maps_named(container)})
+        found = await asyncio.gather(
+            *(self._api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}") for name in names)
+        )
+        return {name: (one or {}).get("data") or {} for name, one in zip(names, found, strict=True)}
+
+
+def _workload(
+    policy: Policy,
+    deployment: Mapping[str, Any],
+    template: Mapping[str, Any],
+    pods: Sequence[Mapping[str, Any]],
+    current: CurrentSettings | None,
+) -> Workload:
+    literal = {entry["name"] for entry in template.get("env", ())}
+    owners = manifests.ownership(deployment, policy.workload.container)
+    us = kubernetes_api.FIELD_MANAGER
+    foreign = {
+        setting: owners.foreign(name, us=us) or "an unknown manager"
+        for setting, name in policy.env_names.items()
+        if name in literal and owners.managers.get(name, ()) != (us,)
+    }
+    running = [pod for raw in pods if (pod := manifests.running_pod(raw, policy.workload.container)) is not None]
+    return Workload(
+        uid=deployment["metadata"]["uid"],
+        resource_version=deployment["metadata"]["resourceVersion"],
+        current=current,
+        rolling_out=manifests.is_rolling_out(deployment),
+        foreign_env=foreign,
+        owned_env=frozenset(s for s, name in policy.env_names.items() if us in owners.managers.get(name, ())),
+        pods=tuple(sorted(running, key=lambda pod: (pod.started, pod.name))),
+    )
+
+
+def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: Source) -> CurrentSettings:
+    """Return full settings: what was found, else what the policy declares, else the library's default."""
+    defaults = catalogue.client(policy.library).defaults
+    values: dict[Setting, timedelta] = {}
+    sources: dict[Setting, Source] = {}
+    for setting in Setting:
+        seen = found[setting]
+        if seen is not None:
+            values[setting], sources[setting] = seen, source
+        elif setting in policy.declared:
+            values[setting], sources[setting] = policy.declared[setting], Source.POLICY
+        else:
+            values[setting], sources[setting] = defaults[setting], Source.DEFAULT
+    settings = LivenessSettings(
+        session_timeout=values[Setting.SESSION_TIMEOUT],
+        heartbeat_interval=values[Setting.HEARTBEAT_INTERVAL],
+        fetch_wait=values[Setting.FETCH_WAIT],
+    )
+    return CurrentSettings(settings, sources)
+
+
+def _path(key: ObjectKey) -> str:
+    return f"/apis/apps/v1/namespaces/{key.namespace}/deployments/{key.name}"

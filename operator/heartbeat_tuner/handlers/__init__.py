@@ -1,0 +1,52 @@
+"""The only kopf code: a watch that feeds the policy store.
+
+Only `on.event`, which writes nothing: no finalizer, no annotation, no handler on other people's objects. Everything
+that acts is in `reconcile`.
+"""
+
+from typing import Any
+
+import kopf
+
+from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+
+WATCH_SERVER_TIMEOUT_S = 240
+WATCH_CLIENT_TIMEOUT_S = 300
+
+
+def registry_for(store: PolicyStore) -> kopf.OperatorRegistry:
+    """Return kopf's registry with the one watch that feeds `store`."""
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        """Log in as the pod's service account, or as the kubeconfig says."""
+        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+
+    @kopf.on.event(v1alpha1.GROUP, v1alpha1.VERSION, v1alpha1.PLURAL, registry=registry)
+    def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
+        """Take the object as it is now."""
+        body = event["object"]
+        if event["type"] == "DELETED":
+            store.remove(ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"]))
+        else:
+            store.put(dict(body))
+
+    return registry
+
+
+def operator_settings() -> kopf.OperatorSettings:
+    """Return kopf's settings: it watches, and does nothing else."""
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True  # spares cluster-wide rights on CRDs and namespaces
+    settings.watching.server_timeout = WATCH_SERVER_TIMEOUT_S
+    settings.watching.client_timeout = WATCH_CLIENT_TIMEOUT_S  # a watch that went silent is opened anew
+    return settings
+
+
+async def watch(store: PolicyStore) -> None:
+    """Feed `store` until the process is told to end (SIGTERM, SIGINT)."""
+    await kopf.operator(registry=registry_for(store), settings=operator_settings(), clusterwide=True, standalone=True)
