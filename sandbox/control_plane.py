@@ -78,6 +78,8 @@ class ControlPlane:
     def start(self) -> None:
         """Start all three and wait until pods can be created.
 
+        After a stop, when everything is in the store already, the controllers may need a few seconds more.
+
         Raises:
             PartNotReadyError: one ended or did not answer in time; everything started is stopped again.
         """

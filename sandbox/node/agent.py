@@ -48,6 +48,7 @@ class Agent:
         self._run_dir = run_dir
         self._addresses = Addresses()
         self._workers: dict[str, PodWorker] = {}
+        self._ready_since = timestamp(datetime.now(UTC))
         self._ready_file = PodFiles.ready_file(run_dir, name)
 
     async def run(self) -> None:
@@ -111,14 +112,20 @@ class Agent:
         return {"metadata": {"name": self._name, "labels": labels}}
 
     def _node_status(self) -> Document:
-        now = timestamp(datetime.now(UTC))
-        ready = {"type": "Ready", "status": "True", "reason": "ProcessNodeReady", "message": "runs pods as processes"}
+        ready = {
+            "type": "Ready",
+            "status": "True",
+            "reason": "ProcessNodeReady",
+            "message": "runs pods as processes",
+            "lastHeartbeatTime": timestamp(datetime.now(UTC)),
+            "lastTransitionTime": self._ready_since,
+        }
         resources = {"cpu": "64", "memory": "256Gi", "pods": "1000"}
         return {
             "addresses": [{"type": "InternalIP", "address": LOOPBACK}, {"type": "Hostname", "address": self._name}],
             "capacity": resources,
             "allocatable": resources,
-            "conditions": [ready | {"lastHeartbeatTime": now, "lastTransitionTime": now}],
+            "conditions": [ready],
             "nodeInfo": {"architecture": _architecture(), "operatingSystem": "linux"},
         }
 

@@ -87,7 +87,7 @@ class Container:
             except ContainerConfigError as error:
                 self._set_waiting(Waiting(CONFIG_ERROR, str(error)))
                 await self._pause(_CONFIG_RETRY_S)
-            except (OSError, KeyError) as error:
+            except OSError as error:
                 now = datetime.now(UTC)
                 self._ended(Terminated(_CANNOT_START, "StartError", now, now, f"cannot start: {error}"))
             else:
@@ -128,7 +128,9 @@ class Container:
             _signal_group(process.pid, signal.SIGKILL)
             process.kill()
             pid_file.unlink(missing_ok=True)
-        await asyncio.gather(probing, return_exceptions=True)
+        await asyncio.wait([probing])
+        if not probing.cancelled():
+            probing.result()  # a fault of ours must not look like a probe that never answers
         self._ended(_termination(process, began, probes.failure))
 
     async def _until_ended(self, process: Process, probes: Probes) -> None:

@@ -131,7 +131,7 @@ class PodWorker:
     async def _resolve_env(self, container: Document) -> dict[str, str]:
         facts = PodFacts(self._pod, self._address, LOOPBACK)
         given = {
-            "PATH": os.environ["PATH"],
+            "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self._files.scratch),
             "HOSTNAME": self._pod["metadata"]["name"],
         }

@@ -35,6 +35,10 @@ class Target:
     cwd: Path
 
 
+class UnknownPortError(Exception):
+    """A probe names a port that its container does not declare; to the kubelet a failed attempt."""
+
+
 class Probes:
     """Runs a container's probes and keeps their verdicts.
 
@@ -111,7 +115,7 @@ async def attempt(probe: Document, target: Target) -> bool:
         if "tcpSocket" in probe:
             return await _tcp_socket(probe["tcpSocket"], target, timeout_s)
         return await _exec(probe["exec"]["command"], target, timeout_s)
-    except (aiohttp.ClientError, OSError, TimeoutError):
+    except (aiohttp.ClientError, OSError, TimeoutError, UnknownPortError):
         return False
 
 
@@ -155,4 +159,8 @@ async def _exec(command: list[str], target: Target, timeout_s: float) -> bool:
 
 def _port(action: Document, target: Target) -> int:
     port = action["port"]
-    return port if isinstance(port, int) else target.ports[port]
+    if isinstance(port, int):
+        return port
+    if port not in target.ports:
+        raise UnknownPortError(port)
+    return target.ports[port]

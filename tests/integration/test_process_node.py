@@ -264,14 +264,41 @@ def test_a_pod_the_node_cannot_run_says_why(cluster: _Cluster, apply: Apply) -> 
     assert "init containers" in cluster.pods()[0]["status"]["message"]
 
 
-def test_a_deleted_namespace_ends_its_processes(cluster: _Cluster, apply: Apply) -> None:
-    """Nothing runs on for a namespace that is gone."""
+def test_a_pod_deleted_by_force_ends_at_once(cluster: _Cluster, apply: Apply) -> None:
+    """The object is gone before the node hears of it; its process must not stay for the whole grace."""
+    script = "trap '' TERM; while true; do sleep 0.1; done"
+    apply(_pod({"command": ["bash", "-c", script]}, terminationGracePeriodSeconds=3600))
+    _wait(cluster.ready, "the pod")
+    pid = cluster.pid()
+    assert pid is not None
+    cluster.kubectl("delete", "pod", "pod", "-n", cluster.namespace, "--force", "--grace-period=0")
+    _wait(lambda: not _runs(pid), "the process to end")
+
+
+def test_a_deleted_namespace_goes_with_its_processes(cluster: _Cluster, apply: Apply) -> None:
+    """Nothing runs on for a namespace that is gone, and the node does not keep it from going."""
+    apply(_config_map(COLOUR="blue"), _server_deployment("hello"))
+    _wait(lambda: len([pod for pod in cluster.pods() if cluster.pid(pod["metadata"]["name"])]) == 2, "the pods")
+    pids = [cluster.pid(pod["metadata"]["name"]) for pod in cluster.pods()]
+    cluster.kubectl("delete", "namespace", cluster.namespace, "--timeout=60s")
+    assert not any(_runs(pid) for pid in pids if pid is not None)
+
+
+def test_containers_do_not_notice_that_the_api_server_is_away(
+    cluster: _Cluster, apply: Apply, control_plane: ControlPlane
+) -> None:
+    """Faults of the API server are tested for the operator's sake; consumers must run through them, as in a cluster."""
     apply(_pod({"command": _SLEEP}))
     _wait(cluster.ready, "the pod")
     pid = cluster.pid()
     assert pid is not None
-    cluster.kubectl("delete", "pods", "--all", "-n", cluster.namespace, "--force", "--grace-period=0")
-    _wait(lambda: not _runs(pid), "the process to end")
+    control_plane.stop()
+    os.kill(pid, signal.SIGKILL)
+    _wait(lambda: cluster.pid() not in (None, pid), "a restart without the API server")
+    second = cluster.pid()
+    control_plane.start()
+    _wait(lambda: cluster.container()["restartCount"] == 1, "the news to arrive")
+    assert cluster.pid() == second
 
 
 @pytest.mark.parametrize("crash", [False, True], ids=["stopped", "killed"])
@@ -294,4 +321,5 @@ def test_pods_survive_the_nodes_restart_but_processes_do_not(
         node.start()
         _wait(lambda: cluster.container()["restartCount"] == 1 and cluster.ready(), "the restart")
         assert cluster.pid() != pid
+        cluster.kubectl("delete", "pod", "pod", "-n", namespace, "--timeout=60s")
     control_plane.kubectl("delete", "node", node.name)
