@@ -13,7 +13,7 @@ from string import Template
 from types import MappingProxyType
 from typing import Final, Self
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from sandbox import cache, commands, network
@@ -132,7 +132,8 @@ def _coordinates(admin: AdminClient) -> bool:
     """Whether the broker answers for a group; asking also makes the offsets topic, so the first group finds it."""
     group = "sandbox-readiness"
     try:
-        admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=5)[group].result(10)
+        # Not list_consumer_group_offsets: an answer "the coordinator is loading" makes librdkafka 2.16 crash there.
+        admin.describe_consumer_groups([group], request_timeout=5)[group].result(10)
     except KafkaException:
         return False
     return True

@@ -77,11 +77,13 @@ class Connection:
         self._client = client
         self._target: Stream | None = None
         self._shared = shared
+        self._broken_off = asyncio.Event()
 
     async def run(self, host: str, port: int) -> None:
         """Connect to the target and pass bytes on until both ends are done or one of them breaks off."""
         try:
             self._target = Stream(*await asyncio.open_connection(host, port))
+            self._check_whole()
             async with asyncio.TaskGroup() as directions:
                 directions.create_task(self._pump(self._client.reader, self._target.writer, _Direction.TO_TARGET))
                 directions.create_task(self._pump(self._target.reader, self._client.writer, _Direction.TO_CLIENT))
@@ -116,7 +118,8 @@ class Connection:
         chunk = b"not the end"
         while chunk:
             due, chunk = await held_back.get()
-            await asyncio.sleep(max(0.0, due - clock()))
+            if due > clock():
+                await self._wait_until(due)
             if self.mute:
                 self.maimed = True
                 continue
@@ -131,6 +134,17 @@ class Connection:
                 if not self.mute:  # else it is the fault that took the target away, and the client must not notice
                     raise
 
+    async def _wait_until(self, due: float) -> None:
+        """Sleep, but not through a `reset`, so that a long delay does not outlive its connection."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                await self._broken_off.wait()
+        self._check_whole()
+
+    def _check_whole(self) -> None:
+        if self._broken_off.is_set():
+            raise ConnectionAbortedError("this connection was broken off")
+
     async def run_without_target(self) -> None:
         """Keep the client's connection open and swallow what comes, until the client ends it or `reset` does."""
         self.mute = self.maimed = True
@@ -141,6 +155,7 @@ class Connection:
 
     def reset(self) -> None:
         """Break off both sides."""
+        self._broken_off.set()
         self._client.reset()
         if self._target is not None:
             self._target.reset()
