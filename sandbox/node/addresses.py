@@ -2,7 +2,7 @@
 
 import random
 import socket
-from typing import Final
+from typing import Final, Self
 
 from sandbox.errors import SandboxError
 
@@ -13,13 +13,19 @@ class Addresses:
     """Hands out addresses that no other pod on this machine has at the time.
 
     Every node claims one 127.n.0.0/16, also against the nodes of other sandboxes: the claim is a socket name that the
-    kernel frees when the process ends.
+    kernel frees when the process ends; as a context manager it is freed at the block's end.
     """
 
     def __init__(self) -> None:
         self._second, self._claim = _claim_network()
         self._next = 0
         self._taken: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._claim.close()
 
     def take(self) -> str:
         """Return a free address, the one that has been unused for longest."""

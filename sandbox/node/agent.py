@@ -57,13 +57,14 @@ class Agent:
         stopped = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-        async with self._api, asyncio.TaskGroup() as workers:
-            life = workers.create_task(self._live(workers))
-            await stopped.wait()
-            life.cancel()
-            await asyncio.gather(*(worker.shut_down(_SHUT_DOWN_GRACE_S) for worker in self._workers.values()))
-            for worker in self._workers.values():
-                worker.forget()
+        with self._addresses:
+            async with self._api, asyncio.TaskGroup() as workers:
+                life = workers.create_task(self._live(workers))
+                await stopped.wait()
+                life.cancel()
+                await asyncio.gather(*(worker.shut_down(_SHUT_DOWN_GRACE_S) for worker in self._workers.values()))
+                for worker in self._workers.values():
+                    worker.forget()
 
     async def _live(self, workers: asyncio.TaskGroup) -> None:
         async with asyncio.TaskGroup() as group:
