@@ -58,7 +58,7 @@ def _configure_logging() -> None:
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
+            structlog.processors.ExceptionRenderer(),
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         logger_factory=structlog.WriteLoggerFactory(file=click.get_text_stream("stderr")),

@@ -25,7 +25,7 @@ ENOUGH_REBALANCES: Final = 3
 """One or two rebalances may have been planned; fewer than this per member are no instability."""
 
 ENOUGH_TIME: Final = timedelta(seconds=60)
-"""A shorter record does not show that a group is healthy."""
+"""A shorter record shows neither that a group is healthy nor how often it evicts."""
 
 
 def assess(situation: Situation, record: Record, current: LivenessSettings, client: Client) -> Finding:
@@ -70,11 +70,11 @@ def _group_is_unstable(record: Record) -> Finding | None:
 def _evictions_exceed_objective(situation: Situation, record: Record) -> Finding | None:
     """Find live members being evicted more often than the objective allows."""
     objective = situation.policy.objective.max_false_evictions_per_month
-    if record.evictions < ENOUGH_EVICTIONS or record.evictions_per_month <= objective:
+    if record.evictions < ENOUGH_EVICTIONS or record.span < ENOUGH_TIME or record.evictions_per_month <= objective:
         return None
     return Finding(
         Reason.DANGER,
-        f"{_evictions(record)}, or {record.evictions_per_month:.2g} a month where the objective allows {objective:g}",
+        f"{_evictions(record)}, where the objective allows {objective:g} a month",
     )
 
 
@@ -101,6 +101,6 @@ def _healthy(record: Record) -> Finding:
 
 
 def _evictions(record: Record) -> str:
-    minutes = record.span / timedelta(minutes=1)
     noun = "eviction" if record.evictions == 1 else "evictions"
-    return f"{record.evictions} {noun} of live members in {minutes:.2g} min"
+    watched = timedelta(seconds=round(record.span.total_seconds()))
+    return f"{record.evictions} {noun} of live members within {durations.show(watched)}"

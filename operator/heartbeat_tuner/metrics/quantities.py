@@ -72,10 +72,12 @@ def measure(
             f"{limit.total_seconds():.0f} s; tried {tried}",
         )
     running = {pod.name for pod in pods}
-    current = {
-        signal: [series for series in group if series.labels.get(signals.POD_LABEL) in running]
-        for signal, group in mine.items()
-    }
+    current = _aligned(
+        {
+            signal: [series for series in group if series.labels.get(signals.POD_LABEL) in running]
+            for signal, group in mine.items()
+        }
+    )
     return _count(current, pods, since=since, now=now, newest=newest, interval=interval, changed=changed_member_ids)
 
 
@@ -87,6 +89,28 @@ def _of_group(policy: Policy, found: Sequence[Series]) -> list[Series]:
         if series.labels.get(signals.NAMESPACE_LABEL) == policy.key.namespace
         and series.labels.get(signals.GROUP_LABEL) == policy.group_id
     ]
+
+
+def _aligned(current: Samples) -> Samples:
+    """Cut each pod's series where the oldest of its signals ends.
+
+    Signals are read one after the other, and a scrape may arrive in between: heartbeats counted as requests in one
+    scrape more than as accepted would look like evictions. All counters of a pod are scraped together, so a common end
+    is a common moment.
+    """
+    ends: dict[str, list[float]] = {}
+    for group in current.values():
+        newest: dict[str, float] = {}
+        for series in group:
+            pod = series.labels[signals.POD_LABEL]
+            if series.samples:
+                newest[pod] = max(newest.get(pod, 0.0), series.samples[-1].time_s)
+        for pod, time_s in newest.items():
+            ends.setdefault(pod, []).append(time_s)
+    return {
+        signal: [one.until(min(ends[one.labels[signals.POD_LABEL]])) for one in group if one.samples]
+        for signal, group in current.items()
+    }
 
 
 def _count(

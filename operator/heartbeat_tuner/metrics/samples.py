@@ -30,6 +30,10 @@ class Series:
         """Make a series from (time, value) pairs, dropping NaN and infinities."""
         return cls(labels, tuple(Sample(time_s, value) for time_s, value in raw if math.isfinite(value)))
 
+    def until(self, time_s: float) -> "Series":
+        """Return the series without samples after `time_s`."""
+        return Series(self.labels, tuple(sample for sample in self.samples if sample.time_s <= time_s))
+
 
 def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     """Return by how much a counter grew after `since_s`, counting on across resets.

@@ -1,0 +1,57 @@
+"""All parts together: a small cluster with a broker, a Prometheus and a node.
+
+`Sandbox` is what the demo, `python -m sandbox up` and the end-to-end tests stand on. Its parts start in order and stop
+in the reverse order, also when one of them fails to start.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Self
+
+from sandbox import prerequisites, progress
+from sandbox.binaries import Binaries
+from sandbox.control_plane import ControlPlane
+from sandbox.kafka import Kafka
+from sandbox.node import ProcessNode
+from sandbox.prometheus import Prometheus
+
+OPERATOR_USER: Final = "operator"
+
+
+class Sandbox:
+    """Control plane, process node, Kafka and Prometheus; a context manager.
+
+    Args:
+        run_dir: gets data and logs of every part.
+        users: who may log in to the API server besides the administrator.
+    """
+
+    def __init__(self, run_dir: Path, *, users: Sequence[str] = (OPERATOR_USER,)) -> None:
+        self.run_dir = run_dir
+        self._users = users
+        self._parts = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start all parts.
+
+        Raises:
+            SandboxError: a prerequisite is missing, or a part did not start; what had started is stopped again.
+        """
+        binaries = Binaries()
+        prerequisites.require(*(["go"] if binaries.to_build() else []), "java", "mvn", "node", "npm")
+        binaries.get_all()
+        with contextlib.ExitStack() as starting:
+            self.control_plane = starting.enter_context(ControlPlane(self.run_dir, binaries, users=self._users))
+            progress.say("kubernetes", f"API server answers at {self.control_plane.url}")
+            kubeconfig = self.control_plane.kubeconfig
+            self.node = starting.enter_context(ProcessNode(self.run_dir, kubeconfig))
+            self.prometheus = starting.enter_context(Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig))
+            progress.say("prometheus", f"answers at {self.prometheus.url}")
+            self.kafka = starting.enter_context(Kafka(self.run_dir))
+            progress.say("kafka", f"answers at {self.kafka.bootstrap}")
+            self._parts = starting.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parts.close()

@@ -1,0 +1,197 @@
+"""What the demo and the end-to-end tests put into a sandbox: consumers with given settings, policies, the operator.
+
+The operator runs as it would in a pod: its own process, its own identity, and the rights of
+`manifests/operator-rbac.yaml` only.
+"""
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any, Final, Self
+
+import yaml
+
+from sandbox import consumers, network
+from sandbox.environment import OPERATOR_USER, Sandbox
+from sandbox.processes import Process, wait_until
+
+CHECKOUT: Final = Path(__file__).parents[1]
+PARTITIONS: Final = 6
+
+_MANIFESTS: Final = Path(__file__).parent / "manifests"
+_PROBE_TIMEOUT_S: Final = 2.0
+
+
+@dataclass(frozen=True)
+class ConsumerSettings:
+    """KafkaJS' three settings, in its own unit."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    fetch_wait_ms: int
+
+
+STORMING: Final = ConsumerSettings(session_timeout_ms=1_000, heartbeat_interval_ms=333, fetch_wait_ms=5_000)
+"""The source article's settings: a beat every 5 s under a session of 1 s."""
+
+HEALTHY: Final = ConsumerSettings(session_timeout_ms=30_000, heartbeat_interval_ms=1_000, fetch_wait_ms=1_000)
+
+
+class Tenant:
+    """One namespace in which consumers and policies live."""
+
+    def __init__(self, sandbox: Sandbox, namespace: str) -> None:
+        self.sandbox = sandbox
+        self.namespace = namespace
+
+    def create(self) -> None:
+        """Create the namespace."""
+        self.kubectl("create", "namespace", self.namespace)
+
+    def kubectl(self, *args: str, stdin: str | None = None) -> str:
+        """Run kubectl as the administrator."""
+        return self.sandbox.control_plane.kubectl(*args, stdin=stdin)
+
+    def get(self, *what: str) -> dict[str, Any]:
+        """Return an object of this namespace, as in `kubectl get`."""
+        document: dict[str, Any] = json.loads(self.kubectl("get", *what, f"--namespace={self.namespace}", "-o", "json"))
+        return document
+
+    def apply(self, manifest: str) -> None:
+        """Apply a manifest in this namespace."""
+        self.kubectl("apply", f"--namespace={self.namespace}", "--filename=-", stdin=manifest)
+
+    def patch(self, what: str, name: str, patch: dict[str, Any]) -> None:
+        """Merge `patch` into an object."""
+        self.kubectl("patch", what, name, f"--namespace={self.namespace}", "--type=merge", "-p", json.dumps(patch))
+
+    def deploy_consumers(self, name: str, settings: ConsumerSettings) -> None:
+        """Run three KafkaJS consumers as Deployment, group and topic `name`."""
+        self.sandbox.kafka.create_topic(name, PARTITIONS)
+        self.apply(self.consumer_manifest(name, settings))
+
+    def consumer_manifest(self, name: str, settings: ConsumerSettings) -> str:
+        """Return the manifest of `deploy_consumers`."""
+        return _render(
+            "consumer.yaml",
+            name=name,
+            command=json.dumps(consumers.kafkajs_command()),
+            bootstrap=self.sandbox.kafka.bootstrap,
+            session_timeout_ms=settings.session_timeout_ms,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            fetch_wait_ms=settings.fetch_wait_ms,
+        )
+
+    def await_available(self, name: str, *, timeout_s: float = 120) -> None:
+        """Wait until all pods of a Deployment are ready and none is left of an older template."""
+        wait_until(lambda: self._is_rolled_out(name), part=name, what="its pods", timeout_s=timeout_s, poll_s=0.3)
+
+    def apply_policy(self, name: str, *, mode: str) -> None:
+        """Apply a policy for the consumers `name`."""
+        self.apply(policy_manifest(name, mode=mode))
+
+    def policy(self, name: str) -> dict[str, Any]:
+        """Return a policy."""
+        return self.get("cgp", name)
+
+    def _is_rolled_out(self, name: str) -> bool:
+        deployment = self.get("deployment", name)
+        status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
+        pods = self.get("pods", f"--selector=app={name}")["items"]
+        return bool(
+            status.get("observedGeneration") == deployment["metadata"]["generation"]
+            and status.get("availableReplicas") == status.get("updatedReplicas") == replicas
+            and len(pods) == replicas
+        )
+
+
+def condition(policy: dict[str, Any], kind: str) -> dict[str, str]:
+    """Return a condition of a policy; empty strings while it is not there."""
+    found = [one for one in policy.get("status", {}).get("conditions", ()) if one["type"] == kind]
+    return found[0] if found else {"status": "", "reason": "", "message": ""}
+
+
+def policy_manifest(name: str, *, mode: str) -> str:
+    """Return the manifest of a policy for the consumers `name`."""
+    return _render("policy.yaml", name=name, mode=mode)
+
+
+def install(sandbox: Sandbox) -> None:
+    """Install the CustomResourceDefinition and the operator's rights."""
+    kubectl = sandbox.control_plane.kubectl
+    kubectl("apply", "--filename", str(CHECKOUT / "crds"), "--filename", str(_MANIFESTS / "operator-rbac.yaml"))
+    kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+
+
+class Operator:
+    """The operator as a process with its own identity; a context manager.
+
+    Args:
+        sandbox: where it works.
+        interval_s: time between two cycles; a production default would make a demo long.
+        prometheus_url: where it reads metrics; None is the sandbox's own, a test gives a fault proxy's.
+        bootstrap: where it asks about groups; None is the sandbox's own.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, *, interval_s: float, prometheus_url: str | None = None, bootstrap: str | None = None
+    ) -> None:
+        (self._port,) = network.free_ports(1)
+        config = sandbox.run_dir / "operator.yaml"
+        config.write_text(
+            yaml.safe_dump(
+                {
+                    "prometheus": {"url": prometheus_url or sandbox.prometheus.url, "timeout": "5s"},
+                    "kafka": {
+                        "clusters": {"main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap}},
+                        "timeout": "5s",
+                    },
+                    "http": {"address": network.LOOPBACK, "port": self._port},
+                    "interval": f"{interval_s:g}s",
+                }
+            )
+        )
+        environment = {**os.environ, "KUBECONFIG": str(sandbox.control_plane.kubeconfig_for(OPERATOR_USER))}
+        self.log = sandbox.run_dir / "logs" / "operator.log"
+        self.process = Process(
+            "operator",
+            [sys.executable, "-m", "heartbeat_tuner", "run", "--config", config],
+            log=self.log,
+            env=environment,
+        )
+
+    def __enter__(self) -> Self:
+        self.process.start()
+        try:
+            wait_until(lambda: self.answers("/readyz"), part="operator", what="its first cycle", process=self.process)
+        except BaseException:
+            self.process.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.stop()
+
+    def answers(self, path: str) -> bool:
+        """Whether a probe succeeds."""
+        return bool(self.page(path))
+
+    def page(self, path: str) -> str:
+        """Return what `path` of its HTTP server says; empty when it is not well."""
+        try:
+            with urllib.request.urlopen(
+                f"http://{network.LOOPBACK}:{self._port}{path}", timeout=_PROBE_TIMEOUT_S
+            ) as got:
+                body: bytes = got.read()
+                return body.decode()
+        except (urllib.error.URLError, OSError):
+            return ""
+
+
+def _render(manifest: str, **values: object) -> str:
+    return Template((_MANIFESTS / manifest).read_text()).substitute(values)
