@@ -5,6 +5,7 @@ What a user can get wrong ends as one sentence and exit status 2, never as a tra
 
 import asyncio
 import logging
+import sys
 from pathlib import Path
 
 import click
@@ -61,6 +62,6 @@ def _configure_logging() -> None:
             structlog.processors.ExceptionRenderer(),
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
-        logger_factory=structlog.WriteLoggerFactory(file=click.get_text_stream("stderr")),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
