@@ -155,8 +155,8 @@ def _count(
 def _evictions_of(pod: Pod, current: Samples, since_s: float) -> int:
     """Count a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
 
-    Neither is enough alone. One eviction refuses a heartbeat for each assigned partition (measured: 33 for 11 evictions of
-    a member with 3 partitions), and a client that restarted within its process rejoins without an eviction.
+    Neither is enough alone. One eviction refuses a heartbeat for each assigned partition (measured: 33 for 11
+    evictions of a member with 3 partitions), and a client that restarted within its process rejoins without one.
     """
     mine = {
         signal: [one for one in group if one.labels[signals.POD_LABEL] == pod.name] for signal, group in current.items()
