@@ -14,16 +14,22 @@ GO_DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 _TERM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _UNIT_MS: Final = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 
+LONGEST: Final = timedelta(hours=2_562_047)
+"""What Go's durations hold, in whole hours: 292 years."""
+
 
 def parse(text: str) -> timedelta:
-    """Return the duration that `text` says.
+    """Return the duration that `text` says, rounded to whole milliseconds.
 
     Raises:
-        ValueError: `text` is not in Go's notation; the message shows what is.
+        ValueError: `text` is not in Go's notation, or longer than Go can hold; the message shows what is right.
     """
-    if not re.match(GO_DURATION_PATTERN, text):
+    if not re.fullmatch(GO_DURATION_PATTERN, text):
         raise ValueError(f"{text!r} is not a duration; write it like 45s, 333ms, 1h30m (units ms, s, m, h)")
-    return timedelta(milliseconds=sum(float(number) * _UNIT_MS[unit] for number, unit in _TERM.findall(text)))
+    total_ms = sum(float(number) * _UNIT_MS[unit] for number, unit in _TERM.findall(text))
+    if total_ms > to_ms(LONGEST):
+        raise ValueError(f"{text!r} is longer than {show(LONGEST)}, the longest duration there is")
+    return timedelta(milliseconds=round(total_ms))
 
 
 def show(duration: timedelta) -> str:
@@ -40,7 +46,7 @@ def show(duration: timedelta) -> str:
     total_ms = to_ms(duration)
     if total_ms == 0:
         return "0s"
-    if duration < timedelta(seconds=1):
+    if total_ms < 1_000:  # noqa: PLR2004 - a second
         return f"{total_ms}ms"
     hours, rest_ms = divmod(total_ms, 3_600_000)
     minutes, rest_ms = divmod(rest_ms, 60_000)

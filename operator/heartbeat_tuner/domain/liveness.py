@@ -22,7 +22,7 @@ class LivenessSettings:
     """A full set of values; every one is positive and a whole number of milliseconds.
 
     Raises:
-        ValueError: a value is not positive.
+        ValueError: a value is not positive, or no whole number of milliseconds.
     """
 
     session_timeout: timedelta
@@ -33,6 +33,8 @@ class LivenessSettings:
         for setting in Setting:
             if self[setting] <= timedelta(0):
                 raise ValueError(f"{setting} is {self[setting]}; it must be greater than zero")
+            if self[setting] % timedelta(milliseconds=1):
+                raise ValueError(f"{setting} is {self[setting]}; it must be a whole number of milliseconds")
 
     def __getitem__(self, setting: Setting) -> timedelta:
         match setting:

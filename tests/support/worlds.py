@@ -1,0 +1,208 @@
+"""Builders of what `decide` and the layers around it are given: every one makes a world that could exist.
+
+Each takes only what a test cares about and fills the rest with a healthy group: three pods, one broker, an hour of
+record. A builder refuses a combination that no real group could show, so that no test proves something about a world
+that does not exist.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Cluster, Group, Member, Pod, Record, Situation, Unknown, Workload
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
+
+NOW: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+HOUR: Final = timedelta(hours=1)
+SETTLED_FROM: Final = timedelta(minutes=2)
+"""A record shorter than this says nothing about shares of time."""
+
+
+class ImpossibleWorldError(AssertionError):
+    """A test asked for something that cannot be observed."""
+
+
+def seconds(number: float) -> timedelta:
+    """Return a duration in seconds."""
+    return timedelta(seconds=number)
+
+
+def settings(session: str = "30s", interval: str = "3s", wait: str = "5s") -> LivenessSettings:
+    """Return S, H and W from the API's notation; KafkaJS' defaults where nothing is said."""
+    return LivenessSettings(durations.parse(session), durations.parse(interval), durations.parse(wait))
+
+
+STORM: Final = settings("1s", "333ms", "5s")
+"""The settings of the source article: no beat ever comes in time."""
+
+
+def bounds(**sides: tuple[str | None, str | None]) -> dict[Setting, Range]:
+    """Return bounds from pairs of least and greatest, by the API's names of the settings."""
+    return {Setting(name): Range(_maybe(low), _maybe(high)) for name, (low, high) in sides.items()}
+
+
+def policy(**changes: Any) -> Policy:
+    """Return a policy in Apply mode for group `orders`, with `changes` to its fields."""
+    base = Policy(
+        key=ObjectKey("shop", "orders"),
+        uid="policy-1",
+        generation=1,
+        created=NOW - timedelta(days=1),
+        group_id="orders",
+        cluster="main",
+        workload=WorkloadRef("Deployment", ObjectKey("shop", "orders-consumer"), "app"),
+        library="kafkajs",
+        env_names={
+            Setting.SESSION_TIMEOUT: "KAFKA_SESSION_TIMEOUT_MS",
+            Setting.HEARTBEAT_INTERVAL: "KAFKA_HEARTBEAT_INTERVAL_MS",
+            Setting.FETCH_WAIT: "KAFKA_MAX_WAIT_TIME_MS",
+        },
+        declared={},
+        mode=Mode.APPLY,
+        objective=Objective(seconds(60), 1.0),
+        bounds={},
+        cooldown=timedelta(hours=24),
+        suspended=False,
+    )
+    return dataclasses.replace(base, **changes)
+
+
+def pod(number: int = 0, *, started: datetime = NOW - HOUR, restarts: int = 0) -> Pod:
+    """Return the workload's running pod of that number; its address is its own."""
+    return Pod(f"orders-{number}", f"uid-{number}", f"10.0.0.{number + 1}", started, restarts, ready=True)
+
+
+def pods(count: int = 3) -> tuple[Pod, ...]:
+    """Return the workload's running pods."""
+    return tuple(pod(number) for number in range(count))
+
+
+def current(now: LivenessSettings, source: Source = Source.POD) -> CurrentSettings:
+    """Return what is set now, all found in one place."""
+    return CurrentSettings(now, dict.fromkeys(Setting, source))
+
+
+def workload(
+    now: LivenessSettings | None = None,
+    *,
+    mixed: bool = False,
+    rolling_out: bool = False,
+    foreign: Mapping[Setting, str] | None = None,
+    owned: frozenset[Setting] = frozenset(),
+    running: Sequence[Pod] | None = None,
+) -> Workload:
+    """Return the Deployment; `mixed` pods differ in their values.
+
+    Raises:
+        ImpossibleWorldError: pods differ without a reason, or values are given for pods that differ.
+    """
+    if mixed and now is not None:
+        raise ImpossibleWorldError("pods that differ have no common values")
+    return Workload(
+        uid="workload-1",
+        resource_version="100",
+        current=None if mixed else current(now or settings()),
+        rolling_out=rolling_out,
+        foreign_env=dict(foreign or {}),
+        owned_env=owned,
+        pods=pods() if running is None else tuple(running),
+    )
+
+
+def member(of: Pod, number: int = 0) -> Member:
+    """Return a member that the pod's consumer joined as; the number tells memberships apart."""
+    return Member(f"client-{of.name}-{number}", "client", of.ip)
+
+
+def group(members: Sequence[Member] = (), *, rebalancing: bool = False) -> Group:
+    """Return the consumer group as its coordinator describes it."""
+    return Group("orders", "PREPARING_REBALANCING" if rebalancing else "STABLE", rebalancing, tuple(members))
+
+
+def cluster(*, brokers: int = 1, low: str = "1s", high: str = "30m") -> Cluster:
+    """Return a Kafka cluster that allows sessions between `low` and `high`."""
+    return Cluster(brokers, durations.parse(low), durations.parse(high))
+
+
+def record(
+    *,
+    evictions: int = 0,
+    span: timedelta = HOUR,
+    rebalances: float = 0.0,
+    share: float | None = None,
+    beats: int = 2_160,
+    silence: timedelta | None = None,
+    unobserved: tuple[str, ...] = (),
+) -> Record:
+    """Return a record that ends now.
+
+    Raises:
+        ImpossibleWorldError: a silence between beats that were never accepted, a share of a time too short for one,
+            or time spent in rebalances that never happened.
+    """
+    if beats == 0 and silence is not None:
+        raise ImpossibleWorldError("without accepted beats there is no silence between them")
+    if share is not None and span < SETTLED_FROM:
+        raise ImpossibleWorldError("so short a record has no share of time")
+    if share and not rebalances:
+        raise ImpossibleWorldError("time was spent in rebalances that did not happen")
+    return Record(
+        since=NOW - span,
+        until=NOW,
+        evictions=evictions,
+        rebalances=rebalances,
+        rebalancing_share=share,
+        accepted_beats=beats,
+        beat_period=seconds(5) if beats > 1 else None,
+        longest_silence=silence,
+        newest_sample=NOW - seconds(10),
+        scrape_interval=seconds(15),
+        unobserved_pods=unobserved,
+    )
+
+
+def situation(
+    *,
+    now: LivenessSettings | None = None,
+    seen: Record | Unknown | None = None,
+    of: Policy | None = None,
+    on: Cluster | None = None,
+    has: Workload | None = None,
+    rebalancing: bool = False,
+) -> Situation:
+    """Return a situation of a healthy group at KafkaJS' defaults, but for what is said.
+
+    Args:
+        now: the settings in force.
+        seen: the record.
+        of: the policy.
+        on: the Kafka cluster.
+        has: the workload, in place of one with `now`.
+        rebalancing: whether the group rebalances at this moment.
+
+    Raises:
+        ImpossibleWorldError: both `now` and `has` are given.
+    """
+    if now is not None and has is not None:
+        raise ImpossibleWorldError("the workload says what is set")
+    return Situation(
+        now=NOW,
+        policy=of or policy(),
+        workload=has or workload(now),
+        group=group([member(one) for one in pods()], rebalancing=rebalancing),
+        cluster=on or cluster(),
+        record=seen or record(),
+    )
+
+
+def storm(**changes: Any) -> Situation:
+    """Return the source article's storm: no beat was ever accepted, the group rebalances all the time."""
+    seen = record(evictions=24, span=timedelta(minutes=2), rebalances=8.0, share=0.6, beats=0)
+    return dataclasses.replace(situation(now=STORM, seen=seen, rebalancing=True), **changes)
+
+
+def _maybe(text: str | None) -> timedelta | None:
+    return None if text is None else durations.parse(text)

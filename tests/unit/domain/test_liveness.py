@@ -1,0 +1,45 @@
+"""Settings: positive whole milliseconds, each under its name."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.domain import liveness
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from tests.support import worlds
+
+
+@pytest.mark.parametrize("field", ["session_timeout", "heartbeat_interval", "fetch_wait"])
+@pytest.mark.parametrize("value", [timedelta(0), timedelta(milliseconds=-1)])
+def test_values_must_be_positive(field: str, value: timedelta) -> None:
+    """A timeout of nothing divides by zero somewhere else; it is refused here."""
+    with pytest.raises(ValueError, match="must be greater than zero"):
+        dataclasses.replace(worlds.settings(), **{field: value})
+
+
+def test_values_must_be_whole_milliseconds() -> None:
+    """What a client cannot be told cannot be decided on."""
+    with pytest.raises(ValueError, match="must be a whole number of milliseconds"):
+        LivenessSettings(worlds.seconds(30), worlds.seconds(3), timedelta(microseconds=400))
+
+
+def test_each_value_is_found_under_its_name() -> None:
+    """S, H and W are not taken for one another."""
+    found = worlds.settings("30s", "3s", "5s")
+    assert [found[setting] for setting in Setting] == [worlds.seconds(30), worlds.seconds(3), worlds.seconds(5)]
+
+
+def test_changed_names_what_differs_in_order() -> None:
+    """Only what differs is written."""
+    assert liveness.changed(worlds.settings(), worlds.settings()) == ()
+    assert liveness.changed(worlds.settings("1s", "3s", "5s"), worlds.settings("30s", "3s", "1s")) == (
+        Setting.SESSION_TIMEOUT,
+        Setting.FETCH_WAIT,
+    )
+
+
+def test_assumed_values_are_told_from_seen_ones() -> None:
+    """A library default that nobody set is marked."""
+    sources = {**dict.fromkeys(Setting, Source.POD), Setting.FETCH_WAIT: Source.DEFAULT}
+    assert CurrentSettings(worlds.settings(), sources).assumed == (Setting.FETCH_WAIT,)
