@@ -123,6 +123,11 @@ class ControlPlane:
             raise SandboxError(f"The control plane has no user {user!r}; its users are {known}.")
         return self._dir / f"{_file_name(user)}.kubeconfig"
 
+    @property
+    def kubectl_path(self) -> Path:
+        """The kubectl that fits this API server."""
+        return self._binaries.path("kubectl")
+
     def kubectl(self, *args: str, stdin: str | None = None) -> str:
         """Run kubectl as the administrator and return what it prints.
 
@@ -130,7 +135,7 @@ class ControlPlane:
             SandboxError: kubectl failed; the message is what it said.
         """
         command = [
-            str(self._binaries.path("kubectl")),
+            str(self.kubectl_path),
             f"--kubeconfig={self.kubeconfig}",
             f"--cache-dir={self._dir / 'kubectl-cache'}",
             *args,

@@ -21,6 +21,9 @@ UNKNOWN_MEMBER_ID: Final = 25
 REBALANCE_IN_PROGRESS: Final = 27
 MEMBER_ID_REQUIRED: Final = 79
 
+BURST_S: Final = 0.5
+"""Heartbeats of one client that follow each other sooner than this are one beat and its repetitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class JoinGroup:
@@ -142,9 +145,13 @@ def beats_by_error_code(beats: Iterable[Heartbeat]) -> Counter[int]:
 
 
 def beat_periods_s(beats: Iterable[Heartbeat], client_id: str) -> list[float]:
-    """Return the times between consecutive arrivals of one client's heartbeats."""
+    """Return the times between consecutive heartbeats of one client, each burst counted as one.
+
+    KafkaJS sends a refused heartbeat again for each further assigned partition, within milliseconds: one beat.
+    """
     arrivals = sorted(one.arrival_s for one in beats if one.client_id == client_id)
-    return [later - earlier for earlier, later in itertools.pairwise(arrivals)]
+    beginnings = arrivals[:1] + [later for earlier, later in itertools.pairwise(arrivals) if later - earlier > BURST_S]
+    return [later - earlier for earlier, later in itertools.pairwise(beginnings)]
 
 
 def median_s(periods_s: Sequence[float]) -> float | None:
