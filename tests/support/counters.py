@@ -25,9 +25,7 @@ def series(pairs: Iterable[tuple[float, float]], *, pod: str = "orders-0", **mor
     return Series.from_raw(labels(pod, **more), pairs)
 
 
-def counter(
-    of: Pod, since: datetime, until: datetime, count: Callable[[float], float], *, **more: str
-) -> Series:
+def counter(of: Pod, since: datetime, until: datetime, count: Callable[[float], float], **more: str) -> Series:
     """Return the scrapes of a counter of `of` that has `count(seconds since start)` at each moment."""
     times = itertools.takewhile(lambda at: at <= until, (since + number * SCRAPE for number in itertools.count()))
     return series(((at.timestamp(), count((at - since).total_seconds())) for at in times), pod=of.name, **more)

@@ -1,0 +1,232 @@
+"""From series to the record of one group; what cannot be measured is unknown and names its query."""
+
+import math
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import quantities, signals
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.signals import Signal
+from tests.support import counters, worlds
+from tests.support.counters import Answers
+from tests.support.worlds import NOW
+
+SINCE = NOW - timedelta(minutes=10)
+QUERIES = {signal: f"query of {signal.metric}" for signal in signals.SIGNALS}
+PODS = worlds.pods()
+
+
+def ask(found: Answers, *, pods: tuple[Pod, ...] = PODS, changed: int = 0) -> Record | Unknown:
+    """Measure group shop/orders over ten minutes."""
+    return quantities.measure(
+        worlds.policy(), pods, found, since=SINCE, now=NOW, changed_member_ids=changed, queries=QUERIES
+    )
+
+
+def recorded(found: Answers, *, pods: tuple[Pod, ...] = PODS, changed: int = 0) -> Record:
+    """Measure what must be measurable."""
+    record = ask(found, pods=pods, changed=changed)
+    assert isinstance(record, Record)
+    return record
+
+
+def quiet(pods: tuple[Pod, ...] = PODS) -> Answers:
+    """Return a healthy group's series from before the record on."""
+    return counters.quiet(pods, SINCE - timedelta(minutes=5), NOW)
+
+
+def stormy(pods: tuple[Pod, ...] = PODS) -> Answers:
+    """Return a storm's series from before the record on."""
+    return counters.stormy(pods, SINCE - timedelta(minutes=5), NOW)
+
+
+def flat(pod: str, value: float) -> Series:
+    """Return a fresh counter that stands still."""
+    return counters.series(((NOW.timestamp() - age, value) for age in (700, 300, 5)), pod=pod)
+
+
+def test_a_quiet_group_has_beats_and_no_evictions() -> None:
+    """Every request was accepted: the difference is zero, not noise."""
+    record = recorded(quiet())
+    assert record.evictions == 0
+    assert record.accepted_beats == 3 * 120
+    assert record.beat_period == worlds.seconds(5)
+    assert record.longest_silence == timedelta(0)
+    assert record.scrape_interval == counters.SCRAPE
+    assert record.newest_sample == NOW
+    assert (record.rebalances, record.rebalancing_share) == (0, 0.0)
+    assert record.unobserved_pods == ()
+
+
+def test_a_storm_counts_each_refused_beat() -> None:
+    """No beat was ever accepted, so that each request but those before the record is an eviction."""
+    record = recorded(stormy())
+    assert record.evictions == 3 * 120
+    assert (record.accepted_beats, record.beat_period, record.longest_silence) == (0, None, None)
+    assert record.rebalances == 108  # nine settled minutes, one join in five seconds
+    assert record.rebalancing_share == pytest.approx(0.6)
+
+
+def test_beats_answered_with_a_rebalance_are_no_evictions() -> None:
+    """Who is told to rejoin is a member still: refused = neither its beats nor its joins count."""
+    found = counters.together(
+        stormy(), {signals.REBALANCINGS: [counters.counter(PODS[0], SINCE, NOW, lambda s: s // 5)]}
+    )
+    assert recorded(found).evictions == 3 * 120 - 120
+
+
+def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:
+    """A member beats once for each of its partitions, and all of them are refused when it is evicted."""
+    found = stormy()
+    found[signals.BEAT_REQUESTS] = [counters.counter(pod, SINCE, NOW, lambda s: 3 * (s // 5)) for pod in PODS]
+    assert recorded(found).evictions == 3 * 120
+
+
+def test_a_rejoin_without_a_refused_beat_is_no_eviction() -> None:
+    """A client that restarts within its process joins anew, though nobody removed it."""
+    rejoins = {signals.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
+    found = quiet()
+    del found[signals.JOINS]
+    assert recorded(counters.together(found, rejoins)).evictions == 0
+
+
+def test_more_rebalancings_than_beats_are_not_less_than_no_eviction() -> None:
+    """Commits are told of rebalances too, so the difference may fall below zero."""
+    found = counters.together(
+        quiet(), {signals.REBALANCINGS: [counters.counter(PODS[0], SINCE, NOW, lambda s: s // 5)]}
+    )
+    assert recorded(found).evictions == 0
+
+
+def test_a_missing_signal_invents_no_eviction() -> None:
+    """An exporter that does not count accepted beats makes every request look refused; but nobody had to rejoin."""
+    found = quiet()
+    del found[signals.ACCEPTED_BEATS]
+    assert recorded(found).evictions == 0
+
+
+def test_the_broker_may_know_more_than_the_metrics() -> None:
+    """Both counts are lower bounds; the larger one is the better."""
+    assert recorded(quiet(), changed=4).evictions == 4
+    assert recorded(stormy(), changed=4).evictions == 3 * 120
+
+
+@pytest.mark.parametrize("late", [signals.ACCEPTED_BEATS, signals.REBALANCINGS, signals.JOINS])
+def test_a_scrape_between_two_reads_invents_no_eviction(late: Signal) -> None:
+    """Requests that were read one scrape later than the rest are not refused beats."""
+    found = counters.together(
+        quiet(), {signals.REBALANCINGS: [flat("orders-0", 0)], signals.JOINS: [flat("orders-0", 1)]}
+    )
+    newest_s = NOW.timestamp()
+    found[late] = [series.until(newest_s - 1) for series in found[late]]
+    found[signals.BEAT_REQUESTS] = [
+        counters.series(
+            [*((one.time_s, one.value) for one in series.samples), (newest_s + 5, series.samples[-1].value + 3)],
+            pod=series.labels["pod"],
+        )
+        for series in found[signals.BEAT_REQUESTS]
+    ]
+    assert recorded(found).evictions == 0
+
+
+def test_a_beat_series_that_ended_with_its_member_does_not_hide_the_present() -> None:
+    """Each membership has its own series: the newest of a pod says where its scrape ended."""
+    found = quiet()
+    found[signals.ACCEPTED_BEATS].append(flat("orders-0", 7).until(SINCE.timestamp()))
+    assert recorded(found).accepted_beats == 3 * 120
+    assert recorded(found).unobserved_pods == ()
+
+
+@pytest.mark.parametrize("more", [{"namespace": "bank"}, {"group": "payments"}])
+def test_series_of_others_are_not_ours(more: dict[str, str]) -> None:
+    """Queries serve all tenants at once; a storm next door is not this group's."""
+    others = counters.stormy(PODS, SINCE, NOW, **more)
+    assert recorded(counters.together(quiet(), others)) == recorded(quiet())
+    alone = ask(others)
+    assert isinstance(alone, Unknown)
+    assert alone.reason is Reason.NO_SERIES
+
+
+def test_pods_that_are_gone_do_not_count() -> None:
+    """The evictions of a pod that was replaced are history."""
+    gone = (worlds.pod(7),)
+    assert recorded(counters.together(quiet(), stormy(gone))).evictions == 0
+
+
+def test_a_running_pod_without_samples_is_named() -> None:
+    """Nothing is known of a pod that Prometheus does not scrape."""
+    assert recorded(quiet(PODS[:2])).unobserved_pods == ("orders-2",)
+
+
+def test_a_pod_whose_samples_ended_is_named() -> None:
+    """A pod whose last scrape is older than the others' is as good as not scraped."""
+    old = counters.quiet(PODS[2:], SINCE, NOW - timedelta(seconds=120))
+    assert recorded(counters.together(quiet(PODS[:2]), old)).unobserved_pods == ("orders-2",)
+
+
+def test_a_workload_without_pods_divides_by_nothing() -> None:
+    """Series of the last pods outlive them by minutes."""
+    record = recorded(stormy(), pods=())
+    assert (record.evictions, record.rebalances, record.unobserved_pods) == (0, 0, ())
+
+
+@pytest.mark.parametrize("found", [{}, {signals.JOINS: []}])
+def test_no_series_is_unknown_and_names_the_query(found: Answers) -> None:
+    """Who reads the condition can try the query."""
+    assert ask(found) == Unknown(
+        Reason.NO_SERIES, "no series of group orders found; tried query of kafkajs_consumer_group_join_seconds_count"
+    )
+
+
+def test_samples_that_are_no_numbers_are_unknown() -> None:
+    """NaN is no value."""
+    answer = ask({signals.JOINS: [counters.series([(NOW.timestamp(), math.nan)])]})
+    assert isinstance(answer, Unknown)
+    assert answer.reason is Reason.NOT_A_NUMBER
+    assert "tried query of" in answer.message
+
+
+@pytest.mark.parametrize(("age_s", "stale"), [(90, False), (91, True)])
+def test_old_samples_are_unknown(age_s: int, stale: bool) -> None:  # noqa: FBT001 - a table's column
+    """An instant value would repeat the old sample for five minutes; the raw sample tells its age."""
+    answer = ask(counters.quiet(PODS, SINCE, NOW - timedelta(seconds=age_s)))
+    assert isinstance(answer, Unknown) is stale
+    if isinstance(answer, Unknown):
+        assert answer.reason is Reason.METRICS_STALE
+        assert "is from 2026-03-02T11:58:25Z, older than 90 s; tried query of" in answer.message
+
+
+def test_rare_scrapes_are_not_stale_at_once() -> None:
+    """With a scrape a minute, three of them may be missing."""
+    sparse = counters.series((NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0))
+    assert isinstance(ask({signals.JOINS: [sparse]}), Record)
+
+
+def test_a_single_sample_has_no_interval() -> None:
+    """The first scrape of a group is fresh, and no more than that."""
+    record = recorded({signals.JOINS: [counters.series([(NOW.timestamp(), 1)])]})
+    assert record.scrape_interval == timedelta(0)
+
+
+def test_a_short_record_has_no_share() -> None:
+    """A group that just started is still settling: its planned joins are no instability."""
+    record = quantities.measure(
+        worlds.policy(),
+        PODS,
+        stormy(),
+        since=NOW - timedelta(seconds=119),
+        now=NOW,
+        changed_member_ids=0,
+        queries=QUERIES,
+    )
+    assert isinstance(record, Record)
+    assert record.rebalancing_share is None
+
+
+def test_a_share_is_at_most_the_whole() -> None:
+    """A join that began before the settled time may count more seconds than there were."""
+    long_joins = {signals.JOIN_SECONDS: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
+    assert recorded(counters.together(quiet(), long_joins)).rebalancing_share == 1.0
