@@ -49,15 +49,12 @@ class _Limit:
     value: timedelta
     name: str
 
-    def __str__(self) -> str:
-        return f"{self.name} ({durations.show(self.value)})"
-
 
 def choose(
     situation: Situation, record: Record, current: LivenessSettings, client: Client, *, cause: Reason
 ) -> Chosen | Infeasible:
     """Return the values that the rule gives for `cause`, or the two numbers that collide."""
-    beat = current if cause is Reason.DANGER else _cadence_cured(situation, current)
+    beat = _bounded(situation, current if cause is Reason.DANGER else _cadence_cured(situation, current))
     period = client.period(beat, situation.cluster.brokers).longest
     floor = max(_floors(situation, record, current, client, cause=cause, period=period), key=lambda limit: limit.value)
     ceiling = min(_ceilings(situation), key=lambda limit: limit.value)
@@ -66,8 +63,12 @@ def choose(
             f"No session timeout fits: the group needs at least {durations.show(floor.value)} ({floor.name}), but "
             f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
         )
-    lower = situation.policy.range_of(Setting.SESSION_TIMEOUT).min or timedelta(0)
-    wish = max(floor.value, client.default_session_timeout, lower)
+    if current.session_timeout > ceiling.value:
+        return Infeasible(
+            f"No session timeout fits: {durations.show(current.session_timeout)} is set, which a record alone does not "
+            f"lower, but {ceiling.name} allows at most {durations.show(ceiling.value)}"
+        )
+    wish = max(floor.value, client.default_session_timeout)
     session = max(_step(wish, ceiling.value), current.session_timeout)
     settings = dataclasses.replace(beat, session_timeout=session)
     broken = client.violations(settings)
@@ -85,10 +86,18 @@ def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
 
 
 def _cadence_cured(situation: Situation, current: LivenessSettings) -> LivenessSettings:
-    """Return H of at least the floor and W of at most H, within the policy's bounds."""
+    """Return H of at least the floor, as far as the policy's bounds let it rise, and W of at most H."""
     interval = _clamp(situation, Setting.HEARTBEAT_INTERVAL, max(current.heartbeat_interval, HEARTBEAT_FLOOR))
-    wait = _clamp(situation, Setting.FETCH_WAIT, min(current.fetch_wait, interval))
-    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=wait)
+    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=min(current.fetch_wait, interval))
+
+
+def _bounded(situation: Situation, beat: LivenessSettings) -> LivenessSettings:
+    """Return H and W within the policy's bounds, which hold for what is set already too."""
+    return dataclasses.replace(
+        beat,
+        heartbeat_interval=_clamp(situation, Setting.HEARTBEAT_INTERVAL, beat.heartbeat_interval),
+        fetch_wait=_clamp(situation, Setting.FETCH_WAIT, beat.fetch_wait),
+    )
 
 
 def _clamp(situation: Situation, setting: Setting, value: timedelta) -> timedelta:
@@ -111,6 +120,9 @@ def _floors(
         _Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
         _Limit(situation.cluster.min_session_timeout, "the broker's group.min.session.timeout.ms"),
     ]
+    lower = situation.policy.range_of(Setting.SESSION_TIMEOUT).min
+    if lower is not None:
+        floors.append(_Limit(lower, "bounds.sessionTimeout.min"))
     absences = []
     if record.longest_silence is not None:
         absences.append(record.longest_silence - set_period.shortest)
@@ -119,7 +131,9 @@ def _floors(
     largest = max(absences, default=timedelta(0))
     if largest > timedelta(0):
         survived = durations.ceil_to_second(period + ABSENCE_MARGIN * largest)
-        floors.append(_Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {_seconds(largest)}"))
+        floors.append(
+            _Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {durations.about(largest)}")
+        )
     return floors
 
 
@@ -152,7 +166,3 @@ def _say(before: LivenessSettings, after: LivenessSettings, client: Client, brok
         f"Set {moves}: a beat then arrives every {durations.show(period)} and the session lasts "
         f"{durations.show(after.session_timeout)} (at least {durations.show(floor.value)} is needed: {floor.name})"
     )
-
-
-def _seconds(duration: timedelta) -> str:
-    return f"{duration.total_seconds():.2g} s"

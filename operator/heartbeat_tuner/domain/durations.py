@@ -54,6 +54,11 @@ def show(duration: timedelta) -> str:
     return "".join(terms)
 
 
+def about(duration: timedelta) -> str:
+    """Return seconds to two significant digits, for figures that were measured: `0.51 s`, `5 s`, `120 s`."""
+    return f"{float(f'{duration.total_seconds():.2g}'):g} s"
+
+
 def to_ms(duration: timedelta) -> int:
     """Return whole milliseconds, rounded to the nearest."""
     return round(duration / timedelta(milliseconds=1))

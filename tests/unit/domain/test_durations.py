@@ -79,3 +79,9 @@ def test_any_text_is_a_duration_or_refused_by_name(text: str) -> None:
 def test_rounding_up_to_whole_seconds(milliseconds: int, whole: int) -> None:
     """A floor that is rounded down would be none."""
     assert durations.ceil_to_second(timedelta(milliseconds=milliseconds)) == timedelta(seconds=whole)
+
+
+@pytest.mark.parametrize(("measured_s", "text"), [(0.514, "0.51 s"), (5.005, "5 s"), (12.3, "12 s"), (124.9, "120 s")])
+def test_measured_figures_have_two_significant_digits(measured_s: float, text: str) -> None:
+    """A status does not move with each scrape, and nobody reads 1.2e+02."""
+    assert durations.about(timedelta(seconds=measured_s)) == text

@@ -1,0 +1,237 @@
+"""The values that cure a record: floors, ceilings, steps, and what collides."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.decision import choice
+from heartbeat_tuner.decision.choice import Chosen, Infeasible
+from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.domain.reasons import Reason
+from tests.support import worlds
+
+KAFKAJS = catalogue.client("kafkajs")
+
+
+def choose(of: Situation, cause: Reason, client: Client = KAFKAJS) -> Chosen | Infeasible:
+    """Choose for a situation as `decide` does."""
+    assert isinstance(of.record, Record)
+    assert of.workload.current is not None
+    return choice.choose(of, of.record, of.workload.current.settings, client, cause=cause)
+
+
+def chosen(of: Situation, cause: Reason) -> LivenessSettings:
+    """Choose where values exist."""
+    answer = choose(of, cause)
+    assert isinstance(answer, Chosen), answer.message
+    return answer.settings
+
+
+def refused(of: Situation, cause: Reason = Reason.CADENCE_EXCEEDS_SESSION) -> str:
+    """Return the sentence where no values exist."""
+    answer = choose(of, cause)
+    assert isinstance(answer, Infeasible), answer.settings
+    return answer.message
+
+
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_cadence_is_cured_by_one_second_beats(brokers: int) -> None:
+    """H rises to the floor below which it only costs requests, W falls to H."""
+    of = worlds.storm(cluster=worlds.cluster(brokers=brokers))
+    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings("30s", "1s", "1s")
+
+
+def test_an_interval_above_the_floor_stays() -> None:
+    """H is lowered for nobody, and W follows it."""
+    of = worlds.situation(now=worlds.settings("4s", "3s", "5s"), seen=worlds.record(evictions=9))
+    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings("30s", "3s", "3s")
+
+
+def test_a_wait_below_the_interval_stays() -> None:
+    """W is not raised: a longer fetch would only delay beats."""
+    of = worlds.situation(now=worlds.settings("30s", "3s", "500ms"), seen=worlds.record(share=0.2, rebalances=9))
+    assert chosen(of, Reason.UNSTABLE).fetch_wait == timedelta(milliseconds=500)
+
+
+def test_danger_moves_only_the_session() -> None:
+    """A cadence that holds is left as it is."""
+    of = worlds.situation(seen=worlds.record(evictions=3))
+    answer = chosen(of, Reason.DANGER)
+    assert (answer.heartbeat_interval, answer.fetch_wait) == (worlds.seconds(3), worlds.seconds(5))
+
+
+@pytest.mark.parametrize(
+    ("silence_s", "session"),
+    [
+        (None, "43s"),  # 5 + 1.5 x (30 - 5): the evicted were absent for at least S - P
+        (20, "43s"),
+        (30.2, "43s"),
+        (32, "46s"),  # 5 + 1.5 x (32 - 5) = 45.5
+        (40, "58s"),  # 5 + 1.5 x 35 = 57.5
+    ],
+)
+def test_session_covers_the_largest_absence_with_a_margin(silence_s: float | None, session: str) -> None:
+    """Each eviction is one absence that exceeded S - P; survived silences may have been longer."""
+    silence = None if silence_s is None else worlds.seconds(silence_s)
+    of = worlds.situation(seen=worlds.record(evictions=3, silence=silence))
+    assert chosen(of, Reason.DANGER).session_timeout == worlds.settings(session).session_timeout
+
+
+def test_evictions_under_an_impossible_cadence_are_no_absences() -> None:
+    """They say that the beat was late, and nothing of how long a member can be away."""
+    of = worlds.situation(now=worlds.settings("4s", "1s", "5s"), seen=worlds.record(evictions=9, silence=None))
+    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(30)
+
+
+@pytest.mark.parametrize(
+    ("detection_s", "session_s"),
+    [(120, 80), (79, 79), (78, 78)],
+)
+def test_above_a_minute_steps_are_coarse_but_never_beyond_a_ceiling(detection_s: int, session_s: int) -> None:
+    """5 + 1.5 x 48.5 = 77.75 s becomes 78 s, which is rounded to 80 s where that is allowed."""
+    of = worlds.situation(
+        seen=worlds.record(evictions=3, silence=worlds.seconds(53.5)),
+        of=worlds.policy(objective=Objective(worlds.seconds(detection_s), 1.0)),
+    )
+    assert chosen(of, Reason.DANGER).session_timeout == worlds.seconds(session_s)
+
+
+def test_session_is_never_lowered() -> None:
+    """A record alone is no ground for a shorter session."""
+    of = worlds.situation(now=worlds.settings("50s"), seen=worlds.record(share=0.2, rebalances=9))
+    assert chosen(of, Reason.UNSTABLE).session_timeout == worlds.seconds(50)
+
+
+@pytest.mark.parametrize(
+    ("of", "needs", "allows"),
+    [
+        (
+            worlds.storm(policy=worlds.policy(objective=Objective(worlds.seconds(2), 1.0))),
+            "at least 3s (3 heartbeats of 1s)",
+            "objective.maxDetectionTime allows at most 2s",
+        ),
+        (
+            worlds.storm(cluster=worlds.cluster(high="2s")),
+            "at least 3s (3 heartbeats of 1s)",
+            "the broker's group.max.session.timeout.ms allows at most 2s",
+        ),
+        (
+            worlds.storm(policy=worlds.policy(bounds=worlds.bounds(sessionTimeout=(None, "2s")))),
+            "at least 3s (3 heartbeats of 1s)",
+            "bounds.sessionTimeout.max allows at most 2s",
+        ),
+        (
+            worlds.storm(
+                policy=worlds.policy(objective=Objective(worlds.seconds(5), 1.0)), cluster=worlds.cluster(low="6s")
+            ),
+            "at least 6s (the broker's group.min.session.timeout.ms)",
+            "objective.maxDetectionTime allows at most 5s",
+        ),
+        (
+            worlds.storm(
+                policy=worlds.policy(bounds=worlds.bounds(sessionTimeout=("50s", None))),
+                cluster=worlds.cluster(high="40s"),
+            ),
+            "at least 50s (bounds.sessionTimeout.min)",
+            "the broker's group.max.session.timeout.ms allows at most 40s",
+        ),
+    ],
+)
+def test_collisions_name_both_numbers(of: Situation, needs: str, allows: str) -> None:
+    """Whoever reads it knows which of the two to change."""
+    assert needs in refused(of)
+    assert allows in refused(of)
+
+
+def test_an_absence_beyond_the_ceiling_collides() -> None:
+    """Rather no change than one that is known not to help."""
+    of = worlds.situation(seen=worlds.record(evictions=3, silence=worlds.seconds(125)))
+    sentence = refused(of, Reason.DANGER)
+    assert "at least 3m5s (1.5 times the largest absence seen, 120 s)" in sentence
+    assert "objective.maxDetectionTime allows at most 1m" in sentence
+
+
+@pytest.mark.parametrize("cause", [Reason.CADENCE_EXCEEDS_SESSION, Reason.UNSTABLE])
+def test_a_session_beyond_a_ceiling_is_neither_kept_nor_lowered(cause: Reason) -> None:
+    """No recommendation leaves the bounds, and none tightens on a record alone: so there is none."""
+    of = worlds.situation(now=worlds.settings("2m", "3s", "130s"), seen=worlds.record(evictions=9))
+    sentence = refused(of, cause)
+    assert "2m" in sentence
+    assert "objective.maxDetectionTime allows at most 1m" in sentence
+
+
+def test_default_session_gives_way_to_a_ceiling() -> None:
+    """30 s is a habit, the objective is a promise."""
+    of = worlds.storm(policy=worlds.policy(objective=Objective(worlds.seconds(12), 1.0)))
+    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(12)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        ({"sessionTimeout": ("45s", None)}, "45s 1s 1s"),
+        ({"heartbeatInterval": ("2s", None)}, "30s 2s 2s"),
+        ({"heartbeatInterval": (None, "500ms")}, "30s 500ms 500ms"),
+        ({"fetchWait": (None, "200ms")}, "30s 1s 200ms"),
+        ({"fetchWait": ("4s", "6s")}, "30s 1s 4s"),
+    ],
+)
+def test_bounds_hold_the_cure(bounds: dict[str, tuple[str | None, str | None]], expected: str) -> None:
+    """Bounds that no recommendation leaves."""
+    of = worlds.storm(policy=worlds.policy(bounds=worlds.bounds(**bounds)))
+    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION) == worlds.settings(*expected.split())
+
+
+def test_bounds_hold_in_danger_too() -> None:
+    """A value that stands outside the bounds is not recommended anew."""
+    of = worlds.situation(
+        seen=worlds.record(evictions=3),
+        of=worlds.policy(bounds=worlds.bounds(heartbeatInterval=(None, "2s"), fetchWait=(None, "4s"))),
+    )
+    answer = chosen(of, Reason.DANGER)
+    assert (answer.heartbeat_interval, answer.fetch_wait) == (worlds.seconds(2), worlds.seconds(4))
+
+
+def test_brokers_minimum_is_respected() -> None:
+    """The broker refuses shorter sessions."""
+    of = worlds.storm(cluster=worlds.cluster(low="40s"))
+    assert chosen(of, Reason.CADENCE_EXCEEDS_SESSION).session_timeout == worlds.seconds(40)
+
+
+def test_clients_own_rules_have_the_last_word() -> None:
+    """What a library refuses to start with is not recommended."""
+    picky = dataclasses.replace(KAFKAJS, violations=lambda _: ("the library wants a prime number",))
+    answer = choose(worlds.storm(), Reason.CADENCE_EXCEEDS_SESSION, picky)
+    assert answer == Infeasible("No values fit within the policy's bounds: the library wants a prime number")
+
+
+def test_sentence_tells_what_moves_and_why() -> None:
+    """Every number of the choice is in its sentence."""
+    answer = choose(worlds.situation(seen=worlds.record(evictions=3)), Reason.DANGER)
+    assert answer == Chosen(
+        worlds.settings("43s"),
+        "Set sessionTimeout 30s → 43s: a beat then arrives every 5s and the session lasts 43s (at least 43s is needed: "
+        "1.5 times the largest absence seen, 25 s)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "target", "within"),
+    [
+        ("30s 3s 5s", "30s 3s 5s", True),
+        ("30s 3s 5s", "31.4s 3s 5s", True),  # 5 % of 30 s are 1.5 s
+        ("30s 3s 5s", "31.5s 3s 5s", False),
+        ("2s 500ms 1s", "2.9s 500ms 1s", True),  # less than a second
+        ("2s 500ms 1s", "3s 500ms 1s", False),
+        ("30s 3s 5s", "30s 3s 4.9s", False),  # a cadence is cured or not
+        ("30s 3s 5s", "31s 2s 5s", False),
+    ],
+)
+def test_band(now: str, target: str, within: bool) -> None:  # noqa: FBT001 - a table's column
+    """A change of the session alone must be worth a rollout."""
+    assert choice.within_band(worlds.settings(*now.split()), worlds.settings(*target.split())) is within

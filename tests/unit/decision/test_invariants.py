@@ -1,0 +1,182 @@
+"""What holds for every situation there can be."""
+
+import dataclasses
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.clients import kafkajs
+from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.domain.evidence import Cluster, Record, Situation, Unknown
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+from tests.support import worlds
+
+
+def milliseconds(low: int, high: int) -> st.SearchStrategy[timedelta]:
+    """Return durations of whole milliseconds."""
+    return st.integers(min_value=low, max_value=high).map(lambda ms: timedelta(milliseconds=ms))
+
+
+@st.composite
+def settings(draw: st.DrawFn) -> LivenessSettings:
+    """Return settings that a group may really run with: H >= S too, those need us most."""
+    return LivenessSettings(
+        draw(milliseconds(1, 180_000)), draw(milliseconds(1, 20_000)), draw(milliseconds(1, 30_000))
+    )
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> Range:
+    """Return bounds as CEL lets them through: min <= max."""
+    low, high = sorted([draw(milliseconds(1, 120_000)), draw(milliseconds(1, 120_000))])
+    return Range(low if draw(st.booleans()) else None, high if draw(st.booleans()) else None)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Return policies that the API server would accept, but for rules between fields that the tuner must bear."""
+    return worlds.policy(
+        mode=draw(st.sampled_from(Mode)),
+        suspended=draw(st.booleans()),
+        objective=Objective(draw(milliseconds(1_000, 300_000)), draw(st.sampled_from([0.0, 1.0, 5_000.0]))),
+        bounds=draw(st.dictionaries(st.sampled_from(Setting), ranges())),
+    )
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Cluster:
+    """Return clusters whose least session is below their greatest."""
+    low = draw(milliseconds(1, 60_000))
+    return Cluster(draw(st.integers(min_value=1, max_value=5)), low, low + draw(milliseconds(1, 1_800_000)))
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    """Return records that a group could leave."""
+    span = draw(milliseconds(0, 3_600_000))
+    beats = draw(st.integers(min_value=0, max_value=3_000))
+    rebalances = float(draw(st.integers(min_value=0, max_value=40)))
+    has_share = rebalances and span >= worlds.SETTLED_FROM
+    return worlds.record(
+        span=span,
+        evictions=draw(st.integers(min_value=0, max_value=50)),
+        rebalances=rebalances,
+        share=draw(st.floats(min_value=0, max_value=1)) if has_share else None,
+        beats=beats,
+        silence=draw(st.none() | milliseconds(0, 240_000)) if beats else None,
+        unobserved=draw(st.sampled_from([(), ("orders-1",)])),
+    )
+
+
+situations = st.builds(
+    lambda now, seen, of, on, rolling: worlds.situation(
+        has=worlds.workload(now, rolling_out=rolling), seen=seen, of=of, on=on
+    ),
+    settings(),
+    records(),
+    policies(),
+    clusters(),
+    st.booleans(),
+)
+
+
+def now_of(of: Situation) -> LivenessSettings:
+    """Return what is set in a situation whose pods agree."""
+    assert of.workload.current is not None
+    return of.workload.current.settings
+
+
+@given(situations)
+def test_a_target_satisfies_everything_or_there_is_none(of: Situation) -> None:
+    """Objective, bounds, broker and client: no recommendation leaves any of them."""
+    target = decide(of).target
+    if target is None:
+        return
+    assert of.cluster.min_session_timeout <= target.session_timeout <= of.cluster.max_session_timeout
+    assert target.session_timeout <= of.policy.objective.max_detection_time
+    for setting in Setting:
+        bounds = of.policy.range_of(setting)
+        assert bounds.min is None or target[setting] >= bounds.min
+        assert bounds.max is None or target[setting] <= bounds.max
+    assert kafkajs.violations(target) == ()
+    assert target.heartbeat_interval < target.session_timeout
+    assert target.session_timeout >= 3 * kafkajs.period(target, of.cluster.brokers).longest
+    assert not any(target[setting] % timedelta(milliseconds=1) for setting in Setting)
+
+
+@given(situations)
+def test_a_session_is_never_lowered(of: Situation) -> None:
+    """A record alone is no ground for tightening."""
+    target = decide(of).target
+    assert target is None or target.session_timeout >= now_of(of).session_timeout
+
+
+@given(situations)
+def test_a_decision_is_a_function_of_its_situation(of: Situation) -> None:
+    """The same evidence gives the same answer, words included."""
+    assert decide(of) == decide(of)
+
+
+@given(situations)
+def test_a_target_in_force_with_a_clean_record_asks_for_nothing(of: Situation) -> None:
+    """A cure that works is not cured again."""
+    target = decide(of).target
+    if target is None:
+        return
+    cured = dataclasses.replace(of, workload=worlds.workload(target), record=worlds.record())
+    assert decide(cured).verdict is Verdict.HEALTHY
+
+
+@given(situations)
+def test_a_cadence_is_cured_once(of: Situation) -> None:
+    """Deciding again on the cured settings never finds that cause again."""
+    target = decide(of).target
+    if target is None:
+        return
+    again = decide(dataclasses.replace(of, workload=worlds.workload(target)))
+    assert again.finding.reason is not Reason.CADENCE_EXCEEDS_SESSION
+
+
+@given(situations, st.sampled_from(Reason))
+def test_nothing_is_decided_from_the_unknown(of: Situation, why: Reason) -> None:
+    """Whatever else is known, a missing measurement gives no value."""
+    decision = decide(dataclasses.replace(of, record=Unknown(why, "tried up")))
+    assert (decision.verdict, decision.target, decision.to_apply) == (Verdict.UNKNOWN, None, None)
+
+
+@given(situations, milliseconds(1, 120_000))
+def test_a_longer_silence_never_gives_a_shorter_session(of: Situation, more: timedelta) -> None:
+    """More evidence of absence is no reason for less patience."""
+    assert isinstance(of.record, Record)
+    if of.record.longest_silence is None:
+        return
+    longer = dataclasses.replace(of.record, longest_silence=of.record.longest_silence + more)
+    before, after = decide(of), decide(dataclasses.replace(of, record=longer))
+    if before.target is not None:
+        infeasible = after.verdict is Verdict.INFEASIBLE
+        assert infeasible or (
+            after.target is not None and after.target.session_timeout >= before.target.session_timeout
+        )
+
+
+@given(situations)
+def test_only_a_change_carries_values(of: Situation) -> None:
+    """Healthy, infeasible and unknown have nothing to write; a change is one."""
+    decision = decide(of)
+    assert (decision.target is not None) is (decision.verdict is Verdict.CHANGE)
+    assert decision.target is None or decision.target != now_of(of)
+    assert decision.hold is None or decision.target is not None
+
+
+@given(situations, milliseconds(0, 86_399_999))
+def test_nothing_is_written_without_leave(of: Situation, ago: timedelta) -> None:
+    """Recommend mode, suspension, a rollout or a recent change each hold any write."""
+    recent = Application(worlds.settings(), worlds.STORM, at=worlds.NOW - ago)
+    cooling = dataclasses.replace(of, policy=dataclasses.replace(of.policy, application=recent))
+    assert decide(cooling).to_apply is None
+    if of.policy.suspended or of.policy.mode is Mode.RECOMMEND or of.workload.rolling_out:
+        assert decide(of).to_apply is None
