@@ -46,12 +46,14 @@ def _cadence_exceeds_session(
     beats = client.period(current, situation.cluster.brokers)
     if beats.longest < current.session_timeout or record.evictions < ENOUGH_EVICTIONS:
         return None
+    always = beats.shortest >= current.session_timeout
+    who = "every member is removed between its own beats" if always else "members whose beat comes late are removed"
     never = " and none was accepted" if record.accepted_beats == 0 else ""
     return Finding(
         Reason.CADENCE_EXCEEDS_SESSION,
         f"{client.explain_period(current, situation.cluster.brokers)}, but the session ends after "
-        f"{durations.show(current.session_timeout)}, so every member is removed between its own beats and the group "
-        f"rebalances for ever: {_evictions(record)}{never}",
+        f"{durations.show(current.session_timeout)}, so {who} and the group rebalances for ever: "
+        f"{_evictions(record)}{never}",
     )
 
 
@@ -96,7 +98,7 @@ def _record_is_too_short(situation: Situation, record: Record) -> Finding | None
 
 def _healthy(record: Record) -> Finding:
     seen = "no eviction" if record.evictions == 0 else _evictions(record)
-    beat = "" if record.beat_period is None else f", a heartbeat every {record.beat_period.total_seconds():.2g} s"
+    beat = "" if record.beat_period is None else f", a heartbeat every {durations.about(record.beat_period)}"
     return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{beat}; left as it is")
 
 
