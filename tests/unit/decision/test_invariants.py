@@ -24,9 +24,7 @@ def milliseconds(low: int, high: int) -> st.SearchStrategy[timedelta]:
 @st.composite
 def settings(draw: st.DrawFn) -> LivenessSettings:
     """Return settings that a group may really run with: H >= S too, those need us most."""
-    return LivenessSettings(
-        draw(milliseconds(1, 180_000)), draw(milliseconds(1, 20_000)), draw(milliseconds(1, 30_000))
-    )
+    return LivenessSettings(draw(milliseconds(1, 90_000)), draw(milliseconds(1, 6_000)), draw(milliseconds(1, 8_000)))
 
 
 @st.composite
@@ -42,23 +40,26 @@ def policies(draw: st.DrawFn) -> Policy:
     return worlds.policy(
         mode=draw(st.sampled_from(Mode)),
         suspended=draw(st.booleans()),
-        objective=Objective(draw(milliseconds(1_000, 300_000)), draw(st.sampled_from([0.0, 1.0, 5_000.0]))),
-        bounds=draw(st.dictionaries(st.sampled_from(Setting), ranges())),
+        objective=Objective(
+            draw(milliseconds(30_000, 300_000) | milliseconds(1_000, 30_000)),
+            draw(st.sampled_from([0.0, 1.0, 5_000.0])),
+        ),
+        bounds=draw(st.just({}) | st.dictionaries(st.sampled_from(Setting), ranges(), max_size=2)),
     )
 
 
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
     """Return clusters whose least session is below their greatest."""
-    low = draw(milliseconds(1, 60_000))
-    return Cluster(draw(st.integers(min_value=1, max_value=5)), low, low + draw(milliseconds(1, 1_800_000)))
+    low = draw(milliseconds(1, 10_000) | milliseconds(1, 60_000))
+    return Cluster(draw(st.sampled_from([1, 1, 3])), low, low + draw(milliseconds(30_000, 1_800_000)))
 
 
 @st.composite
 def records(draw: st.DrawFn) -> Record:
     """Return records that a group could leave."""
-    span = draw(milliseconds(0, 3_600_000))
-    beats = draw(st.integers(min_value=0, max_value=3_000))
+    span = draw(milliseconds(60_000, 3_600_000) | milliseconds(0, 60_000))
+    beats = draw(st.integers(min_value=1, max_value=3_000) | st.just(0))
     rebalances = float(draw(st.integers(min_value=0, max_value=40)))
     has_share = rebalances and span >= worlds.SETTLED_FROM
     return worlds.record(
@@ -67,7 +68,7 @@ def records(draw: st.DrawFn) -> Record:
         rebalances=rebalances,
         share=draw(st.floats(min_value=0, max_value=1)) if has_share else None,
         beats=beats,
-        silence=draw(st.none() | milliseconds(0, 240_000)) if beats else None,
+        silence=draw(st.none() | milliseconds(0, 60_000) | milliseconds(0, 240_000)) if beats else None,
         unobserved=draw(st.sampled_from([(), ("orders-1",)])),
     )
 

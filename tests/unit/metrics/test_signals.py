@@ -20,6 +20,7 @@ def matcher_of(query: str, label: str) -> str:
     text: list[str] = []
     characters = iter(rest)
     for character in characters:
+        assert character != "\n", "PromQL's strings end at the line's end"
         if character == '"':
             return "".join(text)
         text.append(_ESCAPES[next(characters)] if character == "\\" else character)
