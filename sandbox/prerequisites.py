@@ -3,7 +3,12 @@
 `findings` looks at the machine and is what `doctor` prints; `require` turns what is wrong into one error that names
 everything at once, so that nobody installs one program per attempt. `judge` is the pure core: found versions in,
 findings out. What the sandbox can get by itself (`binaries`, Kafka, client libraries) is not its subject.
+
+`python3 -m sandbox.prerequisites` runs before anything is installed, so it needs the standard library only, and reads
+on a Python that is too old for the rest.
 """
+
+from __future__ import annotations
 
 import re
 import subprocess
@@ -101,6 +106,22 @@ def require(*programs: str) -> None:
         raise PrerequisiteMissingError("\n".join(["The sandbox needs programs that are missing or too old:", *lines]))
 
 
+def main() -> None:
+    """Check everything; say what is missing and exit with status 1, or say nothing."""
+    try:
+        require(*(one.program for one in PREREQUISITES if one.program != "go" or _go_is_needed()))
+    except PrerequisiteMissingError as error:
+        sys.exit(str(error))
+
+
+def _go_is_needed() -> bool:
+    if sys.version_info < PREREQUISITES[0].minimum:
+        return True
+    from sandbox.binaries import Binaries  # noqa: PLC0415 - an older Python could not read that module
+
+    return bool(Binaries().to_build())
+
+
 def _finding(needed: Prerequisite, found: Version | None) -> Finding:
     return Finding(
         program=needed.program,
@@ -125,3 +146,7 @@ def _installed_version(program: str) -> Version | None:
         return None
     match = re.search(needed.pattern, shown.stdout + shown.stderr)  # java answers on stderr
     return parse_version(match[1]) if match else None
+
+
+if __name__ == "__main__":
+    main()

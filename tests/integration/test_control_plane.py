@@ -48,7 +48,7 @@ def test_a_user_has_no_rights_until_rbac_gives_some(control_plane: ControlPlane,
     def get_pods() -> subprocess.CompletedProcess[str]:
         kubeconfig = control_plane.kubeconfig_for("operator")
         command = [str(binaries.path("kubectl")), f"--kubeconfig={kubeconfig}", "get", "pods"]
-        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own kubectl
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
     denied = get_pods()
     assert denied.returncode != 0

@@ -1,0 +1,49 @@
+# Verbs shared with CI; `make` alone prints this help.
+.DEFAULT_GOAL := help
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help demo test lint unit integration e2e up down doctor crds locks clean
+
+help:  ## Print this help
+	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure (KEEP=1 keeps it running)
+	$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
+
+test: $(INSTALLED)  ## Run everything that CI runs
+	$(PYTHON) tests/rings.py
+
+lint unit integration e2e: $(INSTALLED)  ## Run one ring of the tests
+	$(PYTHON) tests/rings.py $@
+
+up: $(INSTALLED)  ## Start the real parts and return
+	$(PYTHON) -m sandbox up
+
+down: $(INSTALLED)  ## End what `make up` or a kept demo started
+	$(PYTHON) -m sandbox down
+
+doctor: $(INSTALLED)  ## Say what this machine has and lacks
+	$(PYTHON) -m sandbox doctor
+
+crds: $(INSTALLED)  ## Generate crds/ from the models
+	$(PYTHON) -m heartbeat_tuner crds > crds/heartbeat-tuner.dev_consumergrouppolicies.yaml
+
+COMPILE := uv pip compile -q --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
+
+locks:  ## Pin the Python dependencies anew (needs uv)
+	$(COMPILE) pyproject.toml -o requirements/runtime.lock
+	$(COMPILE) pyproject.toml --group dev -o requirements/dev.lock
+	echo "hatchling>=1.27" | $(COMPILE) - -o requirements/build.lock
+
+clean:  ## Remove what was made here; the cache of programs stays
+	rm -rf $(VENV) build dist
+
+# Bytecode is made on first use: compiling all of it here would double the time of a first demo.
+$(INSTALLED): requirements/dev.lock pyproject.toml sandbox/prerequisites.py
+	@python3 -m sandbox.prerequisites
+	python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.lock
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation -e .
+	@touch $@

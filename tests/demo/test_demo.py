@@ -1,0 +1,24 @@
+"""The README's first command does what the README says."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.timeout(1800)
+
+_CHECKOUT = Path(__file__).parents[2]
+
+
+def test_the_demo_shows_a_storm_and_its_cure() -> None:
+    """`make demo` ends well, and its figures are those of a storm before and of quiet after."""
+    subprocess.run(["make", "demo"], cwd=_CHECKOUT, check=True)
+    told = json.loads((_CHECKOUT / "build" / "demo.json").read_text())
+    assert told["rebalances_per_minute"]["before"] >= 6
+    assert told["rebalances_per_minute"]["after"] == 0
+    assert told["observed_s"]["after"] >= 60
+    assert told["beat_period_s"]["before"] > told["beat_period_s"]["after"]
+    assert told["values"]["sessionTimeout"] == {"before": "1s", "after": "30s"}
+    assert told["reason"] == "CadenceExceedsSession"
+    assert {"boot", "storm", "cure", "quiet", "total"} <= told["seconds"].keys()
