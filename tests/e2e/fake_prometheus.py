@@ -1,0 +1,62 @@
+"""An HTTP server that says whatever a test wants Prometheus to say."""
+
+import http.server
+import json
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, Self
+
+from sandbox.network import LOOPBACK
+
+Answer = tuple[int, str]
+"""HTTP status and body."""
+
+EMPTY: Final[dict[str, Any]] = {"resultType": "matrix", "result": []}
+
+
+class FakePrometheus:
+    """Answers each query with `answer()`; a context manager."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[], Answer] = lambda: success(EMPTY)
+        fake = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                status, body = fake.answer()
+                payload = body.encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(payload)))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Handler)
+        self._server.daemon_threads = True
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, name="fake-prometheus")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def success(data: Any, **beside: Any) -> Answer:
+    """Return a well-formed answer with this data."""
+    return 200, json.dumps({"status": "success", "data": data, **beside})
+
+
+def one_series(group: str, *, value: str, age_s: float = 0) -> dict[str, Any]:
+    """Return a matrix of one series of the group (and of the namespace of the same name) with one sample."""
+    labels = {"namespace": group, "group_id": group, "pod": f"{group}-0"}
+    return {"resultType": "matrix", "result": [{"metric": labels, "values": [[time.time() - age_s, value]]}]}

@@ -1,0 +1,60 @@
+"""The operator under test: shared by tests that ask for the same one, and never two at a time."""
+
+import re
+import time
+from typing import Final
+
+from sandbox.environment import Sandbox
+from sandbox.processes import wait_until
+from sandbox.scenario import Operator
+
+INTERVAL_S: Final = 1.0
+AUDIT_LAG_S: Final = 1.0
+"""The API server's audit log is written a moment after the answer."""
+
+_CYCLES: Final = re.compile(r"^heartbeat_tuner_cycle_duration_seconds_count (\S+)$", re.MULTILINE)
+
+
+class Operators:
+    """Starts operators; a new one ends the one before, since two would both act on every policy."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._now: Operator | None = None
+        self._told: tuple[str | None, str | None] = (None, None)
+
+    def get(self, *, prometheus_url: str | None = None, bootstrap: str | None = None) -> Operator:
+        """Return a running operator that is told this; the one that runs if it was told the same."""
+        if self._now is None or self._told != (prometheus_url, bootstrap) or not self._now.process.alive():
+            self.stop()
+            operator = Operator(
+                self._sandbox, interval_s=INTERVAL_S, prometheus_url=prometheus_url, bootstrap=bootstrap
+            )
+            self._now, self._told = operator.__enter__(), (prometheus_url, bootstrap)  # noqa: PLC2801 - ended by `stop`
+        return self._now
+
+    def stop(self) -> None:
+        """End the operator that runs, if any."""
+        if self._now is not None:
+            self._now.process.stop()
+            self._now = None
+
+
+def cycles(operator: Operator) -> int:
+    """Return how many cycles it has finished."""
+    found = _CYCLES.search(operator.page("/metrics"))
+    return int(float(found[1])) if found else 0
+
+
+def await_cycles(operator: Operator, count: int, *, timeout_s: float = 90) -> None:
+    """Wait until it has finished so many cycles more, and the audit log tells of them."""
+    goal = cycles(operator) + count
+    wait_until(
+        lambda: cycles(operator) >= goal,
+        part="operator",
+        what=f"{count} more cycles",
+        timeout_s=timeout_s,
+        process=operator.process,
+        poll_s=0.2,
+    )
+    time.sleep(AUDIT_LAG_S)

@@ -1,0 +1,140 @@
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from sandbox import scenario
+from sandbox.environment import Sandbox
+from sandbox.network import LOOPBACK
+from sandbox.proxy import FaultProxy
+from tests.e2e.conftest import NewTeam
+from tests.e2e.fake_prometheus import EMPTY, Answer, FakePrometheus, one_series, success
+from tests.e2e.operators import Operators, await_cycles
+from tests.e2e.teams import Team
+
+pytestmark = pytest.mark.timeout(300)
+
+CYCLES: Final = 3
+TEN_MINUTES_S: Final = 600.0
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A way in which Prometheus can fail.
+
+    Attributes:
+        answer: what it says about a group.
+        reason: what the policy must say.
+        words: part of the sentence.
+    """
+
+    answer: Callable[[str], Answer]
+    reason: str
+    words: str
+
+
+WRONG: Final = {
+    "503": Wrong(lambda _: (503, "upstream is down"), "PrometheusUnreachable", "answered 503 (upstream is down)"),
+    "no-json": Wrong(lambda _: (200, "<html>log in</html>"), "PrometheusUnreachable", "no JSON"),
+    "list": Wrong(lambda _: (200, "[]"), "PrometheusUnreachable", "without success"),
+    "vector": Wrong(lambda _: success({"resultType": "vector", "result": []}), "PrometheusUnreachable", "vector"),
+    "no-result": Wrong(lambda _: success({"resultType": "matrix"}), "PrometheusUnreachable", "not as Prometheus"),
+    "data-is-list": Wrong(lambda _: success([]), "PrometheusUnreachable", "not as Prometheus"),
+    "no-sample": Wrong(
+        lambda group: success(one_series(group, value="many")), "PrometheusUnreachable", "not as Prometheus"
+    ),
+    "partial": Wrong(lambda _: success(EMPTY, warnings=["one store is away"]), "PartialData", "one store is away"),
+    "empty": Wrong(lambda _: success(EMPTY), "NoSeries", "no series of group"),
+    "nan": Wrong(lambda group: success(one_series(group, value="NaN")), "NotANumber", "are no numbers"),
+    "stale": Wrong(
+        lambda group: success(one_series(group, value="7", age_s=TEN_MINUTES_S)), "Stale", "the newest sample of group"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakePrometheus]:
+    """A Prometheus that lies."""
+    with FakePrometheus() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def wire(fake: FakePrometheus) -> Iterator[FaultProxy]:
+    """The wire to it."""
+    with FaultProxy(LOOPBACK, fake.port) as started:
+        yield started
+
+
+@pytest.fixture
+def eager(storming: Team) -> Iterator[Team]:
+    """The storming team with a new policy in mode Apply: nothing but metrics is between it and its cure."""
+    storming.apply_policy(storming.name, mode="Apply")
+    yield storming
+    storming.delete_policy()
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_wrong_answer_changes_nothing(
+    storming: Team, operators: Operators, fake: FakePrometheus, wire: FaultProxy, wrong: Wrong, request: pytest.FixtureRequest
+) -> None:
+    """An answer that is no evidence is told with the query that was tried, and nothing is written."""
+    fake.answer = lambda: wrong.answer(storming.name)
+    operator = operators.get(prometheus_url=f"http://{LOOPBACK}:{wire.port}")
+    team: Team = request.getfixturevalue("eager")  # not before the operator: the one before could cure it
+
+    found = team.await_condition("MetricsAvailable", wrong.reason, status="False")
+    await_cycles(operator, CYCLES)
+
+    assert wrong.words in found["message"]
+    assert f'{{namespace=~"{team.name}"' in found["message"].replace("\\", "")
+    assert not team.operator_writes("deployments")
+    assert team.status()["verdict"] == "Unknown"
+
+
+def test_black_hole_changes_nothing(
+    storming: Team, operators: Operators, wire: FaultProxy, request: pytest.FixtureRequest
+) -> None:
+    """A Prometheus that takes the question and never answers is told after the timeout, and nothing is written."""
+    operator = operators.get(prometheus_url=f"http://{LOOPBACK}:{wire.port}")
+    wire.black_hole()
+    try:
+        team: Team = request.getfixturevalue("eager")
+        found = team.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
+        await_cycles(operator, 1)
+    finally:
+        wire.heal()
+
+    assert "timed out" in found["message"]
+    assert "tried kafka" in found["message"]
+    assert not team.operator_writes("deployments")
+
+
+def test_cut_in_mid_run_changes_nothing_and_heals(sandbox: Sandbox, operators: Operators, new_team: NewTeam) -> None:
+    """A storm that is to be cured while Prometheus is cut off stays untouched, and is cured once the cut is healed."""
+    team = new_team("cut")
+    team.deploy(scenario.STORMING)
+    target = urlsplit(sandbox.prometheus.url)
+    assert target.hostname is not None
+    assert target.port is not None
+    with FaultProxy(target.hostname, target.port) as wire:
+        operator = operators.get(prometheus_url=f"http://{LOOPBACK}:{wire.port}")
+        team.apply_policy(team.name, mode="Recommend")
+        team.await_condition("Recommended", "CadenceExceedsSession", status="True")
+
+        wire.cut()
+        team.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
+        team.patch("cgp", team.name, {"spec": {"mode": "Apply"}})
+        found = team.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
+        await_cycles(operator, CYCLES)
+        assert "connection failed" in found["message"]
+        assert "tried kafka" in found["message"]
+        assert not team.operator_writes("deployments")
+
+        wire.heal()
+        team.await_condition("MetricsAvailable", "Fresh", status="True")
+        team.await_condition("Applied", "Applied", status="True", timeout_s=90)
+        assert team.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
+        operators.stop()
