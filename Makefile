@@ -4,7 +4,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test lint unit integration e2e up down doctor crds locks clean
+.PHONY: help demo test lint unit integration e2e up down doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +27,9 @@ down: $(INSTALLED)  ## End what `make up` or a kept demo started
 doctor: $(INSTALLED)  ## Say what this machine has and lacks
 	$(PYTHON) -m sandbox doctor
 
-crds: $(INSTALLED)  ## Generate crds/ from the models
+docs: $(INSTALLED)  ## Generate crds/ and the reference pages from the code
 	$(PYTHON) -m heartbeat_tuner crds > crds/heartbeat-tuner.dev_consumergrouppolicies.yaml
+	$(PYTHON) docs/reference/generate.py
 
 COMPILE := uv pip compile -q --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
 

@@ -1,0 +1,71 @@
+"""What the pages tell people to type works on a real API server."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sandbox.control_plane import ControlPlane
+from tests.support import documents
+
+pytestmark = pytest.mark.timeout(180)
+
+_NAMES = ("KAFKA_SESSION_TIMEOUT_MS", "KAFKA_HEARTBEAT_INTERVAL_MS", "KAFKA_MAX_WAIT_TIME_MS")
+
+
+def _run(control_plane: ControlPlane, namespace: str, command: str, folder: Path) -> None:
+    """Run a documented shell command with the sandbox's kubectl first on PATH, in a namespace."""
+    (folder / "kubectl").unlink(missing_ok=True)
+    (folder / "kubectl").symlink_to(control_plane.kubectl_path)
+    config = folder / "kubeconfig"
+    config.write_text(control_plane.kubeconfig.read_text())
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "KUBECONFIG": str(config)}
+    use = ["kubectl", "config", "set-context", "--current", f"--namespace={namespace}"]
+    subprocess.run(use, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["bash", "-ec", command], env=environment, cwd=documents.CHECKOUT, check=True)
+
+
+def test_the_definition_installs_and_takes_the_readme_s_policy(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    """The installation page's first command makes the README's policy acceptable."""
+    install, _ = documents.code_blocks("docs/how-to/install.md", "shell")
+    _run(control_plane, namespace, install, tmp_path)
+    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+    (policy,) = documents.code_blocks("README.md", "yaml")
+    policy = policy.replace("namespace: shop", f"namespace: {namespace}")
+    answer = control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=policy)
+    assert "created" in answer
+
+
+def test_the_removal_command_gives_the_values_back(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+    """After the documented command, no entry of ours is left, and the others are."""
+    container = {"name": "app", "image": "none", "env": [{"name": "OTHER", "value": "1"}]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "orders-consumer"},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "orders"}},
+            "template": {"metadata": {"labels": {"app": "orders"}}, "spec": {"containers": [container]}},
+        },
+    }
+    control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(deployment))
+    ours = {"name": "app", "env": [{"name": name, "value": "1000"} for name in _NAMES]}
+    applied = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "orders-consumer"},
+        "spec": {"template": {"spec": {"containers": [ours]}}},
+    }
+    server_side = ("--server-side", "--field-manager=heartbeat-tuner", "--filename=-")
+    control_plane.kubectl("apply", f"--namespace={namespace}", *server_side, stdin=json.dumps(applied))
+
+    _, remove = documents.code_blocks("docs/how-to/install.md", "shell")
+    _run(control_plane, namespace, remove, tmp_path)
+
+    left = json.loads(control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json"))
+    assert left["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "OTHER", "value": "1"}]

@@ -1,0 +1,19 @@
+"""Reads examples out of the documentation, so that tests can run them."""
+
+import re
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+PAGES = sorted([*CHECKOUT.glob("*.md"), *(CHECKOUT / "docs").rglob("*.md")])
+
+
+def code_blocks(page: str, language: str) -> list[str]:
+    """Return the fenced blocks of a language on a page, given by its path from the checkout."""
+    text = (CHECKOUT / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def links(page: Path) -> list[str]:
+    """Return the targets of a page's links that lead to files."""
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+    return [target for target in targets if not target.startswith(("http://", "https://"))]

@@ -1,0 +1,65 @@
+"""The documentation says what the code does."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from heartbeat_tuner import settings
+from heartbeat_tuner.api import parsing
+from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.reasons import Reason
+from tests.support import documents
+
+_REFERENCE = documents.CHECKOUT / "docs" / "reference"
+_GENERATED = runpy.run_path(str(_REFERENCE / "generate.py"))["PAGES"]
+
+
+@pytest.mark.parametrize("name", sorted(_GENERATED))
+def test_generated_pages_are_those_of_the_code(name: str) -> None:
+    """A field, reason or metric cannot change without its reference page (run `make docs`)."""
+    assert (_REFERENCE / name).read_text() == _GENERATED[name]()
+
+
+@pytest.mark.parametrize("page", documents.PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """No page points to a file that is not there."""
+    broken = [link for link in documents.links(page) if not (page.parent / link).exists()]
+    assert broken == []
+
+
+def test_the_readme_s_policy_is_one() -> None:
+    """The first policy that a reader copies is read as it is meant."""
+    (text,) = documents.code_blocks("README.md", "yaml")
+    body = yaml.safe_load(text)
+    body["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    policy = parsing.policy_of(body)
+    assert (policy.group_id, policy.mode, policy.library) == ("orders", Mode.RECOMMEND, "kafkajs")
+
+
+def test_the_documented_configuration_loads(tmp_path: Path) -> None:
+    """The configuration on the installation page is accepted, and its interval is the default the page states."""
+    (text,) = documents.code_blocks("docs/how-to/install.md", "yaml")
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    loaded = settings.load(path)
+    assert loaded.kafka.clusters["main"].bootstrap_servers == "kafka.kafka:9092"
+    assert loaded.interval == settings.Settings.model_fields["interval"].default
+
+
+def test_reasons_named_on_pages_exist() -> None:
+    """A page explains no reason that the tuner never gives."""
+    text = (documents.CHECKOUT / "docs" / "explanation" / "deciding.md").read_text()
+    named = set(re.findall(r"`([A-Z][A-Za-z]+)`", text))
+    assert named - {reason.value for reason in Reason} <= {"Unknown"}
+
+
+def test_the_readme_s_commands_are_targets() -> None:
+    """The two commands that a newcomer types exist."""
+    targets = re.findall(r"^([a-z0-9 ]+):", (documents.CHECKOUT / "Makefile").read_text(), flags=re.MULTILINE)
+    known = {name for target in targets for name in target.split()}
+    commands = [block.split() for block in documents.code_blocks("README.md", "shell")]
+    assert commands == [["make", "demo"], ["make", "test"]]
+    assert {command[1] for command in commands} <= known
