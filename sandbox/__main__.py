@@ -43,7 +43,7 @@ def main() -> None:
 def up() -> None:
     """Start everything, and return when it is ready."""
     if ownership.living_owner(RUN_DIR) is not None:
-        raise Problem(f"A sandbox runs in {RUN_DIR} already; end it with: python -m sandbox down")
+        raise Problem(f"A sandbox runs in {RUN_DIR} already; end it with: make down")
     READY.unlink(missing_ok=True)
     log = RUN_DIR.with_suffix(".log")
     log.parent.mkdir(exist_ok=True)
@@ -126,7 +126,7 @@ def _follow(serving: subprocess.Popen[bytes], log: Path) -> None:
             time.sleep(0.2)
         click.echo(lines.read(), nl=False)
     click.echo(READY.read_text(), nl=False)
-    click.echo("end it with: python -m sandbox down")
+    click.echo("end it with: make down")
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:

@@ -30,9 +30,7 @@ def claim(run_dir: Path) -> Iterator[None]:
     """
     owner = living_owner(run_dir)
     if owner is not None:
-        raise SandboxError(
-            f"A sandbox runs in {run_dir} already (process {owner}); end it with: python -m sandbox down"
-        )
+        raise SandboxError(f"A sandbox runs in {run_dir} already (process {owner}); end it with: make down")
     shutil.rmtree(run_dir, ignore_errors=True)
     run_dir.mkdir(parents=True)
     (run_dir / _FILE).write_text(json.dumps({"pid": os.getpid(), "started": _start_time(os.getpid())}))

@@ -58,7 +58,7 @@ def _keep(sandbox: Sandbox) -> None:
     click.echo("\nEverything keeps running. In another terminal:")
     click.echo(command_line.access(sandbox), nl=False)
     click.echo(f"  kubectl get cgp -A\n  kubectl describe cgp -n {story.NAMESPACE} {story.GROUP}")
-    click.echo("End it with Ctrl-C, or with: python -m sandbox down")
+    click.echo("End it with Ctrl-C, or with: make down")
     try:
         threading.Event().wait()
     except KeyboardInterrupt:
