@@ -6,7 +6,7 @@ stored under an older schema, say) becomes an `InvalidPolicyError` that names th
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import pydantic
 
@@ -16,6 +16,9 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Objective, ObjectKey, Policy, Range, WorkloadRef
+
+SHOWN_VALUE: Final = 200
+"""Characters of a value that a message repeats."""
 
 
 def key_of(body: Mapping[str, Any]) -> ObjectKey:
@@ -43,9 +46,10 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InvalidPolicyError(f"spec.{where}: {first['msg']} (value: {first['input']!r})") from error
-    except ValueError as error:
-        raise InvalidPolicyError(f"spec: {error}") from error
+        rule = first["msg"].removeprefix("Value error, ")
+        value = repr(first["input"])
+        shown = value if len(value) <= SHOWN_VALUE else f"{value[:SHOWN_VALUE]}…"
+        raise InvalidPolicyError(f"spec.{where}: {rule} (value: {shown})") from error
 
 
 def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Status) -> Policy:

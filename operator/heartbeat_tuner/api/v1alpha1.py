@@ -6,12 +6,14 @@ CEL sees are bounded, which keeps the rules within the API server's cost budget.
 """
 
 import enum
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import GO_DURATION_PATTERN
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
@@ -35,8 +37,31 @@ def immutable(what: str) -> dict[str, Any]:
     return rules(("self == oldSelf", f"{what} cannot be changed; delete the policy and create another"))
 
 
+def _duration(text: str) -> str:
+    durations.parse(text)
+    return text
+
+
+def _positive(text: str) -> str:
+    if durations.parse(text) <= timedelta(0):
+        raise ValueError("must be greater than zero")
+    return text
+
+
+def _moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("must have a time zone")
+    return text
+
+
+def _known_library(name: str) -> str:
+    catalogue.client(name)
+    return name
+
+
 Duration = Annotated[
     str,
+    AfterValidator(_duration),
     Field(
         max_length=32,
         json_schema_extra=rules(
@@ -47,6 +72,9 @@ Duration = Annotated[
         ),
     ),
 ]
+
+PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
+"""Of a value that a client could be given; the check is the tuner's, the schema that of every duration."""
 
 EnvName = Annotated[
     str,
@@ -98,9 +126,9 @@ class EnvNames(Model):
 class DeclaredSettings(Model):
     """What is set where the tuner cannot see it (in code or in a configuration file)."""
 
-    session_timeout: Duration | None = None
-    heartbeat_interval: Duration | None = None
-    fetch_wait: Duration | None = None
+    session_timeout: PositiveDuration | None = None
+    heartbeat_interval: PositiveDuration | None = None
+    fetch_wait: PositiveDuration | None = None
 
 
 class Client(Model):
@@ -108,6 +136,7 @@ class Client(Model):
 
     library: Annotated[
         str,
+        AfterValidator(_known_library),
         Field(
             description="The Kafka client library of the application.",
             json_schema_extra={"enum": sorted(catalogue.CLIENTS)},
@@ -145,7 +174,7 @@ class DurationRange(Model):
     )
 
     min: Duration | None = None
-    max: Duration | None = None
+    max: PositiveDuration | None = None
 
 
 class Bounds(Model):
@@ -258,9 +287,9 @@ class Condition(Model):
 class Values(Model):
     """One value per setting, as durations."""
 
-    session_timeout: Duration
-    heartbeat_interval: Duration
-    fetch_wait: Duration
+    session_timeout: PositiveDuration
+    heartbeat_interval: PositiveDuration
+    fetch_wait: PositiveDuration
 
 
 class Recommendation(Model):
@@ -283,7 +312,7 @@ class Applied(Model):
 
     values: Values
     previous: Values
-    at: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+    at: Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
 
 
 class Status(Model):

@@ -116,7 +116,7 @@ def test_the_broker_may_know_more_than_the_metrics() -> None:
 
 @pytest.mark.parametrize("late", [signals.ACCEPTED_BEATS, signals.REBALANCINGS, signals.JOINS])
 def test_a_scrape_between_two_reads_invents_no_eviction(late: Signal) -> None:
-    """Requests that were read one scrape later than the rest are not refused, though the clients rejoin by themselves."""
+    """Requests read one scrape later than the rest are not refused ones, though clients rejoin by themselves."""
     restarts = {signals.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 60) for pod in PODS]}
     found = counters.together(quiet(), restarts, {signals.REBALANCINGS: [flat("orders-0", 0)]})
     newest_s = NOW.timestamp()

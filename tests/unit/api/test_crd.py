@@ -1,0 +1,134 @@
+"""The CustomResourceDefinition: structural, bounded, and the one that is checked in."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import yaml
+from pydantic import BaseModel, Field, create_model
+
+from heartbeat_tuner.api import crd, v1alpha1
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+
+CHECKED_IN = Path(__file__).parents[3] / "crds" / "heartbeat-tuner.dev_consumergrouppolicies.yaml"
+NOT_STRUCTURAL = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "const", "prefixItems", "title", "definitions"}
+
+
+def schema_of(part: str) -> dict[str, Any]:
+    """Return the schema of spec or status."""
+    (version,) = crd.manifest()["spec"]["versions"]
+    schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"][part]
+    return schema
+
+
+def nodes(node: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every schema node with its path."""
+    yield path, node
+    for name, child in node.get("properties", {}).items():
+        yield from nodes(child, f"{path}.{name}")
+    if "items" in node:
+        yield from nodes(node["items"], f"{path}[]")
+
+
+ALL_NODES = [*nodes(schema_of("spec"), "spec"), *nodes(schema_of("status"), "status")]
+PATHS = [path for path, _ in ALL_NODES]
+
+
+def test_the_file_that_users_apply_is_made_from_the_models() -> None:
+    """Whoever changes a model regenerates the file: heartbeat-tuner crds."""
+    assert CHECKED_IN.read_text() == crd.to_yaml()
+
+
+def test_yaml_has_no_anchors_and_reads_back() -> None:
+    """A manifest is read by people, too."""
+    assert yaml.safe_load(crd.to_yaml()) == crd.manifest()
+    assert "&id" not in crd.to_yaml()
+
+
+@pytest.mark.parametrize(("path", "node"), ALL_NODES, ids=PATHS)
+def test_every_node_is_structural(path: str, node: dict[str, Any]) -> None:
+    """The API server would mark the CRD NonStructuralSchema."""
+    assert not NOT_STRUCTURAL & node.keys(), path
+    assert "type" in node, path
+    assert node.get("default", ...) is not None, path
+
+
+@pytest.mark.parametrize(("path", "node"), ALL_NODES, ids=PATHS)
+def test_what_cel_reads_is_bounded(path: str, node: dict[str, Any]) -> None:
+    """Rules are refused when their estimated cost is beyond the budget, and it is estimated by size."""
+    if node["type"] == "string" and "enum" not in node and node.get("format") != "date-time":
+        assert node["maxLength"] <= 4096, path
+    if node["type"] == "array":
+        assert node["maxItems"] <= 8, path
+
+
+@pytest.mark.parametrize(("path", "node"), ALL_NODES, ids=PATHS)
+def test_every_rule_has_a_message(path: str, node: dict[str, Any]) -> None:
+    """A refusal without a sentence shows the user an expression."""
+    for rule in node.get("x-kubernetes-validations", ()):
+        assert rule["message"], path
+
+
+def test_enums_are_those_of_the_domain() -> None:
+    """A reason that the schema does not know could never be written."""
+    status = schema_of("status")["properties"]
+    assert status["reason"]["enum"] == [reason.value for reason in Reason]
+    assert status["verdict"]["enum"] == [verdict.value for verdict in Verdict]
+
+
+def test_conditions_merge_by_type() -> None:
+    """As every Kubernetes tool expects of them."""
+    conditions = schema_of("status")["properties"]["conditions"]
+    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+    assert conditions["maxItems"] >= len(v1alpha1.ConditionType)
+
+
+@pytest.mark.parametrize("column", crd.manifest()["spec"]["versions"][0]["additionalPrinterColumns"])
+def test_printer_columns_show_fields_that_exist(column: dict[str, str]) -> None:
+    """A mistyped path shows an empty column for ever."""
+    path = column["jsonPath"].removeprefix(".")
+    assert path in PATHS or path == "metadata.creationTimestamp"
+
+
+def node_of(annotation: Any) -> dict[str, Any]:
+    """Return the structural schema of a model with one field `one` of that type."""
+    return crd.structural(create_model("Made", one=(annotation, ...)).model_json_schema())
+
+
+@pytest.mark.parametrize(
+    ("annotation", "told"),
+    [
+        (int | str, r"^\.one: anyOf is not structural$"),
+        (int | str | None, r"^\.one: anyOf is not structural$"),
+        (list[int | str], r"^\.one\[\]: anyOf is not structural$"),
+        (tuple[int, str], r"^\.one: prefixItems is not structural$"),
+        (Annotated[int, Field(gt=0)], r"^\.one: numeric exclusive bounds are not structural$"),
+        (Annotated[int, Field(lt=9)], r"^\.one: numeric exclusive bounds are not structural$"),
+    ],
+)
+def test_what_kubernetes_would_refuse_is_refused_by_path(annotation: Any, told: str) -> None:
+    """A mistake in a model fails here, and not at an installation."""
+    with pytest.raises(crd.NotStructuralError, match=told):
+        node_of(annotation)
+
+
+def test_additional_properties_beside_properties_are_refused() -> None:
+    """Kubernetes wants one or the other."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    with pytest.raises(crd.NotStructuralError, match=r"^\.: additionalProperties beside properties"):
+        crd.structural(schema)
+
+
+def test_an_optional_field_is_one_that_may_be_left_out() -> None:
+    """Null has no place in a structural schema; neither has a default of null."""
+
+    class Optional(BaseModel):
+        one: Annotated[str | None, Field(max_length=4, description="One.")] = None
+
+    assert crd.structural(Optional.model_json_schema())["properties"]["one"] == {
+        "type": "string",
+        "maxLength": 4,
+        "description": "One.",
+    }

@@ -1,0 +1,155 @@
+"""From an object to a domain policy, and what a field that does not fit is told."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.api import parsing
+from heartbeat_tuner.api.v1alpha1 import Status
+from heartbeat_tuner.domain.errors import InvalidPolicyError
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.policies import Application, Mode, Objective, ObjectKey, Range, WorkloadRef
+from heartbeat_tuner.domain.verdicts import Verdict
+from tests.support import manifests, worlds
+
+VALUES = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
+BEFORE = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
+APPLIED = {"values": VALUES, "previous": BEFORE, "at": "2026-03-02T11:00:00Z"}
+
+
+def test_a_minimal_policy_has_defaults() -> None:
+    """What is left out is what the documentation says."""
+    policy = parsing.policy_of(manifests.policy(spec={"mode": None}))
+    assert policy.mode is Mode.RECOMMEND
+    assert policy.objective == Objective(worlds.seconds(60), 1.0)
+    assert policy.cooldown == timedelta(hours=24)
+    assert (policy.bounds, policy.declared, policy.suspended, policy.application) == ({}, {}, False, None)
+    assert policy.env_names == worlds.policy().env_names
+
+
+def test_identity_and_references_are_taken_over() -> None:
+    """A policy reaches only a workload of its own namespace."""
+    policy = parsing.policy_of(manifests.policy("eu", namespace="bank", generation=4))
+    assert (policy.key, policy.uid, policy.generation) == (ObjectKey("bank", "eu"), "uid-of-bank-eu", 4)
+    assert policy.created == datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    assert policy.workload == WorkloadRef("Deployment", ObjectKey("bank", "orders-consumer"), "app")
+    assert (policy.group_id, policy.cluster, policy.library) == ("orders", "main", "kafkajs")
+
+
+def test_every_option_is_honoured() -> None:
+    """What is written is what is done."""
+    policy = parsing.policy_of(
+        manifests.policy(
+            spec={
+                "mode": "Recommend",
+                "suspend": True,
+                "rollout": {"cooldown": "90m"},
+                "objective": {"maxDetectionTime": "20s", "maxFalseEvictionsPerMonth": 5},
+                "bounds": {
+                    "sessionTimeout": {"min": "10s", "max": "2m"},
+                    "heartbeatInterval": {"min": "1s"},
+                    "fetchWait": {"max": "5s"},
+                },
+                "client": {
+                    "library": "kafkajs",
+                    "env": {"fetchWait": {"name": "MAX_WAIT"}},
+                    "current": {"sessionTimeout": "1s", "heartbeatInterval": "5s"},
+                },
+            }
+        )
+    )
+    assert (policy.mode, policy.suspended, policy.cooldown) == (Mode.RECOMMEND, True, timedelta(minutes=90))
+    assert policy.objective == Objective(worlds.seconds(20), 5.0)
+    assert policy.range_of(Setting.SESSION_TIMEOUT) == Range(worlds.seconds(10), worlds.seconds(120))
+    assert policy.range_of(Setting.HEARTBEAT_INTERVAL) == Range(worlds.seconds(1), None)
+    assert policy.range_of(Setting.FETCH_WAIT) == Range(None, worlds.seconds(5))
+    assert policy.env_names == {**worlds.policy().env_names, Setting.FETCH_WAIT: "MAX_WAIT"}
+    assert policy.declared == {
+        Setting.SESSION_TIMEOUT: worlds.seconds(1),
+        Setting.HEARTBEAT_INTERVAL: worlds.seconds(5),
+    }
+
+
+def test_declared_settings_are_not_refused_for_being_unsound() -> None:
+    """Groups that really run H >= S are the ones that need help."""
+    current = {"sessionTimeout": "1s", "heartbeatInterval": "1h"}
+    body = manifests.policy(spec={"client": {"library": "kafkajs", "current": current}})
+    assert parsing.policy_of(body).declared[Setting.HEARTBEAT_INTERVAL] == timedelta(hours=1)
+
+
+def test_the_last_application_is_remembered_by_the_status() -> None:
+    """A restarted operator knows what it wrote and when."""
+    policy = parsing.policy_of(manifests.policy(status={"applied": APPLIED}))
+    assert policy.application == Application(
+        values=worlds.settings("30s", "1s", "1s"),
+        previous=worlds.STORM,
+        at=datetime(2026, 3, 2, 11, 0, tzinfo=UTC),
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ({"groupId": None}, "spec.groupId: Field required"),
+        ({"mode": "Turbo"}, "spec.mode: Input should be 'Recommend' or 'Apply' (value: 'Turbo')"),
+        ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: '1d' is not a duration; write it like 45s"),
+        ({"rollout": {"cooldown": "9999999999999999h"}}, "spec.rollout.cooldown: '9999999999999999h' is longer than"),
+        ({"bounds": {"fetchWait": {"max": "soon"}}}, "spec.bounds.fetchWait.max: 'soon' is not a duration"),
+        ({"bounds": {"fetchWait": {"max": "0s"}}}, "spec.bounds.fetchWait.max: must be greater than zero"),
+        (
+            {"client": {"library": "kafkajs", "current": {"fetchWait": "0.4ms"}}},
+            "spec.client.current.fetchWait: must be greater than zero (value: '0.4ms')",
+        ),
+        (
+            {"client": {"library": "kafkaj"}},
+            "spec.client.library: client library 'kafkaj' is unknown; known are kafkajs",
+        ),
+        ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: Field required"),
+    ],
+)
+def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], told: str) -> None:
+    """An object stored under an older schema tells what to mend."""
+    with pytest.raises(InvalidPolicyError) as caught:
+        parsing.policy_of(manifests.policy(spec=spec))
+    assert str(caught.value).startswith(told)
+
+
+def test_a_policy_without_spec_is_invalid() -> None:
+    """Nothing is assumed of an object that asks for nothing."""
+    body = manifests.policy()
+    del body["spec"]
+    with pytest.raises(InvalidPolicyError, match=r"^spec\.groupId: Field required"):
+        parsing.policy_of(body)
+
+
+def test_a_long_value_does_not_fill_the_message() -> None:
+    """A condition holds 4096 characters, and a person reads fewer."""
+    with pytest.raises(InvalidPolicyError) as caught:
+        parsing.policy_of(manifests.policy(spec={"mode": "x" * 5_000}))
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"verdict": "Marvellous"},
+        {"conditions": [{"type": "Ready"}]},
+        {"applied": {**APPLIED, "at": "2026-03-02T11:00:00"}},  # no zone: no moment
+        {"applied": {**APPLIED, "at": "yesterday"}},
+        {"applied": {**APPLIED, "values": {**VALUES, "fetchWait": "0s"}}},
+        {"applied": {**APPLIED, "values": {**VALUES, "fetchWait": "5 s"}}},
+    ],
+)
+def test_an_unreadable_status_counts_as_empty(status: dict[str, Any]) -> None:
+    """The status is ours to write anew; it must not keep a sound policy from being looked at."""
+    body = manifests.policy(status=status)
+    assert parsing.status_of(body) == Status()
+    assert parsing.policy_of(body).application is None
+
+
+def test_a_status_is_read() -> None:
+    """What stands is where the next cycle starts."""
+    status = parsing.status_of(manifests.policy(status={"verdict": "Healthy", "observedGeneration": 3}))
+    assert (status.verdict, status.observed_generation) == (Verdict.HEALTHY, 3)
+    assert parsing.status_of(manifests.policy()) == Status()
