@@ -108,13 +108,17 @@ def _series(document: dict[str, Any], query: str) -> list[Series]:
     if warnings:
         sentence = f"Prometheus has only part of the data ({warnings[0]}); tried {query}"
         raise MetricsUnavailableError(sentence, partial=True)
-    data = document.get("data") or {}
-    if data.get("resultType") != "matrix":
-        raise MetricsUnavailableError(f"Prometheus answered with {data.get('resultType')}, not a matrix; tried {query}")
-    return [
-        Series.from_raw(one["metric"], ((time_s, float(value)) for time_s, value in one.get("values", ())))
-        for one in data["result"]
-    ]
+    data = document.get("data")
+    kind = data.get("resultType") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or kind != "matrix":
+        raise MetricsUnavailableError(f"Prometheus answered with {kind or 'no data'}, not a matrix; tried {query}")
+    try:
+        return [
+            Series.from_raw(one["metric"], ((float(time_s), float(value)) for time_s, value in one.get("values", ())))
+            for one in data["result"]
+        ]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise MetricsUnavailableError(f"Prometheus answered with a matrix that is none; tried {query}") from error
 
 
 def _cause(error: requests.RequestException) -> str:
