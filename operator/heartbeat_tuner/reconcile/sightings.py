@@ -1,11 +1,12 @@
 """Member ids between cycles: a living pod that shows a new id has lost its membership meanwhile.
 
 A group member keeps its id until the coordinator removes it. So a pod whose process did not restart, but whose member
-id did change, was evicted at least once: a lower bound, since ids between two looks go unseen. Pure; the ledger is a
-value.
+id did change, was evicted at least once: a lower bound, since ids between two looks go unseen. The broker shows a dead
+process's id until its session ends, so an id stays with the process that was seen with it. Pure; the ledger is a value.
 """
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -22,10 +23,12 @@ class Ledger:
     Attributes:
         ids: the member ids last seen of each living process.
         changes: when a change was seen, once per changed id.
+        bygone: ids of processes that are gone, as long as the coordinator shows them.
     """
 
     ids: Mapping[Life, frozenset[str]] = dataclasses.field(default_factory=dict)
     changes: tuple[datetime, ...] = ()
+    bygone: frozenset[str] = frozenset()
 
     def changes_since(self, since: datetime) -> int:
         """How many ids changed after `since`."""
@@ -37,7 +40,8 @@ def observe(
 ) -> Ledger:
     """Return the ledger after one more look.
 
-    A pod without a member at this moment keeps the ids it had: it may be between two memberships.
+    A pod without a member at this moment keeps the ids it had: it may be between two memberships. So does one that
+    shares its address with another (on the host's network): whose the new id is cannot be told.
 
     Args:
         ledger: what was seen before.
@@ -46,17 +50,30 @@ def observe(
         now: the time of this look.
         keep_since: changes before this time are forgotten.
     """
-    by_host: dict[str, set[str]] = {}
-    for member in members:
-        by_host.setdefault(member.host, set()).add(member.member_id)
+    bygone = _bygone(ledger, pods, members)
+    tenants = Counter(pod.ip for pod in pods)
     ids: dict[Life, frozenset[str]] = {}
     changed = 0
     for pod in pods:
-        life = (pod.uid, pod.restarts)
-        known, shown = ledger.ids.get(life, frozenset()), frozenset(by_host.get(pod.ip, ()))
+        known = ledger.ids.get(_life(pod), frozenset())
+        if tenants[pod.ip] > 1:
+            ids[_life(pod)] = known
+            continue
+        shown = frozenset(member.member_id for member in members if member.host == pod.ip) - bygone
         new, gone = shown - known, sorted(known - shown)
         replaced = min(len(new), len(gone))
         changed += replaced
-        ids[life] = shown | frozenset(gone[replaced:])
+        ids[_life(pod)] = shown | frozenset(gone[replaced:])
     kept = tuple(at for at in ledger.changes if at > keep_since)
-    return Ledger(ids, kept + (now,) * changed)
+    return Ledger(ids, kept + (now,) * changed, bygone)
+
+
+def _bygone(ledger: Ledger, pods: Sequence[Pod], members: Sequence[Member]) -> frozenset[str]:
+    """Return the ids that the coordinator still shows though their processes are gone."""
+    living = {_life(pod) for pod in pods}
+    dead = {member_id for life, known in ledger.ids.items() if life not in living for member_id in known}
+    return (ledger.bygone | dead) & {member.member_id for member in members}
+
+
+def _life(pod: Pod) -> Life:
+    return pod.uid, pod.restarts
