@@ -111,7 +111,7 @@ class Cycle:
         if not reporting.differs(body.get("status") or {}, document):
             return False
         try:
-            self._store.put(await self._policies.write_status(body, document))
+            self._store.refresh(await self._policies.write_status(body, document))
         except TunerError as error:
             _log.warning(
                 "status not written, the next cycle tries again", policy=str(parsing.key_of(body)), error=str(error)

@@ -27,6 +27,12 @@ class PolicyStore:
         if known is None or _version(known) <= _version(body):
             self._bodies[key] = body
 
+    def refresh(self, body: Mapping[str, Any]) -> None:
+        """Remember the answer to a write of our own, unless the object was deleted meanwhile."""
+        known = self._bodies.get(parsing.key_of(body))
+        if known is not None and known["metadata"]["uid"] == body["metadata"]["uid"]:
+            self.put(body)
+
     def remove(self, key: ObjectKey) -> None:
         """Forget a deleted object."""
         self._bodies.pop(key, None)

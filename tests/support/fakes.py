@@ -1,0 +1,211 @@
+"""Hand-written stand-ins for the outside world, one per port; each refuses what the real one would refuse.
+
+They hold state and count what was asked and written. A test sets a failure by assigning to `error`, and takes it away
+again.
+"""
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, TunerError, WriteConflictError
+from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Workload
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from tests.support import worlds
+from tests.support.counters import Answers
+
+
+class FakeClock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.time = worlds.NOW
+
+    def now(self) -> datetime:
+        """Return the time it was set to."""
+        return self.time
+
+    def advance(self, by: timedelta) -> None:
+        """Let time pass."""
+        self.time += by
+
+
+class FakePrometheus:
+    """A Prometheus that holds the series of everybody, whoever asks."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+        self.queries: list[str] = []
+        self.error: Exception | None = None
+
+    async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
+        """Return the series of the metric that the query names, up to `at`."""
+        self.queries.append(query)
+        if self.error is not None:
+            raise self.error
+        metric = query.partition("{")[0]
+        return [
+            series.until(at.timestamp())
+            for signal, found in self.answers.items()
+            if signal.metric == metric
+            for series in found
+        ]
+
+
+class FakeGroups:
+    """Kafka clusters by name, each with its groups."""
+
+    def __init__(self, groups: Mapping[str, dict[str, Group]]) -> None:
+        self.groups = groups
+        self.down: set[str] = set()
+        self.requests: list[tuple[str, tuple[str, ...]]] = []
+
+    def configured(self, cluster: str) -> bool:
+        """Whether there is such a cluster."""
+        return cluster in self.groups
+
+    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | None]:
+        """Return the groups; None for those that do not exist."""
+        self.requests.append((cluster, tuple(group_ids)))
+        self._reach(cluster, "describe")
+        return {group_id: self.groups[cluster].get(group_id) for group_id in group_ids}
+
+    async def cluster(self, cluster: str) -> Cluster:
+        """Return a cluster of one broker."""
+        self._reach(cluster, "metadata")
+        return worlds.cluster()
+
+    def _reach(self, cluster: str, request: str) -> None:
+        if cluster in self.down:
+            raise ClusterUnreachableError(f"Kafka cluster {cluster} did not answer {request}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Write:
+    """One accepted apply: to which version of which object, and which values."""
+
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    target: LivenessSettings
+
+
+class FakeWorkloads:
+    """Deployments; a write to another version than the stored one is refused, and one that is accepted rolls out."""
+
+    def __init__(self, workloads: dict[ObjectKey, Workload]) -> None:
+        self.stored = workloads
+        self.writes: list[Write] = []
+        self.read_error: Exception | None = None
+        self.apply_error: Exception | None = None
+        self.broken: set[ObjectKey] = set()
+
+    async def read(self, policy: Policy) -> Workload | MissingWorkload:
+        """Return the Deployment as stored."""
+        if policy.workload.key in self.broken:
+            raise KeyError("a surprise")
+        if self.read_error is not None:
+            raise self.read_error
+        found = self.stored.get(policy.workload.key)
+        return found or MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{policy.workload} does not exist")
+
+    async def apply(self, policy: Policy, workload: Workload, target: LivenessSettings) -> None:
+        """Store the values and begin to roll out."""
+        if self.apply_error is not None:
+            raise self.apply_error
+        key = policy.workload.key
+        stored = self.stored.get(key)
+        if stored is None or (stored.uid, stored.resource_version) != (workload.uid, workload.resource_version):
+            raise WriteConflictError(f"{policy.workload} changed")
+        self.writes.append(Write(key, workload.uid, workload.resource_version, target))
+        self.stored[key] = dataclasses.replace(
+            stored,
+            resource_version=str(int(stored.resource_version) + 1),
+            rolling_out=True,
+            owned_env=frozenset(Setting),
+        )
+
+    def roll_out(self, key: ObjectKey, at: datetime) -> None:
+        """Replace all pods: new ones run with what was written last."""
+        stored = self.stored[key]
+        generation = int(stored.resource_version)
+        self.stored[key] = dataclasses.replace(
+            stored,
+            current=worlds.current(self.writes[-1].target),
+            rolling_out=False,
+            pods=tuple(worlds.pod(generation + number, started=at) for number, _ in enumerate(stored.pods)),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Event:
+    """One recorded Event."""
+
+    policy: str
+    reason: str
+    message: str
+    warning: bool
+
+
+class FakePolicies:
+    """The API server's ConsumerGroupPolicies, watched by a store; a write to an old version is refused."""
+
+    def __init__(self, store: PolicyStore, bodies: Sequence[dict[str, Any]]) -> None:
+        self._store = store
+        self.stored = {_key(body): body for body in bodies}
+        self.events: list[Event] = []
+        self.writes = 0
+        self.error: TunerError | None = None
+        for body in bodies:
+            store.put(copy.deepcopy(body))
+
+    async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Store a status as the real one would: whole, and only on the version it was made for."""
+        if self.error is not None:
+            raise self.error
+        stored = self.stored.get(_key(body))
+        if stored is None or stored["metadata"]["resourceVersion"] != body["metadata"]["resourceVersion"]:
+            raise WriteConflictError(f"policy {_key(body)} changed or is gone")
+        too_long = [one for one in status["conditions"] if len(one["message"]) > 4096]
+        if too_long:
+            raise ApiServerError(f"422: status.conditions.message: too long: {too_long}")
+        self.writes += 1
+        stored["status"] = copy.deepcopy(dict(status))
+        _touch(stored)
+        return copy.deepcopy(stored)
+
+    async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
+        """Record an Event."""
+        self.events.append(Event(body["metadata"]["name"], reason, message, warning))
+
+    def edit(self, key: ObjectKey, **spec: Any) -> None:
+        """Change a policy's spec as a user would; the watch shows it."""
+        stored = self.stored[key]
+        stored["spec"] |= spec
+        stored["metadata"]["generation"] += 1
+        _touch(stored)
+        self._store.put(copy.deepcopy(stored))
+
+    def status_of(self, key: ObjectKey) -> dict[str, Any]:
+        """Return the stored status."""
+        status: dict[str, Any] = self.stored[key].get("status", {})
+        return status
+
+    def condition(self, key: ObjectKey, kind: str) -> dict[str, Any]:
+        """Return one stored condition."""
+        found: dict[str, Any] = next(one for one in self.status_of(key)["conditions"] if one["type"] == kind)
+        return found
+
+
+def _key(body: Mapping[str, Any]) -> ObjectKey:
+    return ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"])
+
+
+def _touch(body: dict[str, Any]) -> None:
+    body["metadata"]["resourceVersion"] = str(int(body["metadata"]["resourceVersion"]) + 1)

@@ -1,0 +1,104 @@
+"""A whole operator on fakes: policies, their workloads, groups and metrics, and cycles to run on them."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from heartbeat_tuner.domain.evidence import Group, Workload
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
+from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from tests.support import counters, manifests, worlds
+from tests.support.counters import Answers
+from tests.support.fakes import FakeClock, FakeGroups, FakePolicies, FakePrometheus, FakeWorkloads
+
+ORDERS: Final = ObjectKey("shop", "orders")
+CONSUMER: Final = ObjectKey("shop", "orders-consumer")
+MINUTE: Final = timedelta(minutes=1)
+
+
+class Stage:
+    """The outside world and an operator in it.
+
+    Attributes:
+        clock: the time.
+        prometheus: the metrics.
+        groups: the Kafka clusters.
+        workloads: the Deployments.
+        store: what the operator watches.
+        policies: the policies as the API server has them.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[dict[str, Any]],
+        *,
+        now: LivenessSettings = worlds.STORM,
+        answers: Answers | None = None,
+        workloads: dict[ObjectKey, Workload] | None = None,
+    ) -> None:
+        self.clock = FakeClock()
+        pods = worlds.pods()
+        hour_ago, in_an_hour = worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR
+        series = counters.stormy(pods, hour_ago, in_an_hour) if answers is None else answers
+        self.prometheus = FakePrometheus(series)
+        self.groups = FakeGroups({"main": {"orders": worlds.group(rebalancing=True)}, "other": {}})
+        self.workloads = FakeWorkloads({CONSUMER: worlds.workload(now)} if workloads is None else workloads)
+        self.store = PolicyStore()
+        self.policies = FakePolicies(self.store, bodies)
+        self.restart()
+
+    def restart(self) -> None:
+        """Start the operator anew: what it had in memory is gone."""
+        gatherer = Gatherer(metrics=self.prometheus, groups=self.groups, workloads=self.workloads, clock=self.clock)
+        self.operator = Cycle(
+            store=self.store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock
+        )
+
+    async def cycle(self, after: timedelta = MINUTE) -> CycleReport:
+        """Let time pass, and run one cycle."""
+        self.clock.advance(after)
+        return await self.operator.run()
+
+    def condition(self, kind: str, key: ObjectKey = ORDERS) -> tuple[str, str]:
+        """Return status and reason of a policy's condition."""
+        found = self.policies.condition(key, kind)
+        return found["status"], found["reason"]
+
+    def message(self, kind: str, key: ObjectKey = ORDERS) -> str:
+        """Return the sentence of a policy's condition."""
+        text: str = self.policies.condition(key, kind)["message"]
+        return text
+
+
+def storm(*, answers: Answers | None = None, **spec: Any) -> Stage:
+    """Return the source article's storm under one policy in Apply mode."""
+    return Stage([manifests.policy(spec=spec)], answers=answers)
+
+
+def calm(**spec: Any) -> Stage:
+    """Return a healthy group at KafkaJS' defaults."""
+    answers = counters.quiet(worlds.pods(), worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR)
+    return Stage([manifests.policy(spec=spec)], now=worlds.settings(), answers=answers)
+
+
+def fleet(count: int) -> Stage:
+    """Return `count` stormy groups, each with its policy, its workload and its Kafka group."""
+    names = [f"g{number}" for number in range(count)]
+    bodies = [
+        manifests.policy(
+            name,
+            spec={
+                "groupId": name,
+                "workloadRef": {"kind": "Deployment", "name": f"{name}-consumer", "container": "app"},
+            },
+        )
+        for name in names
+    ]
+    stage = Stage(bodies, workloads={ObjectKey("shop", f"{name}-consumer"): worlds.workload() for name in names})
+    groups: dict[str, Group] = {name: dataclasses.replace(worlds.group(), group_id=name) for name in names}
+    stage.groups.groups = {"main": groups}
+    return stage
