@@ -105,7 +105,7 @@ class Tenant:
         pods = self.get("pods", f"--selector=app={name}")["items"]
         return bool(
             status.get("observedGeneration") == deployment["metadata"]["generation"]
-            and status.get("availableReplicas") == status.get("updatedReplicas") == replicas
+            and status.get("availableReplicas", 0) == status.get("updatedReplicas", 0) == replicas
             and len(pods) == replicas
         )
 
