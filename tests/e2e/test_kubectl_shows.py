@@ -1,0 +1,44 @@
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.teams import Team
+
+pytestmark = [pytest.mark.timeout(200), pytest.mark.usefixtures("operator")]
+
+
+@pytest.fixture
+def recommended(storming: Team) -> Iterator[Team]:
+    """The storming team with a policy whose recommendation stands."""
+    storming.apply_policy(storming.name, mode="Recommend")
+    storming.await_condition("Recommended", "CadenceExceedsSession", status="True")
+    yield storming
+    storming.delete_policy()
+
+
+def test_get_answers_at_a_glance(recommended: Team) -> None:
+    """`kubectl get cgp -A` shows mode, verdict, now and recommended, reason and age on one line."""
+    lines = recommended.kubectl("get", "cgp", "-A").splitlines()
+    (line,) = [one for one in lines if one.startswith(recommended.namespace)]
+
+    assert re.split(r"\s{2,}", lines[0]) == [
+        *("NAMESPACE", "NAME", "MODE", "VERDICT", "SESSION", "HEARTBEAT", "FETCHWAIT", "REASON", "AGE")
+    ]
+    assert re.split(r"\s{2,}", line)[:-1] == [
+        *(recommended.namespace, recommended.name, "Recommend", "Change"),
+        *("1s → 30s", "333ms → 1s", "5s → 1s", "CadenceExceedsSession"),
+    ]
+    assert re.fullmatch(r"\d+[smh]\S*", re.split(r"\s{2,}", line)[-1])
+
+
+def test_describe_tells_the_story(recommended: Team) -> None:
+    """`kubectl describe` says why, what and what holds it back, in sentences, and lists the Events."""
+    shown = recommended.kubectl("describe", "cgp", recommended.name, f"--namespace={recommended.namespace}")
+    text = " ".join(shown.split())
+
+    assert "with a fetch wait of 5s, a heartbeat interval of 333ms means a beat every 5s, but the session ends after 1s" in text
+    assert re.search(r"\d+ evictions of live members within", text)
+    assert "Set sessionTimeout 1s → 30s, heartbeatInterval 333ms → 1s, fetchWait 5s → 1s" in text
+    assert "spec.mode is Recommend: nothing is written; set it to Apply to have it done" in text
+    assert re.search(r"Warning CadenceExceedsSession \S+ heartbeat-tuner KafkaJS beats only between two fetches", text)

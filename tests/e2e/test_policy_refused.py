@@ -1,0 +1,144 @@
+"""What the API server itself says of a policy: no operator runs here."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox import scenario
+from sandbox.environment import Sandbox
+from sandbox.errors import SandboxError
+from tests.e2e.teams import Team, policy_document
+
+pytestmark = pytest.mark.timeout(120)
+
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
+    "min-above-max": (
+        {"bounds": {"sessionTimeout": {"min": "20s", "max": "10s"}}},
+        "spec.bounds.sessionTimeout: .*min must not be greater than max",
+    ),
+    "heartbeat-outlasts-session": (
+        {"bounds": {"heartbeatInterval": {"min": "30s"}, "sessionTimeout": {"max": "30s"}}},
+        "spec.bounds: .*heartbeatInterval.min must be below sessionTimeout.max",
+    ),
+    "session-above-detection": (
+        {"bounds": {"sessionTimeout": {"min": "90s"}}, "objective": {"maxDetectionTime": "1m"}},
+        "spec: .*bounds.sessionTimeout.min must not exceed objective.maxDetectionTime",
+    ),
+    "session-above-default-detection": (
+        {"bounds": {"sessionTimeout": {"min": "90s"}}},
+        "spec: .*bounds.sessionTimeout.min must not exceed objective.maxDetectionTime",
+    ),
+    "detection-too-short": (
+        {"objective": {"maxDetectionTime": "500ms"}},
+        "spec: .*objective.maxDetectionTime must be at least 1s",
+    ),
+    "unknown-library": (
+        {"client": {"library": "pykafka"}},
+        'spec.client.library: Unsupported value: "pykafka": supported values: "kafkajs"',
+    ),
+    "no-env-name": (
+        {"client": {"library": "kafkajs", "env": {"sessionTimeout": {"name": "1BAD NAME"}}}},
+        "spec.client.env.sessionTimeout.name: .*must be an environment variable's name",
+    ),
+    "duration-in-words": (
+        {"objective": {"maxDetectionTime": "5 minutes"}},
+        "spec.objective.maxDetectionTime: .*must be a duration such as 45s",
+    ),
+    "duration-in-days": ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: .*must be a duration .*no days"),
+    "no-group": ({"groupId": None}, "spec.groupId: Required value"),
+    "empty-group": ({"groupId": ""}, "spec.groupId: .*at least 1 chars"),
+    "negative-evictions": (
+        {"objective": {"maxFalseEvictionsPerMonth": -1}},
+        "spec.objective.maxFalseEvictionsPerMonth: .*greater than or equal to 0",
+    ),
+    "unknown-mode": ({"mode": "Force"}, 'spec.mode: Unsupported value: "Force"'),
+    "unknown-kind": (
+        {"workloadRef": {"kind": "CronJob", "name": "x", "container": "app"}},
+        'spec.workloadRef.kind: Unsupported value: "CronJob": supported values: "Deployment"',
+    ),
+    "unknown-field": ({"cooldwon": "1h"}, 'unknown field "spec.cooldwon"'),
+    "unknown-deep-field": (
+        {"objective": {"maxDetection": "60s"}},
+        'unknown field "spec.objective.maxDetection"',
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def team(sandbox: Sandbox) -> Iterator[Team]:
+    """A namespace without a workload."""
+    made = Team(sandbox, "refused")
+    made.create()
+    yield made
+    made.delete()
+
+
+@pytest.mark.parametrize(("changes", "sentence"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_impossible_policy_is_refused(team: Team, changes: dict[str, Any], sentence: str) -> None:
+    """`kubectl apply` of a policy that nothing could satisfy fails with the field and the rule."""
+    with pytest.raises(SandboxError) as refused:
+        team.apply_policy_spec(**changes)
+
+    assert re.search(sentence, str(refused.value).replace("\n", " "))
+
+
+def test_group_cannot_be_changed(team: Team) -> None:
+    """A policy's group is for ever, and the refusal says what to do instead."""
+    team.apply_policy_spec("settled")
+
+    with pytest.raises(SandboxError, match="groupId cannot be changed; delete the policy and create another"):
+        team.apply_policy_spec("settled", groupId="another")
+
+
+def test_smallest_policy_gets_its_defaults(team: Team) -> None:
+    """A policy of required fields only is stored with every default written out."""
+    team.apply_policy_spec("smallest")
+
+    assert team.policy("smallest")["spec"] == {
+        **policy_document(team.name)["spec"],
+        "workloadRef": {"kind": "Deployment", "name": team.name, "container": "app"},
+        "mode": "Recommend",
+        "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
+        "rollout": {"cooldown": "24h"},
+        "suspend": False,
+    }
+
+
+def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
+    """A policy with every field set is accepted, and nothing of it is lost."""
+    spec: dict[str, Any] = {
+        "groupId": "orders.v2",
+        "clusterRef": "main",
+        "workloadRef": {"kind": "Deployment", "name": "orders", "container": "app"},
+        "client": {
+            "library": "kafkajs",
+            "env": {name: {"name": f"MY_{name}"} for name in ("sessionTimeout", "heartbeatInterval", "fetchWait")},
+            "current": {"sessionTimeout": "1s", "heartbeatInterval": "2s", "fetchWait": "5s"},
+        },
+        "mode": "Apply",
+        "objective": {"maxDetectionTime": "2m", "maxFalseEvictionsPerMonth": 0.5},
+        "bounds": {
+            "sessionTimeout": {"min": "10s", "max": "1m30s"},
+            "heartbeatInterval": {"min": "1s", "max": "10s"},
+            "fetchWait": {"min": "500ms", "max": "10s"},
+        },
+        "rollout": {"cooldown": "1h"},
+        "suspend": True,
+    }
+
+    team.apply_policy_spec("fullest", **spec)
+
+    assert team.policy("fullest")["spec"] == spec
+
+
+def test_definition_is_established_and_structural(sandbox: Sandbox) -> None:
+    """The API server serves the definition and finds nothing to say against its schema."""
+    name = "consumergrouppolicies.heartbeat-tuner.dev"
+    found = json.loads(sandbox.control_plane.kubectl("get", "crd", name, "-o", "json"))
+    conditions = {one["type"]: one["status"] for one in found["status"]["conditions"]}
+
+    assert conditions == {"NamesAccepted": "True", "Established": "True"}
+    assert scenario.CHECKOUT.joinpath("crds").is_dir()
