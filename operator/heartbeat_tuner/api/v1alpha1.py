@@ -9,7 +9,7 @@ import enum
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.clients import catalogue
@@ -25,6 +25,7 @@ KIND: Final = "ConsumerGroupPolicy"
 PLURAL: Final = "consumergrouppolicies"
 
 MAX_CONDITIONS: Final = 8
+MAX_MESSAGE: Final = 4096
 
 
 def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
@@ -91,6 +92,15 @@ EnvName = Annotated[
 ]
 
 
+def _open(description: str) -> WithJsonSchema:
+    """Return the schema of a word that later versions may add to: an operator may be newer than the definition."""
+    return WithJsonSchema({"type": "string", "maxLength": 64, "description": description})
+
+
+OpenReason = Annotated[Reason, _open("Why it is so; the reference of reasons explains each.")]
+OpenVerdict = Annotated[Verdict, _open("The answer at a glance: Healthy, Change, Infeasible or Unknown.")]
+
+
 class Model(BaseModel):
     """Base of all models: camelCase outside, unknown fields refused by the schema, values frozen."""
 
@@ -112,7 +122,7 @@ class WorkloadRef(Model):
 class EnvRef(Model):
     """An environment variable that carries a setting, in whole milliseconds."""
 
-    name: EnvName
+    name: Annotated[EnvName, Field(description="The variable that carries this setting, in whole milliseconds.")]
 
 
 class EnvNames(Model):
@@ -278,8 +288,8 @@ class Condition(Model):
 
     type: ConditionType
     status: ConditionStatus
-    reason: Reason
-    message: Annotated[str, Field(max_length=4096)]
+    reason: OpenReason
+    message: Annotated[str, Field(max_length=MAX_MESSAGE)]
     last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     observed_generation: int
 
@@ -296,7 +306,7 @@ class Recommendation(Model):
     """The values that should be set, and why."""
 
     target: Values
-    reasons: Annotated[list[Annotated[str, Field(max_length=4096)]], Field(max_length=8)]
+    reasons: Annotated[list[Annotated[str, Field(max_length=MAX_MESSAGE)]], Field(max_length=8)]
 
 
 class Summary(Model):
@@ -319,8 +329,8 @@ class Status(Model):
     """What the tuner found and did."""
 
     observed_generation: int | None = None
-    verdict: Verdict | None = None
-    reason: Reason | None = None
+    verdict: OpenVerdict | None = None
+    reason: OpenReason | None = None
     current: Values | None = None
     recommendation: Recommendation | None = None
     summary: Summary | None = None

@@ -1,7 +1,8 @@
 """From an outcome to a status, and to the Events that its transitions deserve. Pure.
 
 A status must not move while nothing happens: a statement whose reason stays, and whose sentence differs only in its
-numbers while the values stay, keeps its old words. What a cycle could not find out keeps what an earlier one found.
+numbers while the policy and the values stay, keeps its old words. What a cycle could not find out keeps what an earlier
+one found.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.api.v1alpha1 import (
+    MAX_MESSAGE,
     Applied,
     Condition,
     ConditionStatus,
@@ -28,7 +30,9 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 
-_NUMBER: Final = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?")
+_NUMBER: Final = re.compile(r"(\d+(\.\d+)?(ms|s|m|h)(?![a-z]))+|\d+(\.\d+)?")
+"""A number, or a duration as a whole: 59s, 1m and 1m1s are the same words."""
+
 _QUIET_REASONS: Final = frozenset(
     {Reason.NOTHING_TO_APPLY, Reason.RECOMMEND_MODE, Reason.WATCHING, Reason.FEASIBLE, Reason.HEALTHY}
 )
@@ -61,9 +65,9 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
     else:
         found = _found(previous, outcome)
         statements = list(_statements(outcome))
-    same_values = (found.current, _target(found)) == (previous.current, _target(previous))
-    conditions = _merged(previous, statements, same_values=same_values, generation=generation, now=now)
-    if same_values and previous.recommendation is not None and found.recommendation is not None:
+    same = generation == previous.observed_generation and _values(found) == _values(previous)
+    conditions = _merged(previous, statements, same=same, generation=generation, now=now)
+    if same and previous.recommendation is not None and found.recommendation is not None:
         kept = _kept_words(previous.recommendation.reasons, found.recommendation.reasons)
         found = found.model_copy(
             update={"recommendation": Recommendation(target=found.recommendation.target, reasons=kept)}
@@ -105,10 +109,10 @@ def _found(previous: Status, outcome: Decided) -> Status:
         update["recommendation"] = (
             None
             if decision.target is None
-            else Recommendation(target=values_of(decision.target), reasons=[decision.finding.message])
+            else Recommendation(target=values_of(decision.target), reasons=[_fitting(decision.finding.message)])
         )
-    if outcome.application is not None:
-        update["applied"] = _applied(outcome.application)
+    if outcome.last_application is not None:
+        update["applied"] = _applied(outcome.last_application)
     found = previous.model_copy(update=update)
     return found.model_copy(update={"summary": _summary(found)})
 
@@ -123,6 +127,11 @@ def _summary(status: Status) -> Summary | None:
     return Summary(
         **{name: now[name] if now[name] == wanted[name] else f"{now[name]} → {wanted[name]}" for name in now}
     )
+
+
+def _values(status: Status) -> tuple[Values | None, Values | None, Applied | None]:
+    """Return the values that a status shows: while they stay, so do its words."""
+    return status.current, _target(status), status.applied
 
 
 def _target(status: Status) -> Values | None:
@@ -180,12 +189,18 @@ def _applied_statement(outcome: Decided) -> _Statement:
         for setting in Setting
     )
     workload, at = outcome.situation.policy.workload, _timestamp(applied.at)
+    under_way = outcome.application is not None or outcome.situation.workload.rolling_out or outcome.current is None
     if outcome.current == applied.values:
         return _Statement(
             ConditionType.APPLIED,
             ConditionStatus.TRUE,
             Finding(Reason.APPLIED, f"the pods of {workload} run with the values written at {at}: {moves}"),
         )
+    if not under_way:
+        gone = (
+            f"the pods of {workload} no longer run with the values written at {at}: {moves}; nothing else is to write"
+        )
+        return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, gone))
     return _Statement(
         ConditionType.APPLIED,
         ConditionStatus.TRUE,
@@ -194,25 +209,25 @@ def _applied_statement(outcome: Decided) -> _Statement:
 
 
 def _merged(
-    previous: Status, statements: list[_Statement], *, same_values: bool, generation: int, now: datetime
+    previous: Status, statements: list[_Statement], *, same: bool, generation: int, now: datetime
 ) -> list[Condition]:
     """Return the conditions that should stand, in their fixed order."""
     standing = {condition.type: condition for condition in previous.conditions}
     for statement in statements:
-        old = standing.get(statement.type)
+        old, message = standing.get(statement.type), _fitting(statement.finding.message)
         same_status = old is not None and old.status is statement.status
         keep_words = (
             old is not None
             and same_status
             and old.reason is statement.finding.reason
-            and same_values
-            and _only_numbers_differ(old.message, statement.finding.message)
+            and same
+            and _only_numbers_differ(old.message, message)
         )
         standing[statement.type] = Condition(
             type=statement.type,
             status=statement.status,
             reason=statement.finding.reason,
-            message=old.message if old is not None and keep_words else statement.finding.message,
+            message=old.message if old is not None and keep_words else message,
             last_transition_time=old.last_transition_time if old is not None and same_status else _timestamp(now),
             observed_generation=generation,
         )
@@ -224,6 +239,11 @@ def _kept_words(old: list[str], new: list[str]) -> list[str]:
     if len(old) != len(new):
         return new
     return [before if _only_numbers_differ(before, after) else after for before, after in zip(old, new, strict=True)]
+
+
+def _fitting(sentence: str) -> str:
+    """Return the sentence, cut to what a condition holds: others' errors may be of any length."""
+    return sentence if len(sentence) <= MAX_MESSAGE else f"{sentence[: MAX_MESSAGE - 1]}…"
 
 
 def _only_numbers_differ(old: str, new: str) -> bool:
