@@ -59,11 +59,12 @@ class FakePrometheus:
 
 
 class FakeGroups:
-    """Kafka clusters by name, each with its groups."""
+    """Kafka clusters by name, each with its groups; a forgetful one breaks the promise to answer for each group."""
 
     def __init__(self, groups: Mapping[str, dict[str, Group]]) -> None:
         self.groups = groups
         self.down: set[str] = set()
+        self.forgetful = False
         self.requests: list[tuple[str, tuple[str, ...]]] = []
 
     def configured(self, cluster: str) -> bool:
@@ -74,6 +75,8 @@ class FakeGroups:
         """Return the groups; None for those that do not exist."""
         self.requests.append((cluster, tuple(group_ids)))
         self._reach(cluster, "describe")
+        if self.forgetful:
+            return {}
         return {group_id: self.groups[cluster].get(group_id) for group_id in group_ids}
 
     async def cluster(self, cluster: str) -> Cluster:

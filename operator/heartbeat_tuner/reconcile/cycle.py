@@ -22,13 +22,14 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
+from heartbeat_tuner.domain.evidence import Situation
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports import Clock, Policies, Workloads
 from heartbeat_tuner.reconcile import reporting
-from heartbeat_tuner.reconcile.gathering import Gatherer
-from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
+from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 CONCURRENT_WRITES: Final = 10
@@ -57,24 +58,47 @@ class Cycle:
         self._workloads = workloads
         self._policies = policies
         self._clock = clock
+        self._unreported: dict[ObjectKey, tuple[str, Application]] = {}
 
     async def run(self) -> CycleReport:
         """Look at every policy once and do what is due."""
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
-        outcomes, usable = _parsed(bodies)
-        gathered = await self._gatherer.gather(usable)
+        settled, usable = _parsed(bodies)
+        gathered = await self._gatherer.gather(self._reminded(usable, bodies))
+        outcomes = {**settled, **{key: _decided(found) for key, found in gathered.items()}}
         limit = asyncio.Semaphore(CONCURRENT_WRITES)
 
-        async def finish(key: ObjectKey, outcome: Outcome) -> tuple[Outcome, bool | None]:
+        async def finish(key: ObjectKey, outcome: Outcome | Surprise) -> tuple[Outcome | Surprise, bool | None]:
             async with limit:
-                done = await self._carried_out(outcome)
-                return done, await self._reported(bodies[key], done)
+                return await self._finished(bodies[key], outcome)
 
-        for policy in usable:
-            found = gathered[policy.key]
-            outcomes[policy.key] = Blocked(found) if isinstance(found, Finding) else Decided(found, decide(found))
-        results = await asyncio.gather(*(finish(key, outcome) for key, outcome in outcomes.items()))
-        return _counted(results)
+        return _counted(await asyncio.gather(*(finish(key, outcome) for key, outcome in outcomes.items())))
+
+    def _reminded(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> list[Policy]:
+        """Return the policies with what was written for them, where their status could not take it yet."""
+        uids = {key: body["metadata"]["uid"] for key, body in bodies.items()}
+        self._unreported = {key: kept for key, kept in self._unreported.items() if uids.get(key) == kept[0]}
+        return [
+            dataclasses.replace(policy, application=self._unreported[policy.key][1])
+            if policy.key in self._unreported
+            else policy
+            for policy in policies
+        ]
+
+    async def _finished(
+        self, body: Mapping[str, Any], outcome: Outcome | Surprise
+    ) -> tuple[Outcome | Surprise, bool | None]:
+        """Carry an outcome out and report it; a surprise is logged and costs this policy this pass."""
+        if isinstance(outcome, Surprise):
+            return _skipped(body, outcome), None
+        try:
+            done = await self._carried_out(outcome)
+            written = await self._reported(body, done)
+        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            return _skipped(body, Surprise(error)), None
+        if isinstance(done, Decided) and written is not None:
+            self._unreported.pop(done.situation.policy.key, None)
+        return done, written
 
     async def _carried_out(self, outcome: Outcome) -> Outcome:
         """Write what the decision asks for, if anything."""
@@ -99,6 +123,7 @@ class Cycle:
             after=reporting.values_of(target).model_dump(),
         )
         application = Application(values=target, previous=outcome.current, at=self._clock.now())
+        self._unreported[policy.key] = (policy.uid, application)
         return dataclasses.replace(outcome, application=application)
 
     async def _reported(self, body: Mapping[str, Any], outcome: Outcome) -> bool | None:
@@ -152,7 +177,27 @@ def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectK
     return outcomes, [policy for policy in policies if policy.key not in outcomes]
 
 
-def _counted(results: Sequence[tuple[Outcome, bool | None]]) -> CycleReport:
+def _skipped(body: Mapping[str, Any], surprise: Surprise) -> Surprise:
+    """Tell the log, with its traceback, what only a change of the program can mend."""
+    _log.error("policy skipped, the next cycle tries again", policy=str(parsing.key_of(body)), exc_info=surprise.error)
+    return surprise
+
+
+def _decided(found: Gathered) -> Outcome | Surprise:
+    """Return what follows from what was gathered."""
+    match found:
+        case Surprise():
+            return found
+        case Finding():
+            return Blocked(found)
+        case Situation():
+            try:
+                return Decided(found, decide(found))
+            except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+                return Surprise(error)
+
+
+def _counted(results: Sequence[tuple[Outcome | Surprise, bool | None]]) -> CycleReport:
     decided = [outcome for outcome, _ in results if isinstance(outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)
     verdicts[Verdict.UNKNOWN] += len(results) - len(decided)

@@ -21,6 +21,7 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
 from heartbeat_tuner.reconcile import sightings
+from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.sightings import Ledger
 
 RECORD_WINDOW: Final = timedelta(hours=1)
@@ -31,15 +32,21 @@ BASELINE_MARGIN: Final = timedelta(minutes=5)
 
 CONCURRENT_READS: Final = 10
 
-Gathered = Situation | Finding
+Gathered = Situation | Finding | Surprise
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Metrics:
-    """What Prometheus answered in this cycle."""
+class _Refusal:
+    """Prometheus did not answer the query that reads a signal of all groups."""
 
-    found: quantities.Samples
-    queries: Mapping[Signal, str]
+    signal: Signal
+    query: str
+    error: MetricsUnavailableError
+
+    def told_to(self, policy: Policy) -> Unknown:
+        """Return it for one policy: its own query, since others' names are not its business and would not fit."""
+        reason = Reason.PARTIAL_DATA if self.error.partial else Reason.PROMETHEUS_UNREACHABLE
+        return Unknown(reason, str(self.error).replace(self.query, _query(self.signal, [policy])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,13 +76,31 @@ class Gatherer:
         )
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         return {
-            policy.key: self._situation(policy, workloads[policy.key], kafka[policy.cluster], metrics)
+            policy.key: self._gathered(policy, workloads[policy.key], kafka[policy.cluster], metrics)
             for policy in policies
         }
 
-    def _situation(
-        self, policy: Policy, workload: Workload | Finding, kafka: _KafkaView | Finding, metrics: _Metrics | Unknown
+    def _gathered(
+        self,
+        policy: Policy,
+        workload: Workload | Finding | Surprise,
+        kafka: _KafkaView | Finding,
+        metrics: quantities.Samples | _Refusal,
     ) -> Gathered:
+        if isinstance(workload, Surprise):
+            return workload
+        try:
+            return self._situation(policy, workload, kafka, metrics)
+        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            return Surprise(error)
+
+    def _situation(
+        self,
+        policy: Policy,
+        workload: Workload | Finding,
+        kafka: _KafkaView | Finding,
+        metrics: quantities.Samples | _Refusal,
+    ) -> Situation | Finding:
         if isinstance(workload, Finding):
             return workload
         if isinstance(kafka, Finding):
@@ -92,25 +117,22 @@ class Gatherer:
         record = _record(policy, workload, ledger, metrics, now=now)
         return Situation(now, policy, workload, group, kafka.cluster, record)
 
-    async def _read_metrics(self, policies: Sequence[Policy]) -> _Metrics | Unknown:
-        queries = {
-            signal: signals.query(
-                signal,
-                namespaces={policy.key.namespace for policy in policies},
-                group_ids={policy.group_id for policy in policies},
-                window=RECORD_WINDOW + BASELINE_MARGIN,
-            )
-            for signal in signals.SIGNALS
-        }
+    async def _read_metrics(self, policies: Sequence[Policy]) -> quantities.Samples | _Refusal:
         now = self._clock.now()
-        try:
-            answers: list[Sequence[Series]] = await asyncio.gather(
-                *(self._metrics.instant(query, at=now) for query in queries.values())
-            )
-        except MetricsUnavailableError as error:
-            reason = Reason.PARTIAL_DATA if error.partial else Reason.PROMETHEUS_UNREACHABLE
-            return Unknown(reason, str(error))
-        return _Metrics(dict(zip(queries, answers, strict=True)), queries)
+
+        async def ask(signal: Signal) -> Sequence[Series] | _Refusal:
+            query = _query(signal, policies)
+            try:
+                return await self._metrics.instant(query, at=now)
+            except MetricsUnavailableError as error:
+                return _Refusal(signal, query, error)
+
+        answers = dict(zip(signals.SIGNALS, await asyncio.gather(*map(ask, signals.SIGNALS)), strict=True))
+        # Which query fails first is chance; which one is told must not be, or the status would change with it.
+        refusals = (answer for answer in answers.values() if isinstance(answer, _Refusal))
+        return next(refusals, None) or {
+            signal: answer for signal, answer in answers.items() if not isinstance(answer, _Refusal)
+        }
 
     async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding]:
         wanted: dict[str, list[str]] = {}
@@ -124,20 +146,24 @@ class Gatherer:
             sentence = f"clusterRef {name!r} names no Kafka cluster of the operator's configuration"
             return Finding(Reason.CLUSTER_NOT_CONFIGURED, sentence)
         try:
-            cluster, groups = await asyncio.gather(self._groups.cluster(name), self._groups.describe(name, group_ids))
+            # One after the other, so that an outage is always told in the words of the same request.
+            groups = await self._groups.describe(name, group_ids)
+            cluster = await self._groups.cluster(name)
         except ClusterUnreachableError as error:
             return Finding(Reason.CLUSTER_UNREACHABLE, str(error))
         return _KafkaView(cluster, groups)
 
-    async def _read_workloads(self, policies: Sequence[Policy]) -> dict[ObjectKey, Workload | Finding]:
+    async def _read_workloads(self, policies: Sequence[Policy]) -> dict[ObjectKey, Workload | Finding | Surprise]:
         limit = asyncio.Semaphore(CONCURRENT_READS)
 
-        async def read(policy: Policy) -> Workload | Finding:
+        async def read(policy: Policy) -> Workload | Finding | Surprise:
             async with limit:
                 try:
                     workload = await self._workloads.read(policy)
                 except ApiServerError as error:
                     return Finding(Reason.API_SERVER_ERROR, str(error))
+                except Exception as error:  # noqa: BLE001 - likewise
+                    return Surprise(error)
             if isinstance(workload, MissingWorkload):
                 return Finding(workload.reason, workload.message)
             return workload
@@ -147,20 +173,30 @@ class Gatherer:
 
 
 def _record(
-    policy: Policy, workload: Workload, ledger: Ledger, metrics: _Metrics | Unknown, *, now: datetime
+    policy: Policy, workload: Workload, ledger: Ledger, metrics: quantities.Samples | _Refusal, *, now: datetime
 ) -> Record | Unknown:
     """Return the record since the newest pod's start or our last change, whichever is later."""
-    if isinstance(metrics, Unknown):
-        return metrics
+    if isinstance(metrics, _Refusal):
+        return metrics.told_to(policy)
     starts = [pod.started for pod in workload.pods]
     changes = [policy.application.at] if policy.application is not None else []
     since = max([now - RECORD_WINDOW, *starts, *changes])
     return quantities.measure(
         policy,
         workload.pods,
-        metrics.found,
+        metrics,
         since=since,
         now=now,
         changed_member_ids=ledger.changes_since(since),
-        queries=metrics.queries,
+        queries={signal: _query(signal, [policy]) for signal in signals.SIGNALS},
+    )
+
+
+def _query(signal: Signal, policies: Sequence[Policy]) -> str:
+    """Return the query that reads a signal of these policies' groups."""
+    return signals.query(
+        signal,
+        namespaces={policy.key.namespace for policy in policies},
+        group_ids={policy.group_id for policy in policies},
+        window=RECORD_WINDOW + BASELINE_MARGIN,
     )

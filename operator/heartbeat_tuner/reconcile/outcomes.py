@@ -43,4 +43,11 @@ class Decided:
         return self.application or self.situation.policy.application
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Surprise:
+    """Something that nobody foresaw was raised: the policy is left as it stands until the next cycle."""
+
+    error: Exception
+
+
 Outcome = Blocked | Decided

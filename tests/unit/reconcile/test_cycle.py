@@ -1,0 +1,344 @@
+"""Whole cycles on fakes: what is written, once, and what is not."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.domain.errors import (
+    ApiServerError,
+    FieldOwnedError,
+    MetricsUnavailableError,
+    TunerError,
+    WriteConflictError,
+)
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.verdicts import Verdict
+from tests.support import manifests, stages, worlds
+from tests.support.fakes import Write
+from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
+
+CURED = worlds.settings("30s", "1s", "1s")
+
+
+async def test_a_storm_is_cured_with_one_write() -> None:
+    """The write carries uid and version of what was gathered, and the status tells the story."""
+    stage = stages.storm()
+    report = await stage.cycle()
+    assert stage.workloads.writes == [Write(CONSUMER, "workload-1", "100", CURED)]
+    assert (report.workload_writes, report.status_writes, report.failed_writes) == (1, 1, 0)
+    assert report.verdicts[Verdict.CHANGE] == 1
+    status = stage.policies.status_of(ORDERS)
+    assert (status["verdict"], status["reason"]) == ("Change", "CadenceExceedsSession")
+    assert status["summary"]["sessionTimeout"] == "1s → 30s"
+    assert status["applied"]["at"] == "2026-03-02T12:01:00Z"
+    assert stage.condition("Ready") == ("True", "Watching")
+    assert stage.condition("MetricsAvailable") == ("True", "Fresh")
+    assert stage.condition("Feasible") == ("True", "Feasible")
+    assert stage.condition("Recommended") == ("True", "CadenceExceedsSession")
+    assert stage.condition("Applied") == ("True", "RollingOut")
+
+
+async def test_a_rollout_under_way_is_waited_for() -> None:
+    """Two changes at once could not be told apart."""
+    stage = stages.storm()
+    await stage.cycle()
+    for _ in range(5):
+        await stage.cycle()
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_a_finished_rollout_is_reported() -> None:
+    """The pods run with what was written."""
+    stage = stages.storm()
+    await stage.cycle()
+    stage.workloads.roll_out(CONSUMER, stage.clock.now())
+    await stage.cycle()
+    assert stage.condition("Applied") == ("True", "Applied")
+    assert "sessionTimeout 1s → 30s" in stage.message("Applied")
+    assert len(stage.workloads.writes) == 1
+
+
+@pytest.mark.parametrize("stage", [stages.storm(mode="Recommend"), stages.storm(suspend=True), stages.calm()])
+async def test_without_leave_or_need_the_workload_is_not_written(stage: Stage) -> None:
+    """Recommend mode, suspension and health each leave it alone, cycle after cycle."""
+    for _ in range(10):
+        await stage.cycle()
+    assert stage.workloads.writes == []
+
+
+@pytest.mark.parametrize("stage", [stages.storm(mode="Recommend"), stages.calm()])
+async def test_an_idle_cluster_has_no_status_writes(stage: Stage) -> None:
+    """While nothing happens, an hour of cycles writes one status, whatever the numbers in its sentences do."""
+    for _ in range(59):
+        await stage.cycle()
+    assert stage.policies.writes == 1
+
+
+async def test_a_restarted_operator_writes_nothing() -> None:
+    """What it needs to know stands in the status."""
+    stage = stages.storm()
+    await stage.cycle()
+    stage.workloads.roll_out(CONSUMER, stage.clock.now())
+    await stage.cycle()
+    await stage.cycle()
+    writes = stage.policies.writes
+    stage.restart()
+    await stage.cycle()
+    assert (stage.policies.writes, len(stage.workloads.writes)) == (writes, 1)
+
+
+async def test_transitions_are_announced_once() -> None:
+    """An Event when something begins, none while it goes on."""
+    stage = stages.storm(mode="Recommend")
+    for _ in range(3):
+        await stage.cycle()
+    assert [(event.reason, event.warning) for event in stage.policies.events] == [("CadenceExceedsSession", True)]
+
+
+async def test_prometheus_down_changes_nothing_but_one_status() -> None:
+    """The recommendation stands, the condition names the query, and nothing moves any more."""
+    stage = stages.storm(mode="Recommend")
+    await stage.cycle()
+    before = stage.policies.status_of(ORDERS)
+    stage.prometheus.error = MetricsUnavailableError("Prometheus did not answer")
+    for _ in range(5):
+        await stage.cycle()
+    status = stage.policies.status_of(ORDERS)
+    assert stage.policies.writes == 2
+    assert stage.workloads.writes == []
+    assert stage.condition("MetricsAvailable") == ("False", "PrometheusUnreachable")
+    assert (status["verdict"], status["reason"]) == ("Unknown", "PrometheusUnreachable")
+    assert status["recommendation"] == before["recommendation"]
+    assert stage.condition("Recommended") == ("True", "CadenceExceedsSession")
+
+
+async def test_prometheus_back_is_recovered_from() -> None:
+    """The next cycle looks at what is there."""
+    stage = stages.storm()
+    stage.prometheus.error = MetricsUnavailableError("Prometheus has only part of the data", partial=True)
+    await stage.cycle()
+    assert stage.condition("MetricsAvailable") == ("False", "PartialData")
+    assert stage.workloads.writes == []
+    stage.prometheus.error = None
+    await stage.cycle()
+    assert stage.condition("MetricsAvailable") == ("True", "Fresh")
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_a_broker_that_is_down_costs_only_its_own_policies() -> None:
+    """Another cluster's groups are looked at as ever."""
+    elsewhere = manifests.policy("elsewhere", spec={"clusterRef": "other"})
+    elsewhere["spec"]["workloadRef"]["name"] = "other-consumer"
+    stage = Stage([manifests.policy(), elsewhere])
+    stage.workloads.stored[ObjectKey("shop", "other-consumer")] = worlds.workload()
+    stage.groups.down = {"other"}
+    await stage.cycle()
+    assert stage.condition("Ready", ObjectKey("shop", "elsewhere")) == ("False", "ClusterUnreachable")
+    assert stage.condition("Ready") == ("True", "Watching")
+    assert len(stage.workloads.writes) == 1
+
+
+@pytest.mark.parametrize(
+    ("cluster", "group", "reason", "told"),
+    [
+        ("nowhere", "orders", "ClusterNotConfigured", "clusterRef 'nowhere' names no Kafka cluster"),
+        ("other", "orders", "GroupNotFound", "Kafka cluster other knows no consumer group orders"),
+    ],
+)
+async def test_names_that_lead_nowhere_are_told(cluster: str, group: str, reason: str, told: str) -> None:
+    """A person sees which name to correct."""
+    stage = stages.storm(clusterRef=cluster, groupId=group)
+    await stage.cycle()
+    assert stage.condition("Ready") == ("False", reason)
+    assert told in stage.message("Ready")
+    assert stage.policies.status_of(ORDERS)["verdict"] == "Unknown"
+
+
+async def test_a_missing_workload_is_told_and_recovered_from() -> None:
+    """A policy may come before its Deployment."""
+    stage = stages.storm()
+    deployment = stage.workloads.stored.pop(CONSUMER)
+    await stage.cycle()
+    await stage.cycle()
+    assert stage.condition("Ready") == ("False", "WorkloadNotFound")
+    assert stage.policies.writes == 1
+    stage.workloads.stored[CONSUMER] = deployment
+    await stage.cycle()
+    assert stage.condition("Ready") == ("True", "Watching")
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_an_api_server_that_refuses_to_read_is_told() -> None:
+    """The condition repeats its answer."""
+    stage = stages.storm()
+    stage.workloads.read_error = ApiServerError("refused with 403")
+    await stage.cycle()
+    assert (stage.condition("Ready"), stage.message("Ready")) == (("False", "ApiServerError"), "refused with 403")
+
+
+async def test_the_older_of_two_rivals_holds() -> None:
+    """Two policies for one container would undo each other's work."""
+    stage = Stage(
+        [
+            manifests.policy("aaa-younger", creationTimestamp="2026-03-01T12:00:01Z"),
+            manifests.policy(creationTimestamp="2026-03-01T12:00:00Z"),
+        ]
+    )
+    younger = ObjectKey("shop", "aaa-younger")
+    await stage.cycle()
+    assert stage.condition("Ready", younger) == ("False", "Conflict")
+    assert "policy shop/orders is older" in stage.message("Ready", younger)
+    assert stage.condition("Ready") == ("True", "Watching")
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_a_rival_takes_over_when_the_older_is_deleted() -> None:
+    """The conflict is one of today, not for ever."""
+    stage = Stage([manifests.policy(), manifests.policy("rival", creationTimestamp="2026-03-01T12:00:01Z")])
+    await stage.cycle()
+    stage.store.remove(ORDERS)
+    await stage.cycle()
+    assert stage.condition("Ready", ObjectKey("shop", "rival")) == ("True", "Watching")
+
+
+async def test_containers_of_one_pod_have_a_policy_each() -> None:
+    """Rivals are those who would write the same entries."""
+    other = manifests.policy("sidecar", creationTimestamp="2026-03-01T12:00:01Z")
+    other["spec"]["workloadRef"]["container"] = "sidecar"
+    stage = Stage([manifests.policy(mode="Recommend"), other])
+    await stage.cycle()
+    assert stage.condition("Ready", ObjectKey("shop", "sidecar")) == ("True", "Watching")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (WriteConflictError("the object has been modified"), "ChangedMeanwhile"),
+        (FieldOwnedError('conflict with "helm"'), "FieldOwned"),
+        (ApiServerError("the API server did not answer"), "ApiServerError"),
+    ],
+)
+async def test_a_write_that_fails_is_told_and_tried_again(error: TunerError, reason: str) -> None:
+    """Nothing counts as applied that was not stored, so the next cycle does it."""
+    stage = stages.storm()
+    stage.workloads.apply_error = error
+    report = await stage.cycle()
+    assert (report.workload_writes, report.failed_writes) == (0, 1)
+    assert (stage.condition("Applied"), stage.message("Applied")) == (("False", reason), str(error))
+    assert "applied" not in stage.policies.status_of(ORDERS)
+    stage.workloads.apply_error = None
+    await stage.cycle()
+    assert [write.target for write in stage.workloads.writes] == [CURED]
+
+
+async def test_a_workload_that_changed_between_reading_and_writing_is_not_written() -> None:
+    """A late write rests on a view that is gone: the version that was gathered is not the stored one."""
+    stage = stages.storm()
+    read = await stage.workloads.read(worlds.policy())
+    assert isinstance(read, Workload)
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(read, resource_version="101")
+    with pytest.raises(WriteConflictError):
+        await stage.workloads.apply(worlds.policy(), read, CURED)
+
+
+async def test_an_invalid_policy_is_told_and_the_others_are_looked_at() -> None:
+    """One tenant's mistake is no other's."""
+    stage = Stage([manifests.policy(), manifests.policy("broken", spec={"rollout": {"cooldown": "1d"}})])
+    report = await stage.cycle()
+    broken = ObjectKey("shop", "broken")
+    assert stage.condition("Ready", broken) == ("False", "InvalidPolicy")
+    assert stage.message("Ready", broken).startswith("spec.rollout.cooldown: '1d' is not a duration")
+    assert len(stage.workloads.writes) == 1
+    assert (report.verdicts[Verdict.UNKNOWN], report.verdicts[Verdict.CHANGE]) == (1, 1)
+
+
+async def test_a_status_that_cannot_be_written_is_tried_again() -> None:
+    """The cycle goes on, and the failure is counted."""
+    stage = stages.calm()
+    stage.policies.error = ApiServerError("the API server did not answer")
+    assert (await stage.cycle()).failed_writes == 1
+    stage.policies.error = None
+    assert (await stage.cycle()).status_writes == 1
+
+
+async def test_what_was_written_is_not_forgotten_when_the_status_could_not_be() -> None:
+    """Else there would be neither cooldown nor story; the memory bridges it until the status holds it."""
+    stage = stages.storm()
+    stage.policies.error = WriteConflictError("the policy changed")
+    await stage.cycle()
+    stage.policies.error = None
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
+    await stage.cycle()
+    assert stage.policies.status_of(ORDERS)["applied"]["at"] == "2026-03-02T12:01:00Z"
+    assert stage.condition("Applied") == ("False", "Cooldown")
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_a_namesake_does_not_inherit_what_was_written() -> None:
+    """A policy that was deleted and created again begins anew."""
+    stage = stages.storm()
+    stage.policies.error = WriteConflictError("the policy is gone")
+    await stage.cycle()
+    stage.policies.error = None
+    stage.store.remove(ORDERS)
+    stage.policies.stored[ORDERS] |= {"metadata": stage.policies.stored[ORDERS]["metadata"] | {"uid": "second"}}
+    stage.policies.edit(ORDERS)
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
+    await stage.cycle()
+    assert len(stage.workloads.writes) == 2
+
+
+async def test_a_surprise_costs_one_policy_one_cycle() -> None:
+    """Whatever raises while one policy is looked at, the others are served and its status stays."""
+    broken = manifests.policy("broken")
+    broken["spec"]["workloadRef"]["name"] = "broken-consumer"
+    stage = Stage([broken, manifests.policy()])
+    stage.workloads.broken = {ObjectKey("shop", "broken-consumer")}
+    report = await stage.cycle()
+    assert len(stage.workloads.writes) == 1
+    assert report.failed_writes == 1
+    assert stage.policies.status_of(ObjectKey("shop", "broken")) == {}
+    stage.workloads.broken = set()
+    await stage.cycle()
+    assert stage.condition("Ready", ObjectKey("shop", "broken")) == ("False", "WorkloadNotFound")
+
+
+async def test_a_surprise_in_writing_costs_one_policy_one_cycle() -> None:
+    """An apply that raises something unforeseen neither counts as done nor stops the others."""
+    stage = stages.storm()
+    stage.workloads.apply_error = RuntimeError("a surprise")
+    report = await stage.cycle()
+    assert (report.workload_writes, report.failed_writes) == (0, 1)
+    stage.workloads.apply_error = None
+    assert (await stage.cycle()).workload_writes == 1
+
+
+async def test_an_edited_policy_is_told_in_its_own_numbers() -> None:
+    """Sentences keep old numbers only while nobody has asked for others."""
+    stage = stages.storm(objective={"maxDetectionTime": "2s"})
+    await stage.cycle()
+    assert "at most 2s" in stage.message("Feasible")
+    stage.policies.edit(ORDERS, objective={"maxDetectionTime": "1s"})
+    await stage.cycle()
+    assert "at most 1s" in stage.message("Feasible")
+
+
+async def test_no_policies_are_no_work() -> None:
+    """An operator without policies asks nobody anything."""
+    stage = Stage([])
+    report = await stage.cycle()
+    assert stage.prometheus.queries == []
+    assert (report.status_writes, report.verdicts[Verdict.HEALTHY]) == (0, 0)
+
+
+async def test_cooldown_holds_the_next_change() -> None:
+    """Within a day there is no second rollout, and after it there may be."""
+    stage = stages.storm(rollout={"cooldown": "30m"})
+    await stage.cycle()
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "Cooldown")
+    await stage.cycle(after=timedelta(minutes=30) - MINUTE)
+    assert len(stage.workloads.writes) == 2

@@ -1,0 +1,179 @@
+"""Reading in batches: a constant number of queries, and failures told to whom they concern in their own terms."""
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime
+
+import pytest
+
+from heartbeat_tuner.domain.errors import MetricsUnavailableError
+from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import signals
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.outcomes import Surprise
+from tests.support import stages, worlds
+from tests.support.stages import Stage
+from tests.support.worlds import NOW
+
+
+class ThreadedPrometheus:
+    """A Prometheus that is down, whose queries fail in an order of their own."""
+
+    def __init__(self, order: Sequence[int]) -> None:
+        self.order = order
+        self.asked = 0
+
+    async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
+        """Fail when it is this query's turn."""
+        turn = self.order[self.asked]
+        self.asked += 1
+        for _ in range(turn):
+            await asyncio.sleep(0)
+        raise MetricsUnavailableError(f"Prometheus did not answer at {at}; tried {query}")
+
+
+def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | None = None) -> Gatherer:
+    """Return a gatherer on a stage's fakes."""
+    return Gatherer(
+        metrics=metrics or stage.prometheus, groups=stage.groups, workloads=stage.workloads, clock=stage.clock
+    )
+
+
+async def situation_of(stage: Stage, policy: Policy, metrics: ThreadedPrometheus | None = None) -> Situation:
+    """Gather for one policy what must be there."""
+    found = (await gatherer_of(stage, metrics).gather([policy]))[policy.key]
+    assert isinstance(found, Situation)
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 40])
+async def test_queries_are_as_many_as_signals_however_many_policies(count: int) -> None:
+    """Prometheus serves few queries at once; the broker answers for all groups in one request."""
+    stage = stages.fleet(count)
+    report = await stage.cycle()
+    assert len(stage.prometheus.queries) == len(signals.SIGNALS)
+    assert len(stage.groups.requests) == 1
+    assert report.status_writes == count
+
+
+async def test_record_begins_with_the_newest_pod() -> None:
+    """A pod that replaced another changes the group: what was before is another group's record."""
+    stage = stages.storm()
+    pods = (worlds.pod(0), worlds.pod(1, started=NOW - worlds.seconds(300)))
+    stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.STORM, running=pods)
+    record = (await situation_of(stage, worlds.policy())).record
+    assert isinstance(record, Record)
+    assert record.since == NOW - worlds.seconds(300)
+
+
+async def test_record_begins_with_our_last_change() -> None:
+    """Evictions under the old values say nothing of the new ones."""
+    change = Application(worlds.settings(), worlds.STORM, NOW - worlds.seconds(60))
+    record = (await situation_of(stages.storm(), worlds.policy(application=change))).record
+    assert isinstance(record, Record)
+    assert record.since == change.at
+
+
+async def test_record_reaches_back_an_hour_at_most() -> None:
+    """Older evictions may have had causes that are mended."""
+    stage = stages.storm()
+    old = tuple(dataclasses.replace(pod, started=NOW - 9 * worlds.HOUR) for pod in worlds.pods())
+    stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.STORM, running=old)
+    record = (await situation_of(stage, worlds.policy())).record
+    assert isinstance(record, Record)
+    assert record.span == worlds.HOUR
+
+
+async def test_changed_member_ids_are_counted_between_cycles() -> None:
+    """What no single look shows, and no metric may tell."""
+    stage, policy = stages.calm(), worlds.policy()
+    gatherer = gatherer_of(stage)
+    for number in range(4):
+        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
+        stage.clock.advance(stages.MINUTE)
+        found = (await gatherer.gather([policy]))[policy.key]
+    assert isinstance(found, Situation)
+    assert isinstance(found.record, Record)
+    assert found.record.evictions == 9
+
+
+async def test_a_policy_that_was_away_begins_a_new_ledger() -> None:
+    """What is remembered is remembered of policies that are there."""
+    stage, policy = stages.calm(), worlds.policy()
+    gatherer = gatherer_of(stage)
+    for number, wanted in enumerate(([policy], [dataclasses.replace(policy, key=ObjectKey("shop", "b"))], [policy])):
+        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
+        stage.clock.advance(stages.MINUTE)
+        found = await gatherer.gather(wanted)
+    situation = found[policy.key]
+    assert isinstance(situation, Situation)
+    assert isinstance(situation.record, Record)
+    assert situation.record.evictions == 0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0), (2, 0, 4, 1, 3)])
+async def test_an_outage_is_told_in_the_same_words_whichever_query_fails_first(order: Sequence[int]) -> None:
+    """A sentence that changes by chance would be a status write each cycle."""
+    record = (await situation_of(stages.storm(), worlds.policy(), ThreadedPrometheus(order))).record
+    assert isinstance(record, Unknown)
+    assert f"tried {signals.SIGNALS[0].metric}" in record.message
+
+
+async def test_an_outage_is_told_to_each_policy_with_its_own_query() -> None:
+    """One query serves all tenants; a tenant's status names none but its own, and stays short."""
+    stage = stages.fleet(300)
+    policies = [
+        worlds.policy(
+            key=ObjectKey("shop", f"g{number}"),
+            group_id=f"g{number}",
+            workload=dataclasses.replace(worlds.policy().workload, key=ObjectKey("shop", f"g{number}-consumer")),
+        )
+        for number in range(300)
+    ]
+    found = (await gatherer_of(stage, ThreadedPrometheus(range(5))).gather(policies))[policies[7].key]
+    assert isinstance(found, Situation)
+    assert isinstance(found.record, Unknown)
+    assert found.record.reason is Reason.PROMETHEUS_UNREACHABLE
+    assert 'group_id=~"g7"' in found.record.message
+    assert "g8" not in found.record.message
+
+
+async def test_missing_series_are_told_with_the_policys_own_query() -> None:
+    """Likewise where Prometheus answered, and had nothing."""
+    stage = stages.fleet(3)
+    await stage.cycle()
+    message = stage.message("MetricsAvailable", ObjectKey("shop", "g1"))
+    assert 'tried kafkajs_consumer_group_join_seconds_count{namespace=~"shop",group_id=~"g1"}[3900s]' in message
+
+
+async def test_an_outage_of_a_fleet_fits_into_every_status() -> None:
+    """A query that names hundreds of groups is longer than a condition may be."""
+    stage = stages.fleet(300)
+    stage.prometheus.error = MetricsUnavailableError("Prometheus did not answer; tried " + "x" * 9_000)
+    report = await stage.cycle()
+    assert (report.status_writes, report.failed_writes) == (300, 0)
+
+
+async def test_nothing_is_read_for_nobody() -> None:
+    """An operator without policies asks nobody anything."""
+    assert await gatherer_of(stages.storm()).gather([]) == {}
+
+
+async def test_a_broker_outage_is_told_in_the_words_of_one_request() -> None:
+    """Two requests that fail in turn would be a status write each time."""
+    stage = stages.storm()
+    stage.groups.down = {"main"}
+    await stage.cycle()
+    assert stage.message("Ready") == "Kafka cluster main did not answer describe"
+
+
+async def test_a_surprise_while_a_situation_is_made_is_kept_apart() -> None:
+    """Not only reading may raise what nobody foresaw."""
+    stage = stages.storm()
+    stage.groups.forgetful = True
+    found = (await gatherer_of(stage).gather([worlds.policy()]))[worlds.policy().key]
+    assert isinstance(found, Surprise)
