@@ -183,8 +183,8 @@ class DurationRange(Model):
         )
     )
 
-    min: Duration | None = None
-    max: PositiveDuration | None = None
+    min: Annotated[Duration | None, Field(description="No recommendation is below this.")] = None
+    max: Annotated[PositiveDuration | None, Field(description="No recommendation is above this.")] = None
 
 
 class Bounds(Model):

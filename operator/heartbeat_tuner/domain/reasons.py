@@ -36,7 +36,6 @@ class Reason(enum.StrEnum):
     HEALTHY = "Healthy"  # nothing in the record asks for a change
     INFEASIBLE = "Infeasible"  # what the group needs and what the policy or the broker allows collide
     FEASIBLE = "Feasible"  # values exist that satisfy everything
-    WITHIN_BAND = "WithinBand"  # better values exist, but too close to what is set
 
     # Applied
     APPLIED = "Applied"  # the workload runs with the values the tuner wrote
