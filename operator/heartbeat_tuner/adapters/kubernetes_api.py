@@ -20,6 +20,9 @@ APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 
+SHOWN_BODY: Final = 300
+"""Characters of an answer in plain text that a message repeats."""
+
 
 class KubernetesApi:
     """One API server; make it with `connect`, end it with `close`."""
@@ -88,15 +91,21 @@ class KubernetesApi:
         )
         try:
             response = await self._client.call_api(*request, _request_timeout=self._timeout_s)
-            answer = json.loads(await response.read())
+            payload = await response.read()
         except TimeoutError as error:
             raise ApiServerError(f"the API server did not answer {method} {path} in {self._timeout_s:.0f} s") from error
-        except (aiohttp.ClientError, json.JSONDecodeError) as error:
+        except aiohttp.ClientError as error:
             raise ApiServerError(f"the API server did not answer {method} {path}: {error}") from error
-        if response.status < HTTPStatus.BAD_REQUEST:
-            return dict(answer)
         if response.status == HTTPStatus.NOT_FOUND:
-            return None
+            return None  # before the body is read: an unknown resource is answered in plain text
+        try:
+            answer = dict(json.loads(payload))
+        except ValueError as error:
+            text = payload.decode(errors="replace").strip()[:SHOWN_BODY]
+            sentence = f"the API server answered {method} {path} with {response.status} and no object: {text}"
+            raise ApiServerError(sentence) from error
+        if response.status < HTTPStatus.BAD_REQUEST:
+            return answer
         raise _refusal(response.status, answer, f"{method} {path}")
 
 
