@@ -19,6 +19,9 @@ from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.evidence import Cluster, Group, Member
 
 KEEP_BOUNDS_S: Final = 300.0
+FUTURE_MARGIN_S: Final = 1.0
+"""Wait so much longer than a request may take: librdkafka's own error says more than a wait that ends."""
+
 ASSUMED_MIN_SESSION: Final = timedelta(seconds=6)
 ASSUMED_MAX_SESSION: Final = timedelta(seconds=1800)
 """Kafka's defaults of group.{min,max}.session.timeout.ms, where the brokers' configuration may not be read."""
@@ -72,10 +75,12 @@ class KafkaGroups:
 
     def _group(self, cluster: str, future: Any) -> Group | None:
         try:
-            found = future.result(timeout=self._timeout_s)
+            found = future.result(timeout=self._timeout_s + FUTURE_MARGIN_S)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
                 return None
+            raise self._unreachable(cluster, error) from error
+        except TimeoutError as error:
             raise self._unreachable(cluster, error) from error
         if found.state == ConsumerGroupState.DEAD:
             return None
@@ -91,10 +96,12 @@ class KafkaGroups:
         except KafkaException as error:
             raise self._unreachable(cluster, error) from error
         try:
-            config = described[resource].result(timeout=self._timeout_s)
+            config = described[resource].result(timeout=self._timeout_s + FUTURE_MARGIN_S)
             low, high = (
                 timedelta(milliseconds=int(config[f"group.{side}.session.timeout.ms"].value)) for side in ("min", "max")
             )
+        except TimeoutError as error:
+            raise self._unreachable(cluster, error) from error
         except (KafkaException, KeyError) as error:
             _log.warning(
                 "broker bounds cannot be read, Kafka's defaults are assumed", cluster=cluster, error=str(error)
@@ -114,7 +121,8 @@ class KafkaGroups:
             )
         return self._clients[cluster]
 
-    def _unreachable(self, cluster: str, error: KafkaException) -> ClusterUnreachableError:
+    def _unreachable(self, cluster: str, error: KafkaException | TimeoutError) -> ClusterUnreachableError:
+        cause = "timed out" if isinstance(error, TimeoutError) else error.args[0].str()
         return ClusterUnreachableError(
-            f"Kafka cluster {cluster} ({self._bootstrap_servers[cluster]}) did not answer: {error.args[0].str()}"
+            f"Kafka cluster {cluster} ({self._bootstrap_servers[cluster]}) did not answer: {cause}"
         )
