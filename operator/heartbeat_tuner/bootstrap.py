@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final
 
 import structlog
 
@@ -20,14 +21,17 @@ from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.settings import Settings
 
-Watch = Callable[[PolicyStore], Awaitable[None]]
-"""Feeds a store until the process is told to end."""
+Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
+"""Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
+
+LAST_CYCLE_S: Final = 3.0
+"""How long the cycle under way may take after SIGTERM."""
 
 _log = structlog.get_logger()
 
 
 async def run_operator(settings: Settings, watch: Watch) -> None:
-    """Run until `watch` ends, then finish the cycle under way and close everything.
+    """Run until `watch` ends, then let the cycle under way finish if it soon does, and close everything.
 
     Raises:
         ApiServerError: the API server cannot be reached at start.
@@ -53,13 +57,25 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         looping = asyncio.create_task(
             loop.run_until(stopped, cycle.run, interval=settings.interval, finished=finished), name="cycles"
         )
-        try:
-            await watch(store)
-        finally:
+
+        async def end_cycles() -> None:
             stopped.set()
-            await looping
+            await _ended(looping)
+
+        try:
+            await watch(store, end_cycles)
+        finally:
+            await end_cycles()
             await telemetry.close()
             _log.info("stopped")
+
+
+async def _ended(looping: asyncio.Task[None]) -> None:
+    """Wait for the cycle under way, but not for one that waits for a mute Prometheus or Kafka: that one is given up."""
+    await asyncio.wait([looping], timeout=LAST_CYCLE_S)
+    looping.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await looping
 
 
 @contextlib.asynccontextmanager

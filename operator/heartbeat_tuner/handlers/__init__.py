@@ -4,6 +4,7 @@ Only `on.event`, which writes nothing: no finalizer, no annotation, no handler o
 that acts is in `reconcile`.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kopf
@@ -16,8 +17,8 @@ WATCH_SERVER_TIMEOUT_S = 240
 WATCH_CLIENT_TIMEOUT_S = 300
 
 
-def registry_for(store: PolicyStore) -> kopf.OperatorRegistry:
-    """Return kopf's registry with the one watch that feeds `store`."""
+def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -> kopf.OperatorRegistry:
+    """Return kopf's registry with the one watch that feeds `store`, and what to await before kopf ends."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -34,6 +35,11 @@ def registry_for(store: PolicyStore) -> kopf.OperatorRegistry:
         else:
             store.put(dict(body))
 
+    @kopf.on.cleanup(registry=registry)
+    async def ending(**_: Any) -> None:
+        """End our own tasks: kopf takes every task younger than itself for its own, and cancels those it finds."""
+        await before_end()
+
     return registry
 
 
@@ -47,6 +53,7 @@ def operator_settings() -> kopf.OperatorSettings:
     return settings
 
 
-async def watch(store: PolicyStore) -> None:
-    """Feed `store` until the process is told to end (SIGTERM, SIGINT)."""
-    await kopf.operator(registry=registry_for(store), settings=operator_settings(), clusterwide=True, standalone=True)
+async def watch(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -> None:
+    """Feed `store` until the process is told to end (SIGTERM, SIGINT); then await `before_end`."""
+    registry = registry_for(store, before_end)
+    await kopf.operator(registry=registry, settings=operator_settings(), clusterwide=True, standalone=True)
