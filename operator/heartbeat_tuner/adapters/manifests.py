@@ -6,12 +6,21 @@ ones), which manager owns an entry, whether a rollout is under way. `workloads` 
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Pod
+
+LONGEST_MS: Final = 2_147_483_647
+"""Kafka's protocol has 32 bits for a time."""
+
+SHOWN_VALUE: Final = 40
+"""Characters of a value that a message repeats."""
+
+_WHOLE_NUMBER: Final = re.compile("[0-9]{1,12}")
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 """Data by ConfigMap name."""
@@ -53,15 +62,16 @@ def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMap
     """Return the duration that environment variable `name` holds; None if nothing visible sets it.
 
     Raises:
-        SettingUnreadableError: it holds something else than a positive whole number.
+        SettingUnreadableError: it holds something else than a positive whole number of 32 bits.
     """
     text = _value(container, name, config_maps)
     if text is None:
         return None
-    if not text.isascii() or not text.isdecimal() or int(text) == 0:
+    if not _WHOLE_NUMBER.fullmatch(text) or not 0 < int(text) <= LONGEST_MS:
+        shown = text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}…"
         raise SettingUnreadableError(
-            f"container {container['name']} has {name}={text!r}, which is no positive whole number of milliseconds; "
-            f"correct it, or name the right variable in spec.client.env"
+            f"container {container['name']} has {name}={shown!r}, which is no whole number of milliseconds between 1 "
+            f"and {LONGEST_MS}; correct it, or name the right variable in spec.client.env"
         )
     return timedelta(milliseconds=int(text))
 
@@ -71,7 +81,7 @@ def ownership(deployment: Mapping[str, Any], container: str) -> Ownership:
     managers: dict[str, tuple[str, ...]] = {}
     for entry in deployment["metadata"].get("managedFields", ()):
         for name in _owned_names(entry.get("fieldsV1", {}), container):
-            managers[name] = (*managers.get(name, ()), entry["manager"])
+            managers[name] = (*managers.get(name, ()), entry.get("manager", "an unnamed manager"))
     return Ownership(managers)
 
 
@@ -107,7 +117,8 @@ def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
 
 
 def _value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
-    entry = next((one for one in container.get("env", ()) if one["name"] == name), None)
+    # Of several entries with one name the last is the one that the container gets.
+    entry = next((one for one in reversed(container.get("env", ())) if one["name"] == name), None)
     if entry is not None:
         reference = entry.get("valueFrom", {}).get("configMapKeyRef")
         if reference is not None:

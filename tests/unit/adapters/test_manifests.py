@@ -1,0 +1,166 @@
+"""What Deployments, pods and ConfigMaps say."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.adapters import manifests
+from heartbeat_tuner.adapters.manifests import SettingUnreadableError
+from heartbeat_tuner.domain.evidence import Pod
+from tests.support import manifests as made
+
+NAME = "KAFKA_SESSION_TIMEOUT_MS"
+MAPS = {
+    "base": {NAME: "1000", "session": "2000", "SESSION_TIMEOUT_MS": "2500"},
+    "later": {NAME: "3000"},
+    "other": {"LOG_LEVEL": "debug"},
+}
+
+
+@pytest.mark.parametrize(
+    ("env", "env_from", "milliseconds"),
+    [
+        ([made.literal(NAME, "4000")], [], 4_000),
+        ([made.literal(NAME, "4000")], [made.from_map("base")], 4_000),  # an entry wins over envFrom
+        ([made.from_key(NAME, "base", "session")], [made.from_map("later")], 2_000),  # so does one from a key
+        ([made.literal("OTHER", "4000")], [made.from_map("base")], 1_000),
+        ([], [made.from_map("base"), made.from_map("later")], 3_000),  # the last source wins
+        ([], [made.from_map("later"), made.from_map("base")], 1_000),
+        ([], [made.from_map("later"), made.from_map("other")], 3_000),  # but only if it has the name
+        ([], [made.from_map("base", prefix="KAFKA_")], 2_500),  # the prefix stands before the key
+        ([], [made.from_map("base", prefix="APP_")], None),
+        ([made.literal(NAME, "4000"), made.literal(NAME, "5000")], [], 5_000),  # of two entries the last
+        ([], [made.from_map("gone")], None),
+        ([made.from_key(NAME, "base", "gone")], [], None),
+        ([made.from_key(NAME, "gone", "session")], [], None),
+        ([], [{"secretRef": {"name": "base"}}], None),  # secrets are not read
+        ([made.literal(NAME, None)], [made.from_map("base")], None),  # an empty entry wins, too
+        ([{"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}], [], None),
+        (None, None, None),
+    ],
+)
+def test_value_is_the_one_that_the_container_gets(
+    env: list[dict[str, Any]] | None, env_from: list[dict[str, Any]] | None, milliseconds: int | None
+) -> None:
+    """Kubernetes' order: entries over sources, later sources over earlier ones."""
+    found = manifests.milliseconds(made.container(env=env, env_from=env_from), NAME, MAPS)
+    assert found == (None if milliseconds is None else timedelta(milliseconds=milliseconds))
+
+
+@pytest.mark.parametrize("value", ["30s", "0", "-1", "1.5", "", " 1", "$(OTHER)", "\u0664", "2147483648", "9" * 5_000])
+def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> None:
+    """Kafka's clients take whole milliseconds in 32 bits; the message names container, variable, value and rule."""
+    with pytest.raises(SettingUnreadableError) as caught:
+        manifests.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
+    message = str(caught.value)
+    assert f"container app has {NAME}={value[:20]!r}"[:-1] in message
+    assert "no whole number of milliseconds between 1 and 2147483647" in message
+    assert "spec.client.env" in message
+    assert len(message) < 400
+
+
+def test_the_longest_value_is_read() -> None:
+    """A bound is a value still."""
+    assert manifests.milliseconds(made.container(env=[made.literal(NAME, "2147483647")]), NAME, {}) == timedelta(
+        milliseconds=2_147_483_647
+    )
+
+
+def test_config_maps_are_named_by_entries_and_sources() -> None:
+    """Only what is named has to be read."""
+    container = made.container(
+        env=[made.literal("A", "1"), made.from_key("B", "one", "b"), {"name": "C", "valueFrom": {"fieldRef": {}}}],
+        env_from=[made.from_map("two"), {"secretRef": {"name": "three"}}],
+    )
+    assert manifests.config_maps_named(container) == {"one", "two"}
+    assert manifests.config_maps_named(made.container()) == set()
+
+
+def test_containers_are_found_by_name() -> None:
+    """A sidecar's env is not ours."""
+    spec = {"containers": [made.container(name="sidecar"), made.container(name="app")]}
+    found = manifests.container_of(spec, "app")
+    assert found is not None
+    assert found["name"] == "app"
+    assert manifests.container_of(spec, "gone") is None
+
+
+def test_entries_belong_to_their_managers() -> None:
+    """Two managers may own one entry; another container's entries are not meant."""
+    found = manifests.ownership(
+        made.deployment(
+            made.owned("heartbeat-tuner", "A", "B"),
+            made.owned("helm", "B", "C"),
+            made.owned("kubectl", "D", container="sidecar"),
+            {"manager": "controller", "subresource": "status", "fieldsV1": {"f:status": {}}},
+            {"manager": "odd"},
+        ),
+        "app",
+    )
+    assert found.managers == {"A": ("heartbeat-tuner",), "B": ("heartbeat-tuner", "helm"), "C": ("helm",)}
+    assert found.foreign("A", us="heartbeat-tuner") is None
+    assert found.foreign("B", us="heartbeat-tuner") == "helm"
+    assert found.foreign("C", us="heartbeat-tuner") == "helm"
+    assert found.foreign("D", us="heartbeat-tuner") is None
+
+
+def test_a_manager_without_a_name_is_one() -> None:
+    """The API allows it; an entry with an owner is not nobody's."""
+    found = manifests.ownership(made.deployment(made.owned(None, "A")), "app")
+    assert found.foreign("A", us="heartbeat-tuner") == "an unnamed manager"
+
+
+@pytest.mark.parametrize(
+    ("deployment", "rolling_out"),
+    [
+        (made.deployment(), False),
+        (made.deployment(observedGeneration=1), True),  # the controller has not seen the newest template
+        (made.deployment(updatedReplicas=2), True),
+        (made.deployment(replicas=4), True),
+        (made.deployment() | {"status": {"observedGeneration": 2, "replicas": 4, "updatedReplicas": 3}}, True),
+        (made.deployment() | {"status": {}}, True),
+        (made.deployment() | {"status": {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 3}}, False),
+        (made.deployment(unavailableReplicas=3), False),  # pods of a storm may never become available
+        (made.deployment(replicas=0) | {"status": {"observedGeneration": 2}}, False),
+        (made.deployment(replicas=None) | {"status": {"observedGeneration": 2, "updatedReplicas": 1}}, False),
+    ],
+)
+def test_a_rollout_goes_on_until_all_pods_are_of_the_newest_template(
+    deployment: dict[str, Any],
+    rolling_out: bool,  # noqa: FBT001 - a table's column
+) -> None:
+    """Whatever their availability."""
+    assert manifests.is_rolling_out(deployment) is rolling_out
+
+
+def test_a_running_pod_is_described() -> None:
+    """By its own container: a sidecar's restarts are not its."""
+    assert manifests.running_pod(made.running_pod(), "app") == Pod(
+        name="orders-0",
+        uid="uid-0",
+        ip="10.0.0.1",
+        started=datetime(2026, 3, 2, 11, 0, tzinfo=UTC),
+        restarts=2,
+        ready=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        made.running_pod(metadata={"name": "a", "uid": "b", "deletionTimestamp": "2026-03-02T11:00:00Z"}),
+        made.running_pod(status={}),
+        made.running_pod(status={"podIP": "10.0.0.1"}),
+        made.running_pod(
+            status={"podIP": "10.0.0.1", "containerStatuses": [{"name": "app", "state": {"waiting": {}}}]}
+        ),
+        made.running_pod(
+            status={"containerStatuses": [{"name": "app", "state": {"running": {"startedAt": "2026-03-02T11:00:00Z"}}}]}
+        ),
+    ],
+    ids=["deleted", "new", "no container", "waiting", "no address"],
+)
+def test_other_pods_are_not_running(pod: dict[str, Any]) -> None:
+    """A pod that is not up, or on its way out, is no member of the group."""
+    assert manifests.running_pod(pod, "app") is None
