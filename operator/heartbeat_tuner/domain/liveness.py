@@ -37,13 +37,11 @@ class LivenessSettings:
                 raise ValueError(f"{setting} is {self[setting]}; it must be a whole number of milliseconds")
 
     def __getitem__(self, setting: Setting) -> timedelta:
-        match setting:
-            case Setting.SESSION_TIMEOUT:
-                return self.session_timeout
-            case Setting.HEARTBEAT_INTERVAL:
-                return self.heartbeat_interval
-            case Setting.FETCH_WAIT:
-                return self.fetch_wait
+        return {
+            Setting.SESSION_TIMEOUT: self.session_timeout,
+            Setting.HEARTBEAT_INTERVAL: self.heartbeat_interval,
+            Setting.FETCH_WAIT: self.fetch_wait,
+        }[setting]
 
 
 class Source(enum.StrEnum):

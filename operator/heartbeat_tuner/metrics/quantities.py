@@ -1,8 +1,8 @@
 """From raw samples to the record of one group.
 
-`measure` is the whole path: pick the group's series, see whether they are there, numbers and fresh, and count. Evictions
-are rejoins that no rebalance asked for, confirmed by refused heartbeats. What the broker shows (changed member ids) is
-counted elsewhere; the record takes the larger, since both are lower bounds.
+`measure` is the whole path: pick the group's series, see whether they are there, numbers and fresh, and count.
+Evictions are rejoins that no rebalance asked for, confirmed by refused heartbeats. What the broker shows (changed
+member ids) is counted elsewhere; the record takes the larger, since both are lower bounds.
 """
 
 import statistics

@@ -65,14 +65,13 @@ class Cycle:
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = _parsed(bodies)
         gathered = await self._gatherer.gather(self._reminded(usable, bodies))
-        outcomes = {**settled, **{key: _decided(found) for key, found in gathered.items()}}
         limit = asyncio.Semaphore(CONCURRENT_WRITES)
 
-        async def finish(key: ObjectKey, outcome: Outcome | Surprise) -> tuple[Outcome | Surprise, bool | None]:
+        async def finish(key: ObjectKey, found: Gathered) -> tuple[Outcome | Surprise, bool | None]:
             async with limit:
-                return await self._finished(bodies[key], outcome)
+                return await self._finished(bodies[key], found)
 
-        return _counted(await asyncio.gather(*(finish(key, outcome) for key, outcome in outcomes.items())))
+        return _counted(await asyncio.gather(*(finish(key, found) for key, found in {**settled, **gathered}.items())))
 
     def _reminded(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> list[Policy]:
         """Return the policies with what was written for them, where their status could not take it yet."""
@@ -85,14 +84,14 @@ class Cycle:
             for policy in policies
         ]
 
-    async def _finished(
-        self, body: Mapping[str, Any], outcome: Outcome | Surprise
-    ) -> tuple[Outcome | Surprise, bool | None]:
-        """Carry an outcome out and report it; a surprise is logged and costs this policy this pass."""
-        if isinstance(outcome, Surprise):
-            return _skipped(body, outcome), None
+    async def _finished(self, body: Mapping[str, Any], found: Gathered) -> tuple[Outcome | Surprise, bool | None]:
+        """Decide, carry out and report; a surprise is logged and costs this policy this pass."""
+        if isinstance(found, Surprise):
+            return _skipped(body, found), None
         try:
-            done = await self._carried_out(outcome)
+            done = await self._carried_out(
+                Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
+            )
             written = await self._reported(body, done)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return _skipped(body, Surprise(error)), None
@@ -155,15 +154,15 @@ class Cycle:
         return True
 
 
-def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectKey, Outcome], list[Policy]]:
+def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectKey, Finding], list[Policy]]:
     """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at."""
-    outcomes: dict[ObjectKey, Outcome] = {}
+    settled: dict[ObjectKey, Finding] = {}
     policies: list[Policy] = []
     for key, body in bodies.items():
         try:
             policies.append(parsing.policy_of(body))
         except InvalidPolicyError as error:
-            outcomes[key] = Blocked(Finding(Reason.INVALID_POLICY, str(error)))
+            settled[key] = Finding(Reason.INVALID_POLICY, str(error))
     holders: dict[tuple[ObjectKey, str], Policy] = {}
     for policy in sorted(policies, key=lambda one: (one.created, one.key)):
         place = (policy.workload.key, policy.workload.container)
@@ -173,28 +172,14 @@ def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectK
                 f"policy {holder.key} is older and tunes container {policy.workload.container} of {policy.workload} "
                 f"already; delete one of the two"
             )
-            outcomes[policy.key] = Blocked(Finding(Reason.CONFLICT, sentence))
-    return outcomes, [policy for policy in policies if policy.key not in outcomes]
+            settled[policy.key] = Finding(Reason.CONFLICT, sentence)
+    return settled, [policy for policy in policies if policy.key not in settled]
 
 
 def _skipped(body: Mapping[str, Any], surprise: Surprise) -> Surprise:
     """Tell the log, with its traceback, what only a change of the program can mend."""
     _log.error("policy skipped, the next cycle tries again", policy=str(parsing.key_of(body)), exc_info=surprise.error)
     return surprise
-
-
-def _decided(found: Gathered) -> Outcome | Surprise:
-    """Return what follows from what was gathered."""
-    match found:
-        case Surprise():
-            return found
-        case Finding():
-            return Blocked(found)
-        case Situation():
-            try:
-                return Decided(found, decide(found))
-            except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-                return Surprise(error)
 
 
 def _counted(results: Sequence[tuple[Outcome | Surprise, bool | None]]) -> CycleReport:

@@ -38,6 +38,14 @@ _QUIET_REASONS: Final = frozenset(
 )
 """Reasons that are no news by themselves."""
 
+_RECOMMENDED: Final = {
+    Verdict.CHANGE: ConditionStatus.TRUE,
+    Verdict.HEALTHY: ConditionStatus.FALSE,
+    Verdict.INFEASIBLE: ConditionStatus.FALSE,
+    Verdict.UNKNOWN: ConditionStatus.UNKNOWN,
+}
+"""Whether a verdict recommends something."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Announcement:
@@ -161,18 +169,8 @@ def _statements(outcome: Decided) -> Iterator[_Statement]:
     elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
-    yield _Statement(ConditionType.RECOMMENDED, _recommended(decision.verdict), decision.finding)
+    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.finding)
     yield _applied_statement(outcome)
-
-
-def _recommended(verdict: Verdict) -> ConditionStatus:
-    match verdict:
-        case Verdict.CHANGE:
-            return ConditionStatus.TRUE
-        case Verdict.HEALTHY | Verdict.INFEASIBLE:
-            return ConditionStatus.FALSE
-        case Verdict.UNKNOWN:
-            return ConditionStatus.UNKNOWN
 
 
 def _applied_statement(outcome: Decided) -> _Statement:

@@ -188,6 +188,12 @@ def test_samples_that_are_no_numbers_are_unknown() -> None:
     assert "tried query of" in answer.message
 
 
+def test_one_series_without_numbers_does_not_spoil_the_rest() -> None:
+    """It has no end that the others would have to be cut to."""
+    holes = {signals.REBALANCINGS: [counters.series([(NOW.timestamp(), math.nan)], pod=pod.name) for pod in PODS]}
+    assert recorded(counters.together(quiet(), holes)) == recorded(quiet())
+
+
 @pytest.mark.parametrize(("age_s", "stale"), [(90, False), (91, True)])
 def test_old_samples_are_unknown(age_s: int, stale: bool) -> None:  # noqa: FBT001 - a table's column
     """An instant value would repeat the old sample for five minutes; the raw sample tells its age."""

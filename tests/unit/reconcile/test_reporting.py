@@ -92,6 +92,19 @@ def test_words_follow_when_the_policy_is_edited() -> None:
     assert status.observed_generation == 2
 
 
+def test_words_follow_when_there_are_more_or_fewer_of_them() -> None:
+    """A status that another version wrote may give more reasons."""
+    before = after(decided(storm()))
+    assert before.recommendation is not None
+    (reason,) = before.recommendation.reasons
+    two = before.recommendation.model_copy(update={"reasons": ["one", "two"]})
+    status = reporting.status_after(
+        before.model_copy(update={"recommendation": two}), decided(storm()), generation=1, now=LATER
+    )
+    assert status.recommendation is not None
+    assert status.recommendation.reasons == [reason]
+
+
 def test_words_follow_when_the_reason_changes() -> None:
     """Another reason is another sentence, at the same status since the same time."""
     missing = Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, "it does not exist"))

@@ -1,0 +1,70 @@
+"""A pass every interval, until told to stop."""
+
+import asyncio
+from datetime import timedelta
+
+from heartbeat_tuner.reconcile import loop
+from heartbeat_tuner.reconcile.cycle import CycleReport
+
+REPORT = CycleReport(verdicts={}, workload_writes=0, status_writes=0, failed_writes=0)
+NO_TIME = timedelta(0)
+
+
+class Passes:
+    """Passes of which the given ones fail, and which stop the loop after the last."""
+
+    def __init__(self, stopped: asyncio.Event, *, count: int, failing: frozenset[int] = frozenset()) -> None:
+        self.stopped = stopped
+        self.count = count
+        self.failing = failing
+        self.begun = 0
+        self.finished: list[float] = []
+
+    async def run(self) -> CycleReport:
+        """Count a pass; fail or end where told."""
+        self.begun += 1
+        if self.begun == self.count:
+            self.stopped.set()
+        if self.begun in self.failing:
+            raise RuntimeError("a surprise")
+        return REPORT
+
+    def finish(self, report: CycleReport, duration_s: float) -> None:
+        """Take note of a good pass."""
+        assert report is REPORT
+        self.finished.append(duration_s)
+
+
+async def run(passes: Passes, interval: timedelta = NO_TIME) -> None:
+    """Run the loop until the passes stop it."""
+    await loop.run_until(passes.stopped, passes.run, interval=interval, finished=passes.finish)
+
+
+async def test_passes_follow_each_other_until_stopped() -> None:
+    """The one under way when the stop comes is finished and counted."""
+    passes = Passes(asyncio.Event(), count=3)
+    await run(passes)
+    assert (passes.begun, len(passes.finished)) == (3, 3)
+
+
+async def test_a_pass_that_fails_is_not_counted_and_not_the_last() -> None:
+    """A loop that only fails must fail the probe, and a surprise must not end the operator."""
+    passes = Passes(asyncio.Event(), count=3, failing=frozenset({1, 2}))
+    await run(passes)
+    assert (passes.begun, len(passes.finished)) == (3, 1)
+
+
+async def test_a_stop_ends_the_wait() -> None:
+    """A termination does not wait for the next interval."""
+    passes = Passes(asyncio.Event(), count=1)
+    async with asyncio.timeout(5):
+        await run(passes, interval=timedelta(hours=1))
+    assert passes.begun == 1
+
+
+async def test_a_stopped_loop_does_not_begin() -> None:
+    """Nothing is written after the stop."""
+    passes = Passes(asyncio.Event(), count=9)
+    passes.stopped.set()
+    await run(passes)
+    assert passes.begun == 0

@@ -1,0 +1,70 @@
+"""The operator's configuration: read, or refused by field."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from heartbeat_tuner import settings
+from heartbeat_tuner.domain.errors import InvalidSettingsError
+
+MINIMAL = """
+prometheus: {url: "http://prometheus:9090"}
+kafka: {clusters: {main: {bootstrapServers: "kafka:9092"}}}
+"""
+
+
+def loaded(folder: Path, text: str) -> settings.Settings:
+    """Load a file with that text."""
+    path = folder / "config.yaml"
+    path.write_text(text)
+    return settings.load(path)
+
+
+def test_a_minimal_file_has_defaults(tmp_path: Path) -> None:
+    """Addresses have to be given, times do not."""
+    found = loaded(tmp_path, MINIMAL)
+    assert found.prometheus.url == "http://prometheus:9090"
+    assert found.kafka.clusters["main"].bootstrap_servers == "kafka:9092"
+    assert found.interval == timedelta(seconds=60)
+    assert (found.http.address, found.http.port) == ("0.0.0.0", 8080)  # noqa: S104 - the documented default
+
+
+def test_times_are_durations(tmp_path: Path) -> None:
+    """As everywhere else."""
+    assert loaded(tmp_path, MINIMAL + "interval: 1m30s").interval == timedelta(seconds=90)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "(whole file): "),
+        ("- a", "(whole file): "),
+        ("kafka: {clusters: {}}", "prometheus: Field required"),
+        (MINIMAL.replace("http://", ""), "prometheus.url: String should match pattern"),
+        (MINIMAL.replace("bootstrapServers", "servers"), "kafka.clusters.main.bootstrapServers: Field required"),
+        (MINIMAL + "interval: 60", "interval: write a duration as text, like 60s"),
+        (MINIMAL + "interval: 1d", "interval: '1d' is not a duration"),
+        (MINIMAL + "interval: 0s", "interval: must be greater than zero"),
+        (MINIMAL + "http: {port: 0}", "http.port: Input should be greater than or equal to 1"),
+        (MINIMAL + "intervall: 60s", "intervall: Extra inputs are not permitted"),
+    ],
+)
+def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, told: str) -> None:
+    """File, field and rule in one message."""
+    with pytest.raises(InvalidSettingsError) as caught:
+        loaded(tmp_path, text)
+    assert str(tmp_path / "config.yaml") in str(caught.value)
+    assert told in str(caught.value).replace("Value error, ", "")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """And so is why it cannot be read."""
+    with pytest.raises(InvalidSettingsError, match=r"missing\.yaml cannot be read: No such file or directory"):
+        settings.load(tmp_path / "missing.yaml")
+
+
+def test_a_file_that_is_no_yaml_is_named(tmp_path: Path) -> None:
+    """With the place where it breaks."""
+    with pytest.raises(InvalidSettingsError, match=r"config\.yaml is no YAML: (?s:.*)line 1"):
+        loaded(tmp_path, "a: [")
