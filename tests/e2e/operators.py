@@ -30,7 +30,7 @@ class Operators:
             operator = Operator(
                 self._sandbox, interval_s=INTERVAL_S, prometheus_url=prometheus_url, bootstrap=bootstrap
             )
-            self._now, self._told = operator.__enter__(), (prometheus_url, bootstrap)  # noqa: PLC2801 - ended by `stop`
+            self._now, self._told = operator.__enter__(), (prometheus_url, bootstrap)  # `stop` ends it
         return self._now
 
     def stop(self) -> None:

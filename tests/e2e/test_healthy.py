@@ -31,7 +31,7 @@ def logged(operator: Operator, team: Team) -> list[dict[str, Any]]:
 
 
 def test_healthy_group_is_left_alone(settled: Team, operator: Operator) -> None:
-    """A healthy group in mode Apply costs no write in many cycles: none to the Deployment, none to the status, no log."""
+    """A healthy group in mode Apply is not written to in many cycles, nor is its status, nor the log."""
     since, lines = datetime.now(UTC), logged(operator, settled)
 
     await_cycles(operator, CYCLES)

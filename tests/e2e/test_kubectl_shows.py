@@ -37,7 +37,10 @@ def test_describe_tells_the_story(recommended: Team) -> None:
     shown = recommended.kubectl("describe", "cgp", recommended.name, f"--namespace={recommended.namespace}")
     text = " ".join(shown.split())
 
-    assert "with a fetch wait of 5s, a heartbeat interval of 333ms means a beat every 5s, but the session ends after 1s" in text
+    assert (
+        "with a fetch wait of 5s, a heartbeat interval of 333ms means a beat every 5s, but the session ends after 1s"
+        in text
+    )
     assert re.search(r"\d+ evictions of live members within", text)
     assert "Set sessionTimeout 1s → 30s, heartbeatInterval 333ms → 1s, fetchWait 5s → 1s" in text
     assert "spec.mode is Recommend: nothing is written; set it to Apply to have it done" in text

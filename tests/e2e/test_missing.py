@@ -31,7 +31,11 @@ def test_policy_waits_for_workload_and_group(new_team: NewTeam) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason", "words"),
     [
-        ({"workloadRef": {"name": "idle", "container": "sidecar"}}, "ContainerNotFound", "no container sidecar; it has app"),
+        (
+            {"workloadRef": {"name": "idle", "container": "sidecar"}},
+            "ContainerNotFound",
+            "no container sidecar; it has app",
+        ),
         ({"clusterRef": "elsewhere"}, "ClusterNotConfigured", "clusterRef 'elsewhere' names no Kafka cluster"),
     ],
 )

@@ -173,10 +173,11 @@ def test_unreachable_kafka_changes_nothing(watched: Team, operators: Operators) 
 
     found = watched.await_condition("Ready", "ClusterUnreachable", status="False")
     await_cycles(operator, 1)
-    code, took_s, _ = end(operator)
+    code, took_s, events = end(operator)
     operators.stop()
 
     assert f"Kafka cluster main ({nowhere}) did not answer" in found["message"]
     assert not watched.operator_writes("deployments")
-    assert code == 0
+    assert "cycle failed" not in operator.log.read_text()
+    assert (code, events[-1:]) == (0, ["stopped"])
     assert took_s < END_WITHIN_S
