@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 import pytest
 
-from sandbox import consumers, scenario
+from sandbox import consumers, kafka, scenario
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
 from sandbox.scenario import Operator
@@ -24,6 +24,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     with capture.global_and_fixture_disabled():
         Binaries().get_all()
         consumers.kafkajs_command()
+        kafka._jars()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from sandbox import scenario
 from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
 from tests.e2e.teams import Team, policy_document
@@ -141,4 +140,3 @@ def test_definition_is_established_and_structural(sandbox: Sandbox) -> None:
     conditions = {one["type"]: one["status"] for one in found["status"]["conditions"]}
 
     assert conditions == {"NamesAccepted": "True", "Established": "True"}
-    assert scenario.CHECKOUT.joinpath("crds").is_dir()

@@ -103,7 +103,7 @@ def test_sigterm_does_not_wait_for_prometheus(watched: Team, operators: Operator
     ("text", "sentence"),
     [
         (configuration(prometheus={"url": "prometheus:9090"}), "prometheus.url: String should match pattern"),
-        (configuration(intervall="60s"), "intervall: Extra inputs are not permitted"),
+        (configuration(period="60s"), "period: Extra inputs are not permitted"),
         (configuration(interval="1 minute"), "interval: Value error, '1 minute' is not a duration"),
         ("kafka: [", "is no YAML"),
         ("", "(whole file)"),
