@@ -10,22 +10,22 @@ help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure (KEEP=1 keeps it running)
-	$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
+	@$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
 
 test: $(INSTALLED)  ## Run everything that CI runs
-	$(PYTHON) tests/rings.py
+	@$(PYTHON) tests/rings.py
 
 lint unit integration e2e: $(INSTALLED)  ## Run one ring of the tests
-	$(PYTHON) tests/rings.py $@
+	@$(PYTHON) tests/rings.py $@
 
 up: $(INSTALLED)  ## Start the real parts and return
-	$(PYTHON) -m sandbox up
+	@$(PYTHON) -m sandbox up
 
 down: $(INSTALLED)  ## End what `make up` or a kept demo started
-	$(PYTHON) -m sandbox down
+	@$(PYTHON) -m sandbox down
 
 doctor: $(INSTALLED)  ## Say what this machine has and lacks
-	$(PYTHON) -m sandbox doctor
+	@$(PYTHON) -m sandbox doctor
 
 docs: $(INSTALLED)  ## Generate crds/ and the reference pages from the code
 	$(PYTHON) -m heartbeat_tuner crds > crds/heartbeat-tuner.dev_consumergrouppolicies.yaml
@@ -44,7 +44,8 @@ clean:  ## Remove what was made here; the cache of programs stays
 # Bytecode is made on first use: compiling all of it here would double the time of a first demo.
 $(INSTALLED): requirements/dev.lock pyproject.toml sandbox/prerequisites.py
 	@python3 -m sandbox.prerequisites
-	python3 -m venv $(VENV)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.lock
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation -e .
+	@echo "installing Python packages into $(VENV) (about 20 s, more on a first download)"
+	@python3 -m venv $(VENV)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation -e .
 	@touch $@

@@ -1,7 +1,7 @@
 """Writes the reference pages from the code: `python docs/reference/generate.py`; a test holds them equal.
 
-`policy.md` comes from the CustomResourceDefinition, `reasons.md` from the comments of the reason enum, `metrics.md` from
-the operator's own registry.
+`policy.md` comes from the CustomResourceDefinition, `reasons.md` from the comments of the reason enum, `metrics.md`
+from the operator's own registry.
 """
 
 import inspect

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Workload
+from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.samples import Series
@@ -30,7 +30,7 @@ class MetricsSource(Protocol):
 class Groups(Protocol):
     """Kafka clusters, by the names of the operator's configuration."""
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | None]:
+    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups as their coordinators describe them; None for one that does not exist.
 
         Raises:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, TunerError, WriteConflictError
-from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Workload
+from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -61,7 +61,7 @@ class FakePrometheus:
 class FakeGroups:
     """Kafka clusters by name, each with its groups; a forgetful one breaks the promise to answer for each group."""
 
-    def __init__(self, groups: Mapping[str, dict[str, Group]]) -> None:
+    def __init__(self, groups: Mapping[str, dict[str, Group | UnreadableGroup]]) -> None:
         self.groups = groups
         self.down: set[str] = set()
         self.forgetful = False
@@ -71,7 +71,7 @@ class FakeGroups:
         """Whether there is such a cluster."""
         return cluster in self.groups
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | None]:
+    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups; None for those that do not exist."""
         self.requests.append((cluster, tuple(group_ids)))
         self._reach(cluster, "describe")

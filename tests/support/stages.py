@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.domain.evidence import Group, Workload
+from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
@@ -99,6 +99,8 @@ def fleet(count: int) -> Stage:
         for name in names
     ]
     stage = Stage(bodies, workloads={ObjectKey("shop", f"{name}-consumer"): worlds.workload() for name in names})
-    groups: dict[str, Group] = {name: dataclasses.replace(worlds.group(), group_id=name) for name in names}
+    groups: dict[str, Group | UnreadableGroup] = {
+        name: dataclasses.replace(worlds.group(), group_id=name) for name in names
+    }
     stage.groups.groups = {"main": groups}
     return stage

@@ -16,7 +16,7 @@ from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, Member
+from heartbeat_tuner.domain.evidence import Cluster, Group, Member, UnreadableGroup
 
 KEEP_BOUNDS_S: Final = 300.0
 FUTURE_MARGIN_S: Final = 1.0
@@ -49,7 +49,7 @@ class KafkaGroups:
         """Whether the operator's configuration names this cluster."""
         return cluster in self._bootstrap_servers
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | None]:
+    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups as their coordinators describe them; None for one that does not exist.
 
         Raises:
@@ -69,16 +69,21 @@ class KafkaGroups:
             self._bounds[cluster] = kept
         return kept[1]
 
-    def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | None]:
-        futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
-        return {group_id: self._group(cluster, future) for group_id, future in futures.items()}
+    def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | UnreadableGroup | None]:
+        try:
+            futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
+        except KafkaException as error:
+            raise self._unreachable(cluster, error) from error
+        return {group_id: self._group(cluster, group_id, future) for group_id, future in futures.items()}
 
-    def _group(self, cluster: str, future: Any) -> Group | None:
+    def _group(self, cluster: str, group_id: str, future: Any) -> Group | UnreadableGroup | None:
         try:
             found = future.result(timeout=self._timeout_s + FUTURE_MARGIN_S)
         except KafkaException as error:
             if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
                 return None
+            if error.args[0].code() > 0:  # the broker's answer for this group; librdkafka's own errors are negative
+                return UnreadableGroup(f"Kafka cluster {cluster} does not describe {group_id}: {error.args[0].str()}")
             raise self._unreachable(cluster, error) from error
         except TimeoutError as error:
             raise self._unreachable(cluster, error) from error
@@ -88,8 +93,8 @@ class KafkaGroups:
         return Group(found.group_id, found.state.name, found.state in _REBALANCING, members)
 
     def _read_cluster(self, cluster: str) -> Cluster:
-        client = self._client(cluster)
         try:
+            client = self._client(cluster)
             brokers = client.list_topics(timeout=self._timeout_s).brokers
             resource = ConfigResource(ResourceType.BROKER, str(min(brokers)))
             described = client.describe_configs([resource], request_timeout=self._timeout_s)
@@ -102,7 +107,7 @@ class KafkaGroups:
             )
         except TimeoutError as error:
             raise self._unreachable(cluster, error) from error
-        except (KafkaException, KeyError) as error:
+        except (KafkaException, KeyError, TypeError) as error:  # TypeError: the value is hidden from us
             _log.warning(
                 "broker bounds cannot be read, Kafka's defaults are assumed", cluster=cluster, error=str(error)
             )

@@ -96,6 +96,36 @@ def is_rolling_out(deployment: Mapping[str, Any]) -> bool:
     return bool(behind or updated < wanted or status.get("replicas", 0) > updated)
 
 
+def label_selector(selector: Mapping[str, Any]) -> str:
+    """Return a `metav1.LabelSelector` as the API server's `labelSelector` parameter."""
+    terms = [f"{key}={value}" for key, value in selector.get("matchLabels", {}).items()]
+    for expression in selector.get("matchExpressions", ()):
+        key, values = expression["key"], ",".join(expression.get("values", ()))
+        match expression["operator"]:
+            case "In":
+                terms.append(f"{key} in ({values})")
+            case "NotIn":
+                terms.append(f"{key} notin ({values})")
+            case "Exists":
+                terms.append(key)
+            case "DoesNotExist":
+                terms.append(f"!{key}")
+    return ",".join(terms)
+
+
+def is_pod_of(pod: Mapping[str, Any], deployment: Mapping[str, Any]) -> bool:
+    """Whether one of the deployment's ReplicaSets controls the pod: labels alone prove nothing.
+
+    A ReplicaSet is called after its deployment and the template's hash, which its pods carry as a label.
+    """
+    metadata = pod["metadata"]
+    replica_set = f"{deployment['metadata']['name']}-{metadata.get('labels', {}).get('pod-template-hash')}"
+    return any(
+        owner.get("controller") and owner["kind"] == "ReplicaSet" and owner["name"] == replica_set
+        for owner in metadata.get("ownerReferences", ())
+    )
+
+
 def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
     """Return the pod if its container runs and it is not being deleted; else None."""
     if "deletionTimestamp" in pod["metadata"]:

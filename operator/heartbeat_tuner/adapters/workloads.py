@@ -88,12 +88,11 @@ class KubernetesWorkloads:
             raise WriteConflictError(f"{reference} is gone")
 
     async def _pods(self, namespace: str, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        labels = deployment["spec"]["selector"].get("matchLabels", {})
-        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+        selector = manifests.label_selector(deployment["spec"]["selector"])
         listed = await self._api.get(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
         if listed is None:
             raise ApiServerError(f"namespace {namespace} has no pods resource")
-        return list(listed["items"])
+        return [pod for pod in listed["items"] if manifests.is_pod_of(pod, deployment)]
 
     async def _current(
         self, policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]

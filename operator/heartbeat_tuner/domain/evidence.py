@@ -92,6 +92,13 @@ class Group:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class UnreadableGroup:
+    """A group that its coordinator would not describe, for example for lack of a right; the cluster itself answers."""
+
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Cluster:
     """What the Kafka cluster allows and how many brokers it has; assumed bounds say so."""
 

@@ -15,6 +15,7 @@ class Reason(enum.StrEnum):
     WORKLOAD_NOT_FOUND = "WorkloadNotFound"  # the Deployment does not exist
     CONTAINER_NOT_FOUND = "ContainerNotFound"  # the Deployment has no container of that name
     GROUP_NOT_FOUND = "GroupNotFound"  # the Kafka cluster does not know the consumer group
+    GROUP_UNREADABLE = "GroupUnreadable"  # the Kafka cluster would not describe the consumer group
     CLUSTER_NOT_CONFIGURED = "ClusterNotConfigured"  # clusterRef names no cluster of the operator's configuration
     CLUSTER_UNREACHABLE = "ClusterUnreachable"  # the Kafka cluster did not answer
     CONFLICT = "Conflict"  # an older policy owns the same environment

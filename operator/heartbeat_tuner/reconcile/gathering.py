@@ -12,7 +12,16 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Record, Situation, Unknown, Workload
+from heartbeat_tuner.domain.evidence import (
+    Cluster,
+    Group,
+    MissingWorkload,
+    Record,
+    Situation,
+    Unknown,
+    UnreadableGroup,
+    Workload,
+)
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
@@ -54,7 +63,7 @@ class _KafkaView:
     """What one cluster answered in this cycle."""
 
     cluster: Cluster
-    groups: Mapping[str, Group | None]
+    groups: Mapping[str, Group | UnreadableGroup | None]
 
 
 class Gatherer:
@@ -109,6 +118,8 @@ class Gatherer:
         if group is None:
             sentence = f"Kafka cluster {policy.cluster} knows no consumer group {policy.group_id}"
             return Finding(Reason.GROUP_NOT_FOUND, sentence)
+        if isinstance(group, UnreadableGroup):
+            return Finding(Reason.GROUP_UNREADABLE, group.message)
         now = self._clock.now()
         ledger = sightings.observe(
             self._ledgers[policy.key], workload.pods, group.members, now=now, keep_since=now - RECORD_WINDOW

@@ -164,3 +164,36 @@ def test_a_running_pod_is_described() -> None:
 def test_other_pods_are_not_running(pod: dict[str, Any]) -> None:
     """A pod that is not up, or on its way out, is no member of the group."""
     assert manifests.running_pod(pod, "app") is None
+
+
+@pytest.mark.parametrize(
+    ("selector", "parameter"),
+    [
+        ({"matchLabels": {"app": "orders", "tier": "1"}}, "app=orders,tier=1"),
+        ({"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]}, "app in (a,b)"),
+        ({"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]}, "app notin (a)"),
+        ({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, "app"),
+        ({"matchLabels": {"x": "y"}, "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}, "x=y,!a"),
+    ],
+)
+def test_selectors_are_asked_for_whole(selector: dict[str, Any], parameter: str) -> None:
+    """A selector without matchLabels must not select every pod of the namespace."""
+    assert manifests.label_selector(selector) == parameter
+
+
+@pytest.mark.parametrize(
+    ("metadata", "ours"),
+    [
+        ({}, True),
+        ({"labels": {"pod-template-hash": "other"}}, False),
+        ({"labels": {}}, False),
+        ({"ownerReferences": []}, False),
+        ({"ownerReferences": [{"kind": "ReplicaSet", "name": "orders-consumer-5f7"}]}, False),
+        ({"ownerReferences": [{"kind": "Job", "name": "orders-consumer-5f7", "controller": True}]}, False),
+    ],
+)
+def test_pods_belong_to_the_deployment_that_controls_them(metadata: dict[str, Any], ours: bool) -> None:  # noqa: FBT001
+    """A pod that only carries the labels is somebody else's."""
+    owner = {"kind": "ReplicaSet", "name": "orders-consumer-5f7", "controller": True}
+    own = {"labels": {"pod-template-hash": "5f7"}, "ownerReferences": [owner]}
+    assert manifests.is_pod_of({"metadata": {**own, **metadata}}, made.deployment()) is ours

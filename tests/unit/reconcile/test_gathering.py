@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
+from heartbeat_tuner.domain.evidence import Record, Situation, Unknown, UnreadableGroup
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import signals
@@ -177,3 +177,14 @@ async def test_a_surprise_while_a_situation_is_made_is_kept_apart() -> None:
     stage.groups.forgetful = True
     found = (await gatherer_of(stage).gather([worlds.policy()]))[worlds.policy().key]
     assert isinstance(found, Surprise)
+
+
+async def test_a_group_that_may_not_be_described_costs_only_its_own_policy() -> None:
+    """One tenant's missing right on the broker is not a cluster that is down."""
+    stage = stages.storm()
+    stage.groups.groups["main"]["orders"] = UnreadableGroup(
+        "Kafka cluster main does not describe orders: not authorized"
+    )
+    await stage.cycle()
+    assert stage.message("Ready") == "Kafka cluster main does not describe orders: not authorized"
+    assert stage.workloads.writes == []
