@@ -37,7 +37,7 @@ class PrometheusSettings(_Section):
     """Where metrics are read."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
-    timeout: Duration = timedelta(seconds=30)
+    timeout: Duration = timedelta(seconds=10)  # below a pod's usual grace period: a query may hold up the end
 
 
 class KafkaClusterSettings(_Section):

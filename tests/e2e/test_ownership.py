@@ -50,7 +50,7 @@ def test_entries_of_somebody_else_are_not_forced(new_team: NewTeam, operator: Op
     await_cycles(operator, 3)
     assert all(name in found["message"] for name in STORMING_ENTRIES)
     assert manager.name in found["message"]
-    assert "take these entries out of the manifest's env" in found["message"]
+    assert "Take out of the manifest's env: {name: KAFKA_SESSION_TIMEOUT_MS, value: " in found["message"]
     assert not team.operator_writes("deployments")
     assert STORMING_ENTRIES.items() <= team.env().items()
     assert watch.measure(0).rebalances >= 3

@@ -46,6 +46,10 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"objective": {"maxDetectionTime": "5 minutes"}},
         "spec.objective.maxDetectionTime: .*must be a duration such as 45s",
     ),
+    "duration-beyond-clocks": (
+        {"rollout": {"cooldown": "99999999999h"}},
+        "spec.rollout.cooldown: .*must be a duration of at most 999999h",
+    ),
     "duration-in-days": ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: .*must be a duration .*no days"),
     "no-group": ({"groupId": None}, "spec.groupId: Required value"),
     "empty-group": ({"groupId": ""}, "spec.groupId: .*at least 1 chars"),

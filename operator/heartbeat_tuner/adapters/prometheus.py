@@ -22,6 +22,9 @@ from heartbeat_tuner.metrics.samples import Series
 CONCURRENT_QUERIES: Final = 4
 """Prometheus serves 20 queries at once by default, shared with dashboards and rules."""
 
+DRIP_FACTOR: Final = 2
+"""How many timeouts a whole answer may take, since the library's own timeout is for each wait between two bytes."""
+
 SHOWN_BODY: Final = 300
 """Characters of an error's body that a message repeats."""
 
@@ -46,7 +49,7 @@ class PrometheusSource:
 
     Args:
         url: base address, to which `/api/v1/query` is appended.
-        timeout: for connecting and for each wait for data.
+        timeout: for connecting and for each wait for data; an answer that drips in is given up after twice that.
     """
 
     def __init__(self, url: str, *, timeout: timedelta) -> None:
@@ -61,7 +64,11 @@ class PrometheusSource:
         Raises:
             MetricsUnavailableError: no answer, an error, or a partial answer; the message names the query.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._instant, query, at)
+        answer = asyncio.get_running_loop().run_in_executor(self._threads, self._instant, query, at)
+        try:
+            return await asyncio.wait_for(answer, timeout=DRIP_FACTOR * self._timeout.total_seconds())
+        except TimeoutError as error:
+            raise MetricsUnavailableError(f"Prometheus did not answer (too slowly); tried {query}") from error
 
     def close(self) -> None:
         """Wait for no answer any more."""

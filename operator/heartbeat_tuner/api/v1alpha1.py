@@ -69,7 +69,11 @@ Duration = Annotated[
             (
                 f"self.matches(r'{GO_DURATION_PATTERN}')",
                 "must be a duration such as 45s, 333ms or 1h30m (units ms, s, m, h; no days)",
-            )
+            ),
+            (
+                r"!self.matches(r'[0-9]{10}') && !self.matches(r'[0-9]{7}(\.[0-9]+)?[mh]')",
+                "must be a duration of at most 999999h: no clock holds longer ones",
+            ),
         ),
     ),
 ]

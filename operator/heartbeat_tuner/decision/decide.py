@@ -41,14 +41,14 @@ def _cured(
     """Return the decision for a finding that asks for other values."""
     chosen = choice.choose(situation, record, current, client, cause=finding.reason)
     if isinstance(chosen, choice.Infeasible):
-        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, f"{finding.message}. {chosen.message}"))
+        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
     if choice.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"
-        return Decision(Verdict.UNKNOWN, Finding(finding.reason, f"{finding.message}. {already}"))
-    recommended = Finding(finding.reason, f"{finding.message}. {chosen.message}")
+        return Decision(Verdict.UNKNOWN, finding, advice=already)
     return Decision(
         Verdict.CHANGE,
-        recommended,
+        finding,
+        advice=chosen.message,
         target=chosen.settings,
         hold=gates.first_hold(situation, chosen.settings),
     )

@@ -50,13 +50,16 @@ def field_is_owned_by_another(situation: Situation, target: LivenessSettings) ->
     owned = [s for s in liveness.changed(current.settings, target) if s in situation.workload.foreign_env]
     if not owned:
         return None
-    names = ", ".join(situation.policy.env_names[setting] for setting in owned)
+    lines = ", ".join(
+        f'{{name: {situation.policy.env_names[setting]}, value: "{durations.to_ms(current.settings[setting])}"}}'
+        for setting in owned
+    )
     managers = ", ".join(sorted({situation.workload.foreign_env[setting] for setting in owned}))
     return Finding(
         Reason.FIELD_OWNED,
-        f"{names} in container {situation.policy.workload.container} is set by {managers}, and nothing is forced: take "
-        f"{'the entry' if len(owned) == 1 else 'these entries'} out of the manifest's env (a value from envFrom may "
-        f"stay: the tuner's entry wins over it)",
+        f"container {situation.policy.workload.container} has env entries of {managers} where the tuner would write; "
+        f"nothing is forced. Take out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's "
+        f"entries win over them",
     )
 
 

@@ -35,14 +35,22 @@ class Decision:
     Attributes:
         verdict: the answer at a glance.
         finding: what the evidence shows.
+        advice: what to do about it, as a sentence; empty when there is nothing to do.
         target: the values that should be set; None unless the verdict is CHANGE.
         hold: why the target may not be written now; None when it may (or there is none).
     """
 
     verdict: Verdict
     finding: Finding
+    advice: str = ""
     target: LivenessSettings | None = None
     hold: Finding | None = None
+
+    @property
+    def story(self) -> Finding:
+        """The finding with the advice: what one condition says."""
+        told = self.finding.message if not self.advice else f"{self.finding.message}. {self.advice}"
+        return Finding(self.finding.reason, told)
 
     @property
     def to_apply(self) -> LivenessSettings | None:

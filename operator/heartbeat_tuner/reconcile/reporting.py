@@ -117,7 +117,9 @@ def _found(previous: Status, outcome: Decided) -> Status:
         update["recommendation"] = (
             None
             if decision.target is None
-            else Recommendation(target=values_of(decision.target), reasons=[_fitting(decision.finding.message)])
+            else Recommendation(
+                target=values_of(decision.target), reasons=[_fitting(decision.finding.message), decision.advice]
+            )
         )
     if outcome.last_application is not None:
         update["applied"] = _applied(outcome.last_application)
@@ -160,16 +162,16 @@ def _statements(outcome: Decided) -> Iterator[_Statement]:
     watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
     yield _Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.situation.record, Unknown):
-        yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.finding)
+        yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
         return
     fresh = Finding(Reason.METRICS_FRESH, f"Prometheus has fresh metrics of group {policy.group_id}")
     yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
     if decision.verdict is Verdict.INFEASIBLE:
-        yield _Statement(ConditionType.FEASIBLE, ConditionStatus.FALSE, decision.finding)
+        yield _Statement(ConditionType.FEASIBLE, ConditionStatus.FALSE, decision.story)
     elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
-    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.finding)
+    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.story)
     yield _applied_statement(outcome)
 
 

@@ -22,7 +22,8 @@ def test_the_storm_is_seen_explained_and_may_be_cured_at_once() -> None:
     assert decision.to_apply == decision.target
     for told in ("beat every 5s", "session ends after 1s", "24 evictions", "within 2m", "none was accepted"):
         assert told in decision.finding.message
-    assert "sessionTimeout 1s → 30s, heartbeatInterval 333ms → 1s, fetchWait 5s → 1s" in decision.finding.message
+    assert "sessionTimeout 1s → 30s, heartbeatInterval 333ms → 1s, fetchWait 5s → 1s" in decision.advice
+    assert decision.story.message == f"{decision.finding.message}. {decision.advice}"
 
 
 def test_a_group_without_evictions_is_left_alone() -> None:
@@ -70,7 +71,7 @@ def test_values_that_the_rule_would_set_anyway_are_not_written_again() -> None:
     decision = decide(worlds.situation(now=worlds.settings("30s", "1s", "1s"), seen=seen))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.UNSTABLE)
     assert decision.target is None
-    assert "look for the cause elsewhere" in decision.finding.message
+    assert "look for the cause elsewhere" in decision.advice
 
 
 def test_recommend_mode_shows_the_target_and_writes_nothing() -> None:

@@ -68,23 +68,22 @@ def test_a_storm_passes_though_the_group_rebalances() -> None:
 
 
 @pytest.mark.parametrize(
-    ("foreign", "names", "what"),
+    ("foreign", "lines"),
     [
-        ({Setting.SESSION_TIMEOUT: "helm"}, "KAFKA_SESSION_TIMEOUT_MS in", "take the entry out"),
+        ({Setting.SESSION_TIMEOUT: "helm"}, '{name: KAFKA_SESSION_TIMEOUT_MS, value: "1000"}. '),
         (
             {Setting.SESSION_TIMEOUT: "helm", Setting.FETCH_WAIT: "argocd"},
-            "KAFKA_SESSION_TIMEOUT_MS, KAFKA_MAX_WAIT_TIME_MS in",
-            "take these entries out",
+            '{name: KAFKA_SESSION_TIMEOUT_MS, value: "1000"}, {name: KAFKA_MAX_WAIT_TIME_MS, value: "5000"}. ',
         ),
     ],
 )
-def test_foreign_entries_are_named_with_what_to_do(foreign: dict[Setting, str], names: str, what: str) -> None:
+def test_foreign_entries_are_shown_as_lines_to_take_out(foreign: dict[Setting, str], lines: str) -> None:
     """Nothing is forced, and a person can act on the sentence alone."""
     message = hold(worlds.storm(workload=worlds.workload(worlds.STORM, foreign=foreign))).message
-    assert names in message
-    assert "container app is set by" in message
+    assert f"Take out of the manifest's env: {lines}" in message
+    assert "container app has env entries of" in message
+    assert "nothing is forced" in message
     assert all(manager in message for manager in foreign.values())
-    assert f"nothing is forced: {what} of the manifest's env" in message
 
 
 def test_a_foreign_entry_that_stays_is_no_hindrance() -> None:
