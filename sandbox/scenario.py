@@ -1,7 +1,7 @@
 """What the demo and the end-to-end tests put into a sandbox: consumers with given settings, policies, the operator.
 
 The operator runs as it would in a pod: its own process, its own identity, and the rights of
-`manifests/operator-rbac.yaml` only.
+`manifests/operator-role.yaml` only.
 """
 
 import json
@@ -124,7 +124,8 @@ def policy_manifest(name: str, *, mode: str) -> str:
 def install(sandbox: Sandbox) -> None:
     """Install the CustomResourceDefinition and the operator's rights."""
     kubectl = sandbox.control_plane.kubectl
-    kubectl("apply", "--filename", str(CHECKOUT / "crds"), "--filename", str(_MANIFESTS / "operator-rbac.yaml"))
+    files = (CHECKOUT / "crds", _MANIFESTS / "operator-role.yaml", _MANIFESTS / "operator-binding.yaml")
+    kubectl("apply", *(f"--filename={file}" for file in files))
     kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 
 

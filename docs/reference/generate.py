@@ -58,17 +58,18 @@ def metrics() -> str:
 PAGES = {"policy.md": policy, "reasons.md": reason_page, "metrics.md": metrics}
 
 
-def _rows(node: dict[str, Any], path: str) -> Iterator[str]:
-    """Yield a row for each leaf below `node`."""
+def _rows(node: dict[str, Any], path: str, *, optional: bool = False) -> Iterator[str]:
+    """Yield a row for each leaf below `node`; below an optional parent nothing is plainly required."""
     required = set(node.get("required", ()))
+    must = "required if its parent is given" if optional else "required"
     for name, child in node.get("properties", {}).items():
         below = f"{path}.{name}"
         if child.get("type") == "object":
-            yield from _rows(child, below)
+            yield from _rows(child, below, optional=optional or name not in required)
         elif child.get("type") == "array" and child["items"].get("type") == "object":
-            yield from _rows(child["items"], f"{below}[]")
+            yield from _rows(child["items"], f"{below}[]", optional=True)
         else:
-            default = "required" if name in required else f"`{child['default']}`" if "default" in child else ""
+            default = must if name in required else f"`{child['default']}`" if "default" in child else ""
             yield f"| `{below}` | {_type(child)} | {default} | {child.get('description', '')} |"
 
 

@@ -76,6 +76,14 @@ class Workloads(Protocol):
 class Policies(Protocol):
     """The policies as the API server has them."""
 
+    async def is_current(self, body: Mapping[str, Any]) -> bool:
+        """Whether the policy is still there and still asks for what `body` asks for.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        ...
+
     async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
         """Replace the status of the policy `body`; return the object as stored.
 

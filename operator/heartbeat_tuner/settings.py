@@ -84,6 +84,8 @@ def load(path: Path) -> Settings:
     """
     try:
         document = yaml.safe_load(path.read_text())
+    except UnicodeDecodeError as error:
+        raise InvalidSettingsError(f"{path} is no text in UTF-8") from error
     except OSError as error:
         raise InvalidSettingsError(f"{path} cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:

@@ -35,6 +35,7 @@ def stormy(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) -
     """Return what a storm leaves: each beat (one in 5 s) is refused and followed by a join; none was ever accepted."""
     return {
         signals.BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
+        signals.REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
         signals.JOINS: [counter(pod, since, until, lambda s: 1 + s // 5, **more) for pod in pods],
         signals.JOIN_SECONDS: [counter(pod, since, until, lambda s: 3 * (s // 5), **more) for pod in pods],
     }
@@ -47,6 +48,7 @@ def quiet(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) ->
             counter(pod, since, until, lambda s: s // 5, member_id=f"client-{pod.name}-0", **more) for pod in pods
         ],
         signals.BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
+        signals.REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
         signals.JOINS: [counter(pod, since, until, lambda _: 1, **more) for pod in pods],
         signals.JOIN_SECONDS: [counter(pod, since, until, lambda _: 0.1, **more) for pod in pods],
     }

@@ -12,7 +12,7 @@ from typing import Any
 
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.samples import Series
@@ -131,7 +131,6 @@ class FakeWorkloads:
             stored,
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
-            owned_env=frozenset(Setting),
         )
 
     def roll_out(self, key: ObjectKey, at: datetime) -> None:
@@ -167,6 +166,11 @@ class FakePolicies:
         self.error: TunerError | None = None
         for body in bodies:
             store.put(copy.deepcopy(body))
+
+    async def is_current(self, body: Mapping[str, Any]) -> bool:
+        """Whether the stored policy is of the same generation."""
+        stored = self.stored.get(_key(body))
+        return stored is not None and stored["metadata"]["generation"] == body["metadata"]["generation"]
 
     async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
         """Store a status as the real one would: whole, and only on the version it was made for."""

@@ -91,7 +91,6 @@ def workload(
     mixed: bool = False,
     rolling_out: bool = False,
     foreign: Mapping[Setting, str] | None = None,
-    owned: frozenset[Setting] = frozenset(),
     running: Sequence[Pod] | None = None,
 ) -> Workload:
     """Return the Deployment; `mixed` pods differ in their values.
@@ -107,7 +106,7 @@ def workload(
         current=None if mixed else current(now or settings()),
         rolling_out=rolling_out,
         foreign_env=dict(foreign or {}),
-        owned_env=owned,
+        kept_env={},
         pods=pods() if running is None else tuple(running),
     )
 

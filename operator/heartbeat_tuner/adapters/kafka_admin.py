@@ -74,9 +74,17 @@ class KafkaGroups:
             futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
         except KafkaException as error:
             raise self._unreachable(cluster, error) from error
-        return {group_id: self._group(cluster, group_id, future) for group_id, future in futures.items()}
+        found = {group_id: self._group(cluster, group_id, future) for group_id, future in futures.items()}
+        if found and all(isinstance(one, ClusterUnreachableError) for one in found.values()):
+            raise next(one for one in found.values() if isinstance(one, ClusterUnreachableError))
+        return {
+            group_id: UnreadableGroup(str(one)) if isinstance(one, ClusterUnreachableError) else one
+            for group_id, one in found.items()
+        }
 
-    def _group(self, cluster: str, group_id: str, future: Any) -> Group | UnreadableGroup | None:
+    def _group(
+        self, cluster: str, group_id: str, future: Any
+    ) -> Group | UnreadableGroup | ClusterUnreachableError | None:
         try:
             found = future.result(timeout=self._timeout_s + FUTURE_MARGIN_S)
         except KafkaException as error:
@@ -84,9 +92,9 @@ class KafkaGroups:
                 return None
             if error.args[0].code() > 0:  # the broker's answer for this group; librdkafka's own errors are negative
                 return UnreadableGroup(f"Kafka cluster {cluster} does not describe {group_id}: {error.args[0].str()}")
-            raise self._unreachable(cluster, error) from error
+            return self._unreachable(cluster, error)
         except TimeoutError as error:
-            raise self._unreachable(cluster, error) from error
+            return self._unreachable(cluster, error)
         if found.state == ConsumerGroupState.DEAD:
             return None
         members = tuple(Member(one.member_id, one.client_id, one.host.removeprefix("/")) for one in found.members)
@@ -96,6 +104,8 @@ class KafkaGroups:
         try:
             client = self._client(cluster)
             brokers = client.list_topics(timeout=self._timeout_s).brokers
+            if not brokers:
+                raise ClusterUnreachableError(f"Kafka cluster {cluster} names no broker")
             resource = ConfigResource(ResourceType.BROKER, str(min(brokers)))
             described = client.describe_configs([resource], request_timeout=self._timeout_s)
         except KafkaException as error:

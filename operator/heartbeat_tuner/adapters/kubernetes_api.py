@@ -17,7 +17,6 @@ from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, Write
 
 FIELD_MANAGER: Final = "heartbeat-tuner"
 APPLY: Final = "application/apply-patch+yaml"
-MERGE: Final = "application/merge-patch+json"
 JSON: Final = "application/json"
 
 SHOWN_BODY: Final = 300

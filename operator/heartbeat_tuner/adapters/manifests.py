@@ -17,8 +17,7 @@ from heartbeat_tuner.domain.evidence import Pod
 LONGEST_MS: Final = 2_147_483_647
 """Kafka's protocol has 32 bits for a time."""
 
-SHOWN_VALUE: Final = 40
-"""Characters of a value that a message repeats."""
+_DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
 
 _WHOLE_NUMBER: Final = re.compile("[0-9]{1,12}")
 
@@ -68,9 +67,10 @@ def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMap
     if text is None:
         return None
     if not _WHOLE_NUMBER.fullmatch(text) or not 0 < int(text) <= LONGEST_MS:
-        shown = text if len(text) <= SHOWN_VALUE else f"{text[:SHOWN_VALUE]}…"
+        # Only what looks like a duration is shown: the name may be any variable's, a password's too.
+        shown = repr(text) if _DURATION_LIKE.fullmatch(text) else f"a text of {len(text)} characters"
         raise SettingUnreadableError(
-            f"container {container['name']} has {name}={shown!r}, which is no whole number of milliseconds between 1 "
+            f"container {container['name']} has {name}={shown}, which is no whole number of milliseconds between 1 "
             f"and {LONGEST_MS}; correct it, or name the right variable in spec.client.env"
         )
     return timedelta(milliseconds=int(text))
@@ -83,6 +83,18 @@ def ownership(deployment: Mapping[str, Any], container: str) -> Ownership:
         for name in _owned_names(entry.get("fieldsV1", {}), container):
             managers[name] = (*managers.get(name, ()), entry.get("manager", "an unnamed manager"))
     return Ownership(managers)
+
+
+def entries_of(deployment: Mapping[str, Any], manager: str) -> dict[str, dict[str, str]]:
+    """Return the literal environment entries of the template that `manager` owns, by container and name."""
+    found: dict[str, dict[str, str]] = {}
+    for container in deployment["spec"]["template"]["spec"]["containers"]:
+        managers = ownership(deployment, container["name"]).managers
+        literal = {entry["name"]: entry["value"] for entry in container.get("env", ()) if "value" in entry}
+        owned = {name: value for name, value in literal.items() if manager in managers.get(name, ())}
+        if owned:
+            found[container["name"]] = owned
+    return found
 
 
 def is_rolling_out(deployment: Mapping[str, Any]) -> bool:

@@ -28,6 +28,17 @@ class KubernetesPolicies:
         """Whether the API server knows the resource at all."""
         return await self._api.get(f"/apis/{API_VERSION}/{v1alpha1.PLURAL}", limit="1") is not None
 
+    async def is_current(self, body: Mapping[str, Any]) -> bool:
+        """Whether the policy is still there and still asks for what `body` asks for.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        stored = await self._api.get(_path(body))
+        if stored is None or "deletionTimestamp" in stored["metadata"]:
+            return False
+        return all(stored["metadata"][key] == body["metadata"][key] for key in ("uid", "generation"))
+
     async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
         """Replace the status of the policy `body`; return the object as stored.
 
@@ -44,8 +55,9 @@ class KubernetesPolicies:
             "spec": body["spec"],
             "status": status,
         }
-        path = f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{v1alpha1.PLURAL}/{metadata['name']}/status"
-        stored = await self._api.write("PUT", path, document, fieldManager=kubernetes_api.FIELD_MANAGER)
+        stored = await self._api.write(
+            "PUT", f"{_path(body)}/status", document, fieldManager=kubernetes_api.FIELD_MANAGER
+        )
         if stored is None:
             raise WriteConflictError(f"policy {metadata['namespace']}/{metadata['name']} is gone")
         return stored
@@ -77,3 +89,8 @@ class KubernetesPolicies:
             await self._api.write("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
         except TunerError as error:
             _log.warning("event not written", policy=f"{metadata['namespace']}/{metadata['name']}", error=str(error))
+
+
+def _path(body: Mapping[str, Any]) -> str:
+    metadata = body["metadata"]
+    return f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{v1alpha1.PLURAL}/{metadata['name']}"

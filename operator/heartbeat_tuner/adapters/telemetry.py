@@ -13,6 +13,7 @@ import prometheus_client
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.domain.verdicts import Verdict
 
 MISSED_CYCLES: Final = 3
@@ -40,6 +41,8 @@ class Telemetry:
         self._writes = Counter(
             "heartbeat_tuner_writes", "Writes to the API server by target.", ["target"], registry=self.registry
         )
+        for verdict in Verdict:
+            self._policies.labels(verdict.value)
         for target in ("workload", "status", "failed"):
             self._writes.labels(target)
 
@@ -53,14 +56,22 @@ class Telemetry:
             self._writes.labels(target).inc(count)
 
     async def serve(self, address: str, port: int) -> None:
-        """Answer on `address`:`port` until `close`."""
+        """Answer on `address`:`port` until `close`.
+
+        Raises:
+            InvalidSettingsError: nothing can listen there.
+        """
         app = web.Application()
         app.add_routes(
             [web.get("/metrics", self._metrics), web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
         )
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
-        await web.TCPSite(self._runner, address, port).start()
+        try:
+            await web.TCPSite(self._runner, address, port).start()
+        except OSError as error:
+            await self.close()
+            raise InvalidSettingsError(f"http: cannot listen on {address}:{port}: {error.strerror}") from error
 
     async def close(self) -> None:
         """Stop answering."""

@@ -59,13 +59,17 @@ class KubernetesWorkloads:
         """
         if workload.current is None:
             raise WriteConflictError(f"{policy.workload}: its pods differ")
-        written = {*liveness.changed(workload.current.settings, target), *workload.owned_env}
-        env = [
-            {"name": policy.env_names[setting], "value": str(durations.to_ms(target[setting]))}
-            for setting in Setting
-            if setting in written
-        ]
         reference = policy.workload
+        changed = liveness.changed(workload.current.settings, target)
+        entries = {container: dict(env) for container, env in workload.kept_env.items()}
+        ours = entries.setdefault(reference.container, {})
+        for setting, name in policy.env_names.items():
+            if setting in changed or name in ours:
+                ours[name] = str(durations.to_ms(target[setting]))
+        containers = [
+            {"name": container, "env": [{"name": name, "value": value} for name, value in env.items()]}
+            for container, env in entries.items()
+        ]
         document = {
             "apiVersion": "apps/v1",
             "kind": reference.kind,
@@ -75,7 +79,7 @@ class KubernetesWorkloads:
                 "uid": workload.uid,
                 "resourceVersion": workload.resource_version,
             },
-            "spec": {"template": {"spec": {"containers": [{"name": reference.container, "env": env}]}}},
+            "spec": {"template": {"spec": {"containers": containers}}},
         }
         stored = await self._api.write(
             "PATCH",
@@ -146,7 +150,7 @@ def _workload(
         current=current,
         rolling_out=manifests.is_rolling_out(deployment),
         foreign_env=foreign,
-        owned_env=frozenset(s for s, name in policy.env_names.items() if us in owners.managers.get(name, ())),
+        kept_env=manifests.entries_of(deployment, us),
         pods=tuple(sorted(running, key=lambda pod: (pod.started, pod.name))),
     )
 

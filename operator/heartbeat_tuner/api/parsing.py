@@ -31,7 +31,15 @@ def status_of(body: Mapping[str, Any]) -> v1alpha1.Status:
     try:
         return v1alpha1.Status.model_validate(body.get("status") or {})
     except pydantic.ValidationError:
-        return v1alpha1.Status()
+        return v1alpha1.Status(applied=_readable_applied(body))
+
+
+def _readable_applied(body: Mapping[str, Any]) -> v1alpha1.Applied | None:
+    """Return the last change alone: the cooldown must outlive a word that only another version knows."""
+    try:
+        return v1alpha1.Applied.model_validate(body["status"]["applied"])
+    except (pydantic.ValidationError, KeyError, TypeError):
+        return None
 
 
 def policy_of(body: Mapping[str, Any]) -> Policy:

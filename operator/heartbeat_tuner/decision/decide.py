@@ -23,6 +23,9 @@ def decide(situation: Situation) -> Decision:
     record, current = situation.record, situation.workload.current
     if isinstance(record, Unknown):
         return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message))
+    if not situation.workload.pods:
+        sentence = f"no pod of {situation.policy.workload} runs container {situation.policy.workload.container}"
+        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
     if current is None:
         sentence = (
             f"the pods of {situation.policy.workload} run with different values; waiting for the rollout to finish"

@@ -63,6 +63,22 @@ def field_is_owned_by_another(situation: Situation, target: LivenessSettings) ->
     )
 
 
+def setting_is_assumed(situation: Situation, target: LivenessSettings) -> Finding | None:
+    """Hold while a value that would change is not seen: who raises an assumed value may lower the real one."""
+    current = situation.workload.current
+    if current is None:
+        return None
+    assumed = [s for s in liveness.changed(current.settings, target) if s in current.assumed]
+    if not assumed:
+        return None
+    values = ", ".join(f"{setting} ({durations.show(current.settings[setting])})" for setting in assumed)
+    return Finding(
+        Reason.SETTING_ASSUMED,
+        f"neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed; declare what is set "
+        f"in spec.client.current, or name the right variables in spec.client.env",
+    )
+
+
 def change_is_cooling_down(situation: Situation, _target: LivenessSettings) -> Finding | None:
     """Hold until the cooldown after the last change is over."""
     application = situation.policy.application
@@ -81,5 +97,6 @@ GATES: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]
     mode_is_recommend,
     rollout_is_in_progress,
     field_is_owned_by_another,
+    setting_is_assumed,
     change_is_cooling_down,
 )

@@ -135,7 +135,7 @@ class Workload:
         current: what is set now; None while its pods differ.
         rolling_out: a rollout is not finished.
         foreign_env: our env names that somebody else owns in the template, by setting, with the manager's name.
-        owned_env: the settings whose env entries we own: every apply must repeat them.
+        kept_env: the env entries we own, by container and name: an apply that leaves one out gives it up.
         pods: running pods, newest last.
     """
 
@@ -144,7 +144,7 @@ class Workload:
     current: CurrentSettings | None
     rolling_out: bool
     foreign_env: dict[Setting, str]
-    owned_env: frozenset[Setting]
+    kept_env: dict[str, dict[str, str]]
     pods: tuple[Pod, ...]
 
 

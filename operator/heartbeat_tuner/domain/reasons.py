@@ -47,8 +47,7 @@ class Reason(enum.StrEnum):
     TOO_LITTLE_DATA = "TooLittleData"  # the group was not watched for long enough
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
+    SETTING_ASSUMED = "SettingAssumed"  # what is set now cannot be seen, only assumed
     COOLDOWN = "Cooldown"  # the last change is too recent
-    CHANGED_MEANWHILE = (
-        "ChangedMeanwhile"  # the workload changed between reading and writing; the next cycle looks again
-    )
+    CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused

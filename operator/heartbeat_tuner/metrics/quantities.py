@@ -61,6 +61,11 @@ def measure(
     newest_s = samples.newest_s(everything)
     if newest_s is None:
         return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers; tried {tried}")
+    missing = next((signal for signal in signals.ALWAYS_THERE if not mine[signal]), None)
+    if missing is not None:
+        return Unknown(
+            Reason.NO_SERIES, f"no series {missing.metric} of group {policy.group_id} found; tried {queries[missing]}"
+        )
     interval = timedelta(seconds=samples.scrape_interval_s(everything) or 0.0)
     newest = datetime.fromtimestamp(newest_s, UTC)
     limit = max(STALE_AFTER, STALE_SCRAPES * interval)
@@ -81,13 +86,22 @@ def measure(
 
 
 def _of_group(policy: Policy, found: Sequence[Series]) -> list[Series]:
-    """Return the series of the policy's group in its own namespace."""
-    return [
-        series
-        for series in found
-        if series.labels.get(signals.NAMESPACE_LABEL) == policy.key.namespace
-        and series.labels.get(signals.GROUP_LABEL) == policy.group_id
-    ]
+    """Return the series of the policy's group in its own namespace, each once.
+
+    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
+    evictions would be too. Of such twins the one with the most samples stays.
+    """
+    once: dict[frozenset[tuple[str, str]], Series] = {}
+    for series in found:
+        if (
+            series.labels.get(signals.NAMESPACE_LABEL) != policy.key.namespace
+            or series.labels.get(signals.GROUP_LABEL) != policy.group_id
+        ):
+            continue
+        own = frozenset(pair for pair in series.labels.items() if pair[0] not in signals.SCRAPE_LABELS)
+        if own not in once or len(once[own].samples) < len(series.samples):
+            once[own] = series
+    return list(once.values())
 
 
 def _aligned(current: Samples) -> Samples:
@@ -128,19 +142,14 @@ def _count(
     accepted = _total(beats, since_s, born_at_zero=True)
     periods = [period for one in beats if (period := samples.mean_period_s(one, since_s=since_s)) is not None]
     silences = [gap for one in beats if (gap := samples.longest_standstill_s(one, since_s=since_s)) is not None]
-    fresh = {
-        series.labels.get(signals.POD_LABEL)
-        for group in current.values()
-        for series in group
-        if series.samples and newest.timestamp() - series.samples[-1].time_s <= STALE_AFTER.total_seconds()
-    }
+    observed = _observed(current, newest.timestamp())
     settled = since + SETTLING
     settled_s = (now - settled).total_seconds()
     joining_s = _total(current[signals.JOIN_SECONDS], settled.timestamp()) / members
     return Record(
         since=since,
         until=now,
-        evictions=max(changed, sum(_evictions_of(pod, current, since_s) for pod in pods)),
+        evictions=max(changed, sum(_evictions_of(pod, current, since_s) for pod in pods if pod.name in observed)),
         rebalances=_total(current[signals.JOINS], settled.timestamp()) / members,
         rebalancing_share=min(1.0, joining_s / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None,
         accepted_beats=round(accepted),
@@ -148,8 +157,21 @@ def _count(
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
         newest_sample=newest,
         scrape_interval=interval,
-        unobserved_pods=tuple(sorted(pod.name for pod in pods if pod.name not in fresh)),
+        unobserved_pods=tuple(sorted(pod.name for pod in pods if pod.name not in observed)),
     )
+
+
+def _observed(current: Samples, newest_s: float) -> set[str]:
+    """Return the pods that export every counter that is there from the start, and did so lately."""
+    fresh = [
+        {
+            series.labels[signals.POD_LABEL]
+            for series in current[signal]
+            if series.samples and newest_s - series.samples[-1].time_s <= STALE_AFTER.total_seconds()
+        }
+        for signal in signals.ALWAYS_THERE
+    ]
+    return set.intersection(*fresh)
 
 
 def _evictions_of(pod: Pod, current: Samples, since_s: float) -> int:

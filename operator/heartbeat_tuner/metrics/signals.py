@@ -44,6 +44,17 @@ JOINS: Final = Signal("kafkajs_consumer_group_join_seconds_count")
 JOIN_SECONDS: Final = Signal("kafkajs_consumer_group_join_seconds_sum")
 """Seconds spent in completed joins."""
 
+ALWAYS_THERE: Final = (BEAT_REQUESTS, REBALANCINGS, JOINS, JOIN_SECONDS)
+"""Counters that a consumer exports from its start, at 0: without one of them, nothing can be said of evictions.
+
+Accepted heartbeats are not among them: their series are born with a member's first, and a storm may never have one.
+"""
+
+SCRAPE_LABELS: Final = frozenset(
+    {"job", "instance", "endpoint", "service", "prometheus", "prometheus_replica", "replica", "container", "node"}
+)
+"""Labels that say by whom a series was scraped, not what it is."""
+
 SIGNALS: Final = (ACCEPTED_BEATS, BEAT_REQUESTS, REBALANCINGS, JOINS, JOIN_SECONDS)
 
 

@@ -90,7 +90,7 @@ class Cycle:
             return _skipped(body, found), None
         try:
             done = await self._carried_out(
-                Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
+                body, Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
             )
             written = await self._reported(body, done)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
@@ -99,13 +99,16 @@ class Cycle:
             self._unreported.pop(done.situation.policy.key, None)
         return done, written
 
-    async def _carried_out(self, outcome: Outcome) -> Outcome:
+    async def _carried_out(self, body: Mapping[str, Any], outcome: Outcome) -> Outcome:
         """Write what the decision asks for, if anything."""
         if isinstance(outcome, Blocked) or outcome.decision.to_apply is None or outcome.current is None:
             return outcome
         situation, target = outcome.situation, outcome.decision.to_apply
         policy = situation.policy
         try:
+            # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
+            if not await self._policies.is_current(body):
+                raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")  # noqa: TRY301
             await self._workloads.apply(policy, situation.workload, target)
         except WriteConflictError as error:
             return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))

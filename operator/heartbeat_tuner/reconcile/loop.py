@@ -34,11 +34,9 @@ async def run_until(
     while not stopped.is_set():
         began = time.monotonic()
         try:
-            report = await run_cycle()
+            finished(await run_cycle(), time.monotonic() - began)
         except Exception:  # noqa: BLE001 - an unforeseen error may cost a pass, never the operator
             _log.exception("cycle failed")
-        else:
-            finished(report, time.monotonic() - began)
         left_s = interval.total_seconds() - (time.monotonic() - began)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopped.wait(), timeout=max(left_s, 0.0))

@@ -153,3 +153,20 @@ def test_a_status_is_read() -> None:
     status = parsing.status_of(manifests.policy(status={"verdict": "Healthy", "observedGeneration": 3}))
     assert (status.verdict, status.observed_generation) == (Verdict.HEALTHY, 3)
     assert parsing.status_of(manifests.policy()) == Status()
+
+
+def test_a_word_of_another_version_does_not_forget_the_last_change() -> None:
+    """After a rollback of the operator the cooldown still holds."""
+    values = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
+    applied = {"values": values, "previous": values, "at": "2026-03-02T12:00:00Z"}
+    status = parsing.status_of({"status": {"reason": "OfTheFuture", "applied": applied}})
+    assert status.applied is not None
+    assert status.applied.at == "2026-03-02T12:00:00Z"
+    assert status.reason is None
+
+
+@pytest.mark.parametrize("character", ["\x00", "\n", "\x7f", "\ufffd"])
+def test_a_group_id_that_clients_trip_over_is_refused(character: str) -> None:
+    """All groups of a request would be refused with it."""
+    with pytest.raises(InvalidPolicyError, match="groupId"):
+        parsing.policy_of(manifests.policy(spec={"groupId": f"orders{character}"}))

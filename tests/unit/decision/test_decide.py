@@ -89,3 +89,11 @@ def test_a_foreign_entry_of_a_setting_that_stays_is_no_hindrance() -> None:
     seen = worlds.record(evictions=9, span=worlds.seconds(120), beats=0)
     decision = decide(worlds.situation(has=has, seen=seen))
     assert decision.to_apply == worlds.settings("30s", "1s", "1s")
+
+
+def test_nothing_is_decided_without_a_running_pod() -> None:
+    """Between two sets of pods (strategy Recreate) the record is of the old values and the template of the new."""
+    decision = decide(worlds.storm(workload=worlds.workload(worlds.STORM, running=())))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA)
+    assert decision.target is None
+    assert "no pod of Deployment shop/orders-consumer runs container app" in decision.finding.message

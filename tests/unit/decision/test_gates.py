@@ -8,7 +8,7 @@ import pytest
 from heartbeat_tuner.decision import gates
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Situation
-from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.liveness import Setting, Source
 from heartbeat_tuner.domain.policies import Application, Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
@@ -112,3 +112,19 @@ def test_cooldown_says_when_it_ends() -> None:
     message = hold(worlds.storm(policy=worlds.policy(application=RECENT))).message
     assert "the last change was at 2026-03-01T12:01:00Z" in message
     assert "rollout.cooldown (24h) allows the next at 2026-03-02T12:01:00Z" in message
+
+
+def test_an_assumed_value_is_not_raised() -> None:
+    """The library's default stands for a value nobody sees: raising it may lower the real one."""
+    unseen = dataclasses.replace(worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, Source.DEFAULT))
+    found = hold(worlds.storm(workload=unseen))
+    assert found.reason is Reason.SETTING_ASSUMED
+    assert "sessionTimeout (1s), heartbeatInterval (333ms), fetchWait (5s)" in found.message
+    assert "spec.client.current" in found.message
+
+
+@pytest.mark.parametrize("source", [Source.POD, Source.TEMPLATE, Source.POLICY])
+def test_a_value_that_is_seen_or_declared_may_be_raised(source: Source) -> None:
+    """What the policy declares is as good as what the pods show."""
+    seen = dataclasses.replace(worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, source))
+    assert gates.first_hold(worlds.storm(workload=seen), TARGET) is None

@@ -70,12 +70,15 @@ def test_a_storm_counts_each_refused_beat() -> None:
     assert record.rebalancing_share == pytest.approx(0.6)
 
 
+def announced_to_the_first() -> list[Series]:
+    """Rebalances that only the first pod was told of, one in five seconds."""
+    never = [counters.counter(pod, SINCE, NOW, lambda _: 0) for pod in PODS[1:]]
+    return [counters.counter(PODS[0], SINCE, NOW, lambda s: s // 5), *never]
+
+
 def test_beats_answered_with_a_rebalance_are_no_evictions() -> None:
     """Who is told to rejoin is a member still: refused = neither its beats nor its joins count."""
-    found = counters.together(
-        stormy(), {signals.REBALANCINGS: [counters.counter(PODS[0], SINCE, NOW, lambda s: s // 5)]}
-    )
-    assert recorded(found).evictions == 3 * 120 - 120
+    assert recorded({**stormy(), signals.REBALANCINGS: announced_to_the_first()}).evictions == 3 * 120 - 120
 
 
 def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:
@@ -88,20 +91,43 @@ def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:
 def test_a_rejoin_without_a_refused_beat_is_no_eviction() -> None:
     """A client that restarts within its process joins anew, though nobody removed it."""
     rejoins = {signals.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
-    found = quiet()
-    del found[signals.JOINS]
-    assert recorded(counters.together(found, rejoins)).evictions == 0
+    assert recorded({**quiet(), **rejoins}).evictions == 0
 
 
 def test_more_rebalancings_than_beats_are_not_less_than_no_eviction() -> None:
     """Commits are told of rebalances too, so the difference may fall below zero."""
-    found = counters.together(
-        quiet(), {signals.REBALANCINGS: [counters.counter(PODS[0], SINCE, NOW, lambda s: s // 5)]}
-    )
-    assert recorded(found).evictions == 0
+    assert recorded({**quiet(), signals.REBALANCINGS: announced_to_the_first()}).evictions == 0
 
 
-def test_a_missing_signal_invents_no_eviction() -> None:
+@pytest.mark.parametrize("signal", signals.ALWAYS_THERE, ids=lambda signal: signal.metric)
+def test_a_signal_that_is_not_exported_is_unknown_and_not_zero(signal: Signal) -> None:
+    """Without the count of announced rebalances, say, two planned ones would look like evictions of everybody."""
+    found = stormy()
+    del found[signal]
+    answer = ask(found)
+    assert isinstance(answer, Unknown)
+    assert answer.reason is Reason.NO_SERIES
+    assert f"no series {signal.metric} of group orders found; tried query of {signal.metric}" in answer.message
+
+
+@pytest.mark.parametrize("signal", signals.ALWAYS_THERE, ids=lambda signal: signal.metric)
+def test_a_pod_that_lacks_a_signal_is_not_observed(signal: Signal) -> None:
+    """Half of a pod's counters tell nothing of it: it is named, and adds no eviction."""
+    found = stormy()
+    found[signal] = [one for one in found[signal] if one.labels["pod"] != PODS[0].name]
+    record = recorded(found)
+    assert record.unobserved_pods == (PODS[0].name,)
+    assert record.evictions == 2 * 120
+
+
+@pytest.mark.parametrize("twin", [{"job": "other"}, {"prometheus_replica": "b"}, {"instance": "x", "job": "y"}])
+def test_series_that_are_scraped_twice_count_once(twin: dict[str, str]) -> None:
+    """Two jobs, or two replicas of Prometheus, do not make two evictions of one."""
+    again = counters.stormy(PODS, SINCE, NOW, **twin)
+    assert recorded(counters.together(stormy(), again)).evictions == recorded(stormy()).evictions
+
+
+def test_accepted_beats_that_nobody_counts_invent_no_eviction() -> None:
     """An exporter that does not count accepted beats makes every request look refused; but nobody had to rejoin."""
     found = quiet()
     del found[signals.ACCEPTED_BEATS]
@@ -206,13 +232,14 @@ def test_old_samples_are_unknown(age_s: int, stale: bool) -> None:  # noqa: FBT0
 
 def test_rare_scrapes_are_not_stale_at_once() -> None:
     """With a scrape a minute, three of them may be missing."""
-    sparse = counters.series((NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0))
-    assert isinstance(ask({signals.JOINS: [sparse]}), Record)
+    sparse = counters.series([(NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0)])
+    assert isinstance(ask({signal: [sparse] for signal in signals.ALWAYS_THERE}), Record)
 
 
 def test_a_single_sample_has_no_interval() -> None:
     """The first scrape of a group is fresh, and no more than that."""
-    record = recorded({signals.JOINS: [counters.series([(NOW.timestamp(), 1)])]})
+    single = counters.series([(NOW.timestamp(), 1)])
+    record = recorded({signal: [single] for signal in signals.ALWAYS_THERE})
     assert record.scrape_interval == timedelta(0)
 
 
@@ -234,4 +261,4 @@ def test_a_short_record_has_no_share() -> None:
 def test_a_share_is_at_most_the_whole() -> None:
     """A join that began before the settled time may count more seconds than there were."""
     long_joins = {signals.JOIN_SECONDS: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
-    assert recorded(counters.together(quiet(), long_joins)).rebalancing_share == 1.0
+    assert recorded({**quiet(), **long_joins}).rebalancing_share == 1.0

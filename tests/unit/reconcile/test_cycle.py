@@ -342,3 +342,17 @@ async def test_cooldown_holds_the_next_change() -> None:
     assert stage.condition("Applied") == ("False", "Cooldown")
     await stage.cycle(after=timedelta(minutes=30) - MINUTE)
     assert len(stage.workloads.writes) == 2
+
+
+@pytest.mark.parametrize("change", ["suspended", "deleted"])
+async def test_a_policy_that_changed_behind_the_watch_writes_nothing(change: str) -> None:
+    """The emergency brake works at once, however far the watch lags behind."""
+    stage = stages.storm()
+    (stored,) = stage.policies.stored.values()
+    if change == "deleted":
+        stage.policies.stored.clear()
+    else:
+        stored["spec"]["suspend"] = True
+        stored["metadata"]["generation"] += 1
+    await stage.cycle()
+    assert stage.workloads.writes == []

@@ -1,0 +1,157 @@
+"""Server-side apply on a real API server: what is written, what is kept, what is refused."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kubernetes.aio import client, config
+
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.domain.errors import FieldOwnedError, WriteConflictError
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
+from sandbox.control_plane import ControlPlane
+from tests.support import worlds
+
+pytestmark = pytest.mark.timeout(180)
+
+STORM, CURED = worlds.settings("1s", "333ms", "5s"), worlds.settings("30s", "1s", "1s")
+CURED_ENV = {
+    "KAFKA_SESSION_TIMEOUT_MS": "30000",
+    "KAFKA_HEARTBEAT_INTERVAL_MS": "1000",
+    "KAFKA_MAX_WAIT_TIME_MS": "1000",
+}
+
+
+@pytest.fixture
+async def workloads(control_plane: ControlPlane) -> AsyncIterator[KubernetesWorkloads]:
+    """The adapter, as the administrator."""
+    configuration = client.Configuration()
+    await config.load_kube_config(config_file=str(control_plane.kubeconfig), client_configuration=configuration)
+    api = KubernetesApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=10))
+    yield KubernetesWorkloads(api)
+    await api.close()
+
+
+@pytest.fixture
+def deployed(control_plane: ControlPlane, namespace: str) -> str:
+    """A Deployment of two containers that both take their settings from one ConfigMap; returns its namespace."""
+    data = {
+        "KAFKA_SESSION_TIMEOUT_MS": "1000",
+        "KAFKA_HEARTBEAT_INTERVAL_MS": "333",
+        "KAFKA_MAX_WAIT_TIME_MS": "5000",
+    }
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data}
+    env_from = [{"configMapRef": {"name": "settings"}}]
+    containers = [{"name": name, "image": "none", "envFrom": env_from} for name in ("app", "second")]
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "orders-consumer"},
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": {"app": "orders"}},
+            "template": {"metadata": {"labels": {"app": "orders"}}, "spec": {"containers": containers}},
+        },
+    }
+    for document in (config_map, deployment):
+        control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+    return namespace
+
+
+def _policy(namespace: str, container: str = "app") -> Policy:
+    reference = WorkloadRef("Deployment", ObjectKey(namespace, "orders-consumer"), container)
+    return worlds.policy(key=ObjectKey(namespace, "orders"), workload=reference)
+
+
+async def _read(workloads: KubernetesWorkloads, policy: Policy) -> Workload:
+    found = await workloads.read(policy)
+    assert isinstance(found, Workload)
+    return found
+
+
+async def _apply(workloads: KubernetesWorkloads, policy: Policy) -> None:
+    """Read and write, again while the Deployment's own controller writes in between."""
+    for _ in range(50):
+        try:
+            await workloads.apply(policy, await _read(workloads, policy), CURED)
+        except WriteConflictError:
+            continue
+        return
+    pytest.fail("the Deployment never came to rest")
+
+
+def _env(control_plane: ControlPlane, namespace: str) -> dict[str, dict[str, str]]:
+    shown: dict[str, Any] = json.loads(
+        control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json")
+    )
+    containers = shown["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: {entry["name"]: entry["value"] for entry in one.get("env", ())} for one in containers}
+
+
+async def test_values_come_from_the_config_map_and_go_into_the_env(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """What envFrom gives is seen, and what is written wins over it."""
+    before = await _read(workloads, _policy(deployed))
+    assert before.current is not None
+    assert before.current.settings == STORM
+    await _apply(workloads, _policy(deployed))
+    after = await _read(workloads, _policy(deployed))
+    assert after.current is not None
+    assert (after.current.settings, after.foreign_env) == (CURED, {})
+    assert _env(control_plane, deployed) == {"app": CURED_ENV, "second": {}}
+
+
+async def test_two_containers_keep_both_their_cures(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """One field manager owns both: an apply that forgot the other container's entries would remove them."""
+    for container in ("app", "second"):
+        await _apply(workloads, _policy(deployed, container))
+    assert _env(control_plane, deployed) == {"app": CURED_ENV, "second": CURED_ENV}
+
+
+async def test_a_write_on_a_stale_view_is_refused(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """What was decided on another version of the Deployment is not written into this one."""
+    policy = _policy(deployed)
+    view = await _read(workloads, policy)
+    control_plane.kubectl("set", "env", f"-n={deployed}", "deployment/orders-consumer", "OTHER=1")
+    with pytest.raises(WriteConflictError):
+        await workloads.apply(policy, view, CURED)
+
+
+async def test_a_deployment_made_anew_under_the_same_name_is_another(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """The uid tells them apart, whatever the versions are."""
+    policy = _policy(deployed)
+    view = await _read(workloads, policy)
+    shown = control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={deployed}", "-o=json")
+    control_plane.kubectl("delete", "deployment", "orders-consumer", f"-n={deployed}")
+    again = json.loads(shown)
+    again["metadata"] = {"name": "orders-consumer"}
+    control_plane.kubectl("create", f"--namespace={deployed}", "--filename=-", stdin=json.dumps(again))
+    with pytest.raises(WriteConflictError):
+        await workloads.apply(policy, view, CURED)
+    assert _env(control_plane, deployed) == {"app": {}, "second": {}}
+
+
+async def test_a_field_of_another_manager_is_not_taken(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """Nothing is forced, and nothing is half written."""
+    policy = _policy(deployed)
+    control_plane.kubectl(
+        "set", "env", f"-n={deployed}", "deployment/orders-consumer", "-c=app", "KAFKA_SESSION_TIMEOUT_MS=1000"
+    )
+    view = await _read(workloads, policy)
+    assert set(view.foreign_env) == {"sessionTimeout"}
+    with pytest.raises(FieldOwnedError):
+        await _apply(workloads, policy)
+    assert _env(control_plane, deployed)["app"] == {"KAFKA_SESSION_TIMEOUT_MS": "1000"}
