@@ -46,6 +46,7 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"objective": {"maxDetectionTime": "5 minutes"}},
         "spec.objective.maxDetectionTime: .*must be a duration such as 45s",
     ),
+    "control-character": ({"groupId": "or\tders"}, "spec.groupId: .*must not hold control or replacement characters"),
     "duration-beyond-clocks": (
         {"rollout": {"cooldown": "99999999999h"}},
         "spec.rollout.cooldown: .*must be a duration of at most 999999h",
