@@ -72,7 +72,7 @@ def policy(**changes: Any) -> Policy:
 
 def pod(number: int = 0, *, started: datetime = NOW - HOUR, restarts: int = 0) -> Pod:
     """Return the workload's running pod of that number; its address is its own."""
-    return Pod(f"orders-{number}", f"uid-{number}", f"10.0.0.{number + 1}", started, restarts, ready=True)
+    return Pod(f"orders-{number}", f"uid-{number}", f"10.0.0.{number + 1}", started, restarts)
 
 
 def pods(count: int = 3) -> tuple[Pod, ...]:
@@ -113,12 +113,12 @@ def workload(
 
 def member(of: Pod, number: int = 0) -> Member:
     """Return a member that the pod's consumer joined as; the number tells memberships apart."""
-    return Member(f"client-{of.name}-{number}", "client", of.ip)
+    return Member(f"client-{of.name}-{number}", of.ip)
 
 
 def group(members: Sequence[Member] = (), *, rebalancing: bool = False) -> Group:
     """Return the consumer group as its coordinator describes it."""
-    return Group("orders", "PREPARING_REBALANCING" if rebalancing else "STABLE", rebalancing, tuple(members))
+    return Group("orders", rebalancing, tuple(members))
 
 
 def cluster(*, brokers: int = 1, low: str = "1s", high: str = "30m") -> Cluster:

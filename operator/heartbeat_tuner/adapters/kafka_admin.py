@@ -97,8 +97,8 @@ class KafkaGroups:
             return self._unreachable(cluster, error)
         if found.state == ConsumerGroupState.DEAD:
             return None
-        members = tuple(Member(one.member_id, one.client_id, one.host.removeprefix("/")) for one in found.members)
-        return Group(found.group_id, found.state.name, found.state in _REBALANCING, members)
+        members = tuple(Member(one.member_id, one.host.removeprefix("/")) for one in found.members)
+        return Group(found.group_id, found.state in _REBALANCING, members)
 
     def _read_cluster(self, cluster: str) -> Cluster:
         try:

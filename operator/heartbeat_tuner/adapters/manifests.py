@@ -154,7 +154,6 @@ def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
         ip=status["podIP"],
         started=datetime.fromisoformat(started),
         restarts=state.get("restartCount", 0),
-        ready=bool(state.get("ready")),
     )
 
 

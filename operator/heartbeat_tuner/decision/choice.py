@@ -12,7 +12,7 @@ from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.domain.evidence import Cluster, Record, Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
 
@@ -118,7 +118,7 @@ def _floors(
     set_period = client.period(current, situation.cluster.brokers)
     floors = [
         _Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
-        _Limit(situation.cluster.min_session_timeout, "the broker's group.min.session.timeout.ms"),
+        _Limit(situation.cluster.min_session_timeout, _broker_limit(situation.cluster, "min")),
     ]
     lower = situation.policy.range_of(Setting.SESSION_TIMEOUT).min
     if lower is not None:
@@ -142,12 +142,17 @@ def _ceilings(situation: Situation) -> list[_Limit]:
     policy, cluster = situation.policy, situation.cluster
     ceilings = [
         _Limit(policy.objective.max_detection_time, "objective.maxDetectionTime"),
-        _Limit(cluster.max_session_timeout, "the broker's group.max.session.timeout.ms"),
+        _Limit(cluster.max_session_timeout, _broker_limit(cluster, "max")),
     ]
     upper = policy.range_of(Setting.SESSION_TIMEOUT).max
     if upper is not None:
         ceilings.append(_Limit(upper, "bounds.sessionTimeout.max"))
     return ceilings
+
+
+def _broker_limit(cluster: Cluster, side: str) -> str:
+    """Name the broker's bound; one that could not be read is Kafka's default, and says so."""
+    return f"the broker's group.{side}.session.timeout.ms{' (assumed)' if cluster.bounds_assumed else ''}"
 
 
 def _step(wish: timedelta, ceiling: timedelta) -> timedelta:

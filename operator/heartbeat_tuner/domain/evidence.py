@@ -77,7 +77,6 @@ class Member:
     """A group member as the coordinator describes it."""
 
     member_id: str
-    client_id: str
     host: str
 
 
@@ -86,7 +85,6 @@ class Group:
     """A consumer group as the coordinator describes it; `rebalancing` is the state at that moment."""
 
     group_id: str
-    state: str
     rebalancing: bool
     members: tuple[Member, ...]
 
@@ -115,7 +113,6 @@ class Pod:
     Attributes:
         started: when its container started last.
         restarts: how often its container was restarted in place.
-        ready: whether it is ready.
     """
 
     name: str
@@ -123,7 +120,6 @@ class Pod:
     ip: str
     started: datetime
     restarts: int
-    ready: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

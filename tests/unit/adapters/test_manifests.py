@@ -173,7 +173,6 @@ def test_a_running_pod_is_described() -> None:
         ip="10.0.0.1",
         started=datetime(2026, 3, 2, 11, 0, tzinfo=UTC),
         restarts=2,
-        ready=False,
     )
 
 

@@ -148,6 +148,13 @@ def test_collisions_name_both_numbers(of: Situation, needs: str, allows: str) ->
     assert allows in refused(of)
 
 
+def test_a_bound_that_could_not_be_read_says_so() -> None:
+    """Kafka's default stands for it; whoever reads the collision must not take it for the broker's word."""
+    assumed = dataclasses.replace(worlds.cluster(high="2s"), bounds_assumed=True)
+    sentence = refused(worlds.storm(cluster=assumed))
+    assert "the broker's group.max.session.timeout.ms (assumed) allows at most 2s" in sentence
+
+
 def test_an_absence_beyond_the_ceiling_collides() -> None:
     """Rather no change than one that is known not to help."""
     of = worlds.situation(seen=worlds.record(evictions=3, silence=worlds.seconds(125)))

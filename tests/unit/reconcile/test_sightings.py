@@ -120,7 +120,7 @@ def test_pods_that_share_an_address_cannot_be_told_apart() -> None:
 
 def test_members_elsewhere_are_nobodys() -> None:
     """A member at an address that is no pod's is not counted for one."""
-    stranger = Member("stranger", "client", "192.0.2.1")
+    stranger = Member("stranger", "192.0.2.1")
     assert changes(([A], [member(A)]), ([A], [member(A), stranger])) == 0
 
 
