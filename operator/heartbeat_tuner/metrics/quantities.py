@@ -177,8 +177,9 @@ def _observed(current: Samples, newest_s: float) -> set[str]:
 def _evictions_of(pod: Pod, current: Samples, since_s: float) -> int:
     """Count a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
 
-    Neither is enough alone. One eviction refuses a heartbeat for each assigned partition (measured: 33 for 11
-    evictions of a member with 3 partitions), and a client that restarted within its process rejoins without one.
+    Neither is enough alone. One eviction, and one rebalance, refuses a heartbeat for each assigned partition (measured:
+    33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
+    having been removed.
     """
     mine = {
         signal: [one for one in group if one.labels[signals.POD_LABEL] == pod.name] for signal, group in current.items()
@@ -186,8 +187,37 @@ def _evictions_of(pod: Pod, current: Samples, since_s: float) -> int:
     announced = _total(mine[signals.REBALANCINGS], since_s)
     accepted = _total(mine[signals.ACCEPTED_BEATS], since_s, born_at_zero=True)
     refused = _total(mine[signals.BEAT_REQUESTS], since_s) - accepted - announced
-    unannounced = _total(mine[signals.JOINS], since_s) - announced
+    unannounced = _unannounced_rejoins(pod, mine[signals.JOINS], mine[signals.REBALANCINGS], since_s)
     return max(0, round(min(refused, unannounced)))
+
+
+def _unannounced_rejoins(pod: Pod, joins: Sequence[Series], rebalancings: Sequence[Series], since_s: float) -> float:
+    """Return how many of the process's joins since a time were neither its first nor asked for by a rebalance.
+
+    Joins less announcements, over the whole life of the process, is 1 for its first join, one more for each eviction,
+    and one less while an announced rejoin is under way: so the highest balance counts, not the latest. A window cut
+    through a rejoin would otherwise make an eviction of it.
+    """
+    started_s = pod.started.timestamp()
+    joined, announced = (_by_time(group, started_s) for group in (joins, rebalancings))
+    balance = {at: joined[at] - announced[at] - len(joins) for at in sorted(joined.keys() & announced.keys())}
+    before = [value for at, value in balance.items() if at <= since_s]
+    after = [value for at, value in balance.items() if at > since_s]
+    if not after:
+        return 0.0
+    if not before and started_s < since_s:
+        before = after[:1]  # scrapes were missing: what happened before the first one is not of this time
+    return max(0.0, max(after) - max(0.0, *before, 0.0))
+
+
+def _by_time(group: Sequence[Series], since_s: float) -> dict[float, float]:
+    """Return the sum of several counters at each scrape."""
+    sums: dict[float, float] = {}
+    for series in group:
+        for sample in series.samples:
+            if sample.time_s >= since_s:
+                sums[sample.time_s] = sums.get(sample.time_s, 0.0) + sample.value
+    return sums
 
 
 def _total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False) -> float:

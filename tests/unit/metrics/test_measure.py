@@ -262,3 +262,48 @@ def test_a_share_is_at_most_the_whole() -> None:
     """A join that began before the settled time may count more seconds than there were."""
     long_joins = {signals.JOIN_SECONDS: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
     assert recorded({**quiet(), **long_joins}).rebalancing_share == 1.0
+
+
+def _lives(joins: list[int], announced: list[int]) -> dict[Signal, list[Series]]:
+    """A healthy member of several partitions from its start: every announced rebalance refuses it three beats."""
+    times = [SINCE.timestamp() + 5 * number for number in range(len(joins))]
+    pod = PODS[0].name
+    requests = [10 * number + 3 * told for number, told in enumerate(announced)]
+    accepted = [10 * number for number in range(len(joins))]
+    return {
+        signals.BEAT_REQUESTS: [counters.series(zip(times, requests, strict=True), pod=pod)],
+        signals.ACCEPTED_BEATS: [counters.series(zip(times, accepted, strict=True), pod=pod, member_id="m")],
+        signals.REBALANCINGS: [counters.series(zip(times, announced, strict=True), pod=pod)],
+        signals.JOINS: [counters.series(zip(times, joins, strict=True), pod=pod)],
+        signals.JOIN_SECONDS: [counters.series(zip(times, [0] * len(times), strict=True), pod=pod)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("joins", "announced", "evictions"),
+    [
+        ([0, 1, 1, 1], [0, 0, 0, 0], 0),
+        ([0, 1, 2, 3], [0, 0, 1, 2], 0),
+        ([1, 1, 1, 2], [0, 1, 1, 1], 0),
+        ([2, 3, 3, 3], [2, 2, 2, 2], 0),
+        ([0, 1, 2, 2], [0, 1, 1, 1], 0),
+        ([1, 2, 3, 3], [0, 0, 1, 1], 1),
+        ([1, 2, 3, 4], [0, 0, 0, 1], 2),
+    ],
+    ids=["first", "rolling", "pending", "cut-through", "told-early", "one-evicted", "two-evicted"],
+)
+def test_planned_joins_of_a_young_pod_are_no_evictions(joins: list[int], announced: list[int], evictions: int) -> None:
+    """Three pods that start together, and rebalance with each other, have not lost three members."""
+    young = worlds.pod(0, started=SINCE)
+    now = SINCE + timedelta(seconds=60)
+    found = quantities.measure(
+        worlds.policy(),
+        [young],
+        {**_lives(joins, announced)},
+        since=SINCE + timedelta(seconds=1),
+        now=now,
+        changed_member_ids=0,
+        queries=QUERIES,
+    )
+    assert isinstance(found, Record)
+    assert found.evictions == evictions
