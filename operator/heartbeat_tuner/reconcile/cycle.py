@@ -108,7 +108,8 @@ class Cycle:
         try:
             # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
             if not await self._policies.is_current(body):
-                raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")  # noqa: TRY301
+                edited = Finding(Reason.CHANGED_MEANWHILE, f"policy {policy.key} was edited or deleted meanwhile")
+                return dataclasses.replace(outcome, failure=edited)
             await self._workloads.apply(policy, situation.workload, target)
         except WriteConflictError as error:
             return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))

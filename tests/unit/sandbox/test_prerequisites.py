@@ -1,6 +1,7 @@
 """What is missing is found and said all at once."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,9 +42,12 @@ def test_go_is_not_asked_for_when_nothing_is_to_be_built() -> None:
     assert "go" not in [one.program for one in prerequisites.findings(go_needed=False)]
 
 
-def test_every_missing_program_is_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody wants to install one program per attempt."""
-    monkeypatch.setattr(prerequisites, "_installed_version", lambda program: (1, 2) if program == "go" else None)
+def test_every_missing_program_is_in_one_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nobody wants to install one program per attempt: on a PATH with an old Go and nothing else, all are named."""
+    old_go = tmp_path / "go"
+    old_go.write_text("#!/bin/sh\necho go version go1.2 linux/amd64\n")
+    old_go.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PrerequisiteMissingError) as raised:
         prerequisites.require("go", "node", "make")
     message = str(raised.value)
