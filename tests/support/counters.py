@@ -6,13 +6,23 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.metrics import signals
+from heartbeat_tuner.metrics.conventions import JMX_EXPORTER, KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 
 SCRAPE: Final = timedelta(seconds=5)
 
 Answers = dict[Signal, list[Series]]
+
+ACCEPTED_BEATS: Final = KAFKAJS_EXPORTER.accepted_beats
+JOINS: Final = KAFKAJS_EXPORTER.joins
+JOIN_SECONDS: Final = KAFKAJS_EXPORTER.join_time
+assert KAFKAJS_EXPORTER.refused_beats is not None
+BEAT_REQUESTS: Final = KAFKAJS_EXPORTER.refused_beats.beat_requests
+REBALANCINGS: Final = KAFKAJS_EXPORTER.refused_beats.rebalancings
+assert JMX_EXPORTER.poll_gaps is not None
+POLL_GAP_MAX: Final = JMX_EXPORTER.poll_gaps.longest
+LAST_POLL_AGE: Final = JMX_EXPORTER.poll_gaps.since_last
 
 
 def labels(pod: str, *, namespace: str = "shop", group: str = "orders", **more: str) -> dict[str, str]:
@@ -34,26 +44,27 @@ def counter(of: Pod, since: datetime, until: datetime, count: Callable[[float], 
 def stormy(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) -> Answers:
     """Return what a storm leaves: each beat (one in 5 s) is refused and followed by a join; none was ever accepted."""
     return {
-        signals.BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
-        signals.REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
-        signals.JOINS: [counter(pod, since, until, lambda s: 1 + s // 5, **more) for pod in pods],
-        signals.JOIN_SECONDS: [counter(pod, since, until, lambda s: 3 * (s // 5), **more) for pod in pods],
+        BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
+        REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
+        JOINS: [counter(pod, since, until, lambda s: 1 + s // 5, **more) for pod in pods],
+        JOIN_SECONDS: [counter(pod, since, until, lambda s: 3 * (s // 5), **more) for pod in pods],
     }
 
 
 def quiet(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) -> Answers:
     """Return what a healthy group leaves: a beat every 5 s, all of them accepted, one join at the start."""
     return {
-        signals.ACCEPTED_BEATS: [
+        ACCEPTED_BEATS: [
             counter(pod, since, until, lambda s: s // 5, member_id=f"client-{pod.name}-0", **more) for pod in pods
         ],
-        signals.BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
-        signals.REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
-        signals.JOINS: [counter(pod, since, until, lambda _: 1, **more) for pod in pods],
-        signals.JOIN_SECONDS: [counter(pod, since, until, lambda _: 0.1, **more) for pod in pods],
+        BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
+        REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
+        JOINS: [counter(pod, since, until, lambda _: 1, **more) for pod in pods],
+        JOIN_SECONDS: [counter(pod, since, until, lambda _: 0.1, **more) for pod in pods],
     }
 
 
 def together(*answers: Mapping[Signal, Sequence[Series]]) -> Answers:
     """Return the series of several groups as one answer."""
-    return {signal: [one for answer in answers for one in answer.get(signal, ())] for signal in signals.SIGNALS}
+    found = dict.fromkeys(signal for answer in answers for signal in answer)
+    return {signal: [one for answer in answers for one in answer.get(signal, ())] for signal in found}

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from heartbeat_tuner.clients import java
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Cluster, Group, Member, Pod, Record, Situation, Unknown, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
@@ -33,6 +34,13 @@ def seconds(number: float) -> timedelta:
 def settings(session: str = "30s", interval: str = "3s", wait: str = "5s") -> LivenessSettings:
     """Return S, H and W from the API's notation; KafkaJS' defaults where nothing is said."""
     return LivenessSettings(durations.parse(session), durations.parse(interval), durations.parse(wait))
+
+
+def java_settings(session: str = "45s", interval: str = "3s", poll: str = "5m") -> LivenessSettings:
+    """Return S, H and M from the API's notation; the Java consumer's defaults where nothing is said."""
+    return LivenessSettings(
+        durations.parse(session), durations.parse(interval), timedelta(milliseconds=500), durations.parse(poll)
+    )
 
 
 STORM: Final = settings("1s", "333ms", "5s")
@@ -68,6 +76,11 @@ def policy(**changes: Any) -> Policy:
         suspended=False,
     )
     return dataclasses.replace(base, **changes)
+
+
+def java_policy(**changes: Any) -> Policy:
+    """Return a policy of the same group with Java consumers."""
+    return policy(library="java", env_names=dict(java.CLIENT.env_preset), **changes)
 
 
 def pod(number: int = 0, *, started: datetime = NOW - HOUR, restarts: int = 0) -> Pod:
@@ -152,13 +165,13 @@ def record(
         since=NOW - span,
         until=NOW,
         evictions=evictions,
+        poll_gap_evictions=0,
         rebalances=rebalances,
         rebalancing_share=share,
         accepted_beats=beats,
         beat_period=seconds(5) if beats > 1 else None,
         longest_silence=silence,
-        newest_sample=NOW - seconds(10),
-        scrape_interval=seconds(15),
+        longest_poll_gap=None,
         unobserved_pods=unobserved,
     )
 

@@ -6,17 +6,18 @@ threads.
 """
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
 import structlog
-from confluent_kafka import ConsumerGroupState, KafkaError, KafkaException
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, Member, UnreadableGroup
+from heartbeat_tuner.domain.evidence import Cluster, Group, GroupConfig, Member, UnreadableGroup
 
 KEEP_BOUNDS_S: Final = 300.0
 FUTURE_MARGIN_S: Final = 1.0
@@ -77,10 +78,49 @@ class KafkaGroups:
         found = {group_id: self._group(cluster, group_id, future) for group_id, future in futures.items()}
         if found and all(isinstance(one, ClusterUnreachableError) for one in found.values()):
             raise next(one for one in found.values() if isinstance(one, ClusterUnreachableError))
-        return {
-            group_id: UnreadableGroup(str(one)) if isinstance(one, ClusterUnreachableError) else one
-            for group_id, one in found.items()
+        return self._with_config(
+            cluster,
+            {
+                group_id: UnreadableGroup(str(one)) if isinstance(one, ClusterUnreachableError) else one
+                for group_id, one in found.items()
+            },
+        )
+
+    def _with_config(
+        self, cluster: str, groups: dict[str, Group | UnreadableGroup | None]
+    ) -> dict[str, Group | UnreadableGroup | None]:
+        """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
+        asked = {
+            group_id: ConfigResource(ResourceType.GROUP, group_id)
+            for group_id, group in groups.items()
+            if isinstance(group, Group) and group.consumer_protocol
         }
+        if not asked:
+            return groups
+        try:
+            described = self._client(cluster).describe_configs(list(asked.values()), request_timeout=self._timeout_s)
+        except KafkaException as error:
+            raise self._unreachable(cluster, error) from error
+        configs = {group_id: self._config(cluster, group_id, described[one]) for group_id, one in asked.items()}
+        return {
+            group_id: dataclasses.replace(group, config=configs[group_id])
+            if isinstance(group, Group) and group_id in configs
+            else group
+            for group_id, group in groups.items()
+        }
+
+    def _config(self, cluster: str, group_id: str, future: Any) -> GroupConfig | None:
+        """Return what the broker prescribes; None where it may not be read."""
+        try:
+            config = future.result(timeout=self._timeout_s + FUTURE_MARGIN_S)
+            session, interval = (
+                timedelta(milliseconds=int(config[name].value))
+                for name in ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
+            )
+        except (KafkaException, TimeoutError, KeyError, TypeError) as error:
+            _log.warning("group configuration cannot be read", cluster=cluster, group=group_id, error=str(error))
+            return None
+        return GroupConfig(session, interval)
 
     def _group(
         self, cluster: str, group_id: str, future: Any
@@ -98,7 +138,12 @@ class KafkaGroups:
         if found.state == ConsumerGroupState.DEAD:
             return None
         members = tuple(Member(one.member_id, one.host.removeprefix("/")) for one in found.members)
-        return Group(found.group_id, found.state in _REBALANCING, members)
+        return Group(
+            found.group_id,
+            found.state in _REBALANCING,
+            members,
+            consumer_protocol=found.type == ConsumerGroupType.CONSUMER,
+        )
 
     def _read_cluster(self, cluster: str) -> Cluster:
         try:

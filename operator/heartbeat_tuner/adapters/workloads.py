@@ -160,7 +160,7 @@ def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: S
     defaults = catalogue.client(policy.library).defaults
     values: dict[Setting, timedelta] = {}
     sources: dict[Setting, Source] = {}
-    for setting in Setting:
+    for setting in defaults.by_setting:
         seen = found[setting]
         if seen is not None:
             values[setting], sources[setting] = seen, source
@@ -168,12 +168,7 @@ def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: S
             values[setting], sources[setting] = policy.declared[setting], Source.POLICY
         else:
             values[setting], sources[setting] = defaults[setting], Source.DEFAULT
-    settings = LivenessSettings(
-        session_timeout=values[Setting.SESSION_TIMEOUT],
-        heartbeat_interval=values[Setting.HEARTBEAT_INTERVAL],
-        fetch_wait=values[Setting.FETCH_WAIT],
-    )
-    return CurrentSettings(settings, sources)
+    return CurrentSettings(LivenessSettings.of(values), sources)
 
 
 def _path(key: ObjectKey) -> str:

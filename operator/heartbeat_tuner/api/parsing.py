@@ -92,9 +92,9 @@ def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Statu
 
 def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
     """Return the environment name of each setting: the policy's where it has one, else the library's."""
-    preset = catalogue.client(client.library).env_preset
     overrides = {} if client.env is None else client.env.model_dump(by_alias=True, exclude_none=True)
-    return {setting: overrides.get(setting.value, {}).get("name", preset[setting]) for setting in Setting}
+    preset = catalogue.client(client.library).env_preset
+    return {setting: overrides.get(setting.value, {}).get("name", name) for setting, name in preset.items()}
 
 
 def _declared(current: v1alpha1.DeclaredSettings | None) -> dict[Setting, timedelta]:
@@ -120,11 +120,8 @@ def _application(applied: v1alpha1.Applied | None) -> Application | None:
 
 
 def _settings(values: v1alpha1.Values) -> LivenessSettings:
-    return LivenessSettings(
-        session_timeout=durations.parse(values.session_timeout),
-        heartbeat_interval=durations.parse(values.heartbeat_interval),
-        fetch_wait=durations.parse(values.fetch_wait),
-    )
+    given = values.model_dump(by_alias=True, exclude_none=True)
+    return LivenessSettings.of({Setting(name): durations.parse(text) for name, text in given.items()})
 
 
 def _time(text: str) -> datetime:

@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import GO_DURATION_PATTERN
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -140,6 +141,7 @@ class EnvNames(Model):
     session_timeout: EnvRef | None = None
     heartbeat_interval: EnvRef | None = None
     fetch_wait: EnvRef | None = None
+    max_poll_interval: EnvRef | None = None
 
 
 class DeclaredSettings(Model):
@@ -148,6 +150,7 @@ class DeclaredSettings(Model):
     session_timeout: PositiveDuration | None = None
     heartbeat_interval: PositiveDuration | None = None
     fetch_wait: PositiveDuration | None = None
+    max_poll_interval: PositiveDuration | None = None
 
 
 class Client(Model):
@@ -215,12 +218,29 @@ class Bounds(Model):
     session_timeout: DurationRange | None = None
     heartbeat_interval: DurationRange | None = None
     fetch_wait: DurationRange | None = None
+    max_poll_interval: DurationRange | None = None
 
 
 class Rollout(Model):
     """How changes reach the pods."""
 
     cooldown: Annotated[Duration, Field(description="The least time between two changes of this group.")] = "24h"
+
+
+def _lacking(setting: Setting) -> tuple[str, str]:
+    """Return the rule that a policy names `setting` only for a library that has it."""
+    libraries = [name for name, client in sorted(catalogue.CLIENTS.items()) if setting not in client.settings]
+    places = [f"client.env.{setting}", f"client.current.{setting}", f"bounds.{setting}"]
+    named = []
+    for place in places:
+        steps = place.split(".")
+        paths = [".".join(["self", *steps[: end + 1]]) for end in range(len(steps))]
+        given = [f"has({path})" for path in paths if path != "self.client"]
+        named.append(f"({' && '.join(given)})")
+    return (
+        f"!(self.client.library in {libraries}) || !({' || '.join(named)})",
+        f"{', '.join(libraries)} has no {setting}; leave it out of client.env, client.current and bounds",
+    )
 
 
 class Spec(Model):
@@ -243,6 +263,7 @@ class Spec(Model):
                 ),
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
+            _lacking(Setting.MAX_POLL_INTERVAL),
         )
     )
 
@@ -313,6 +334,7 @@ class Values(Model):
     session_timeout: PositiveDuration
     heartbeat_interval: PositiveDuration
     fetch_wait: PositiveDuration
+    max_poll_interval: PositiveDuration | None = None
 
 
 class Recommendation(Model):
@@ -328,6 +350,7 @@ class Summary(Model):
     session_timeout: Annotated[str, Field(max_length=64)]
     heartbeat_interval: Annotated[str, Field(max_length=64)]
     fetch_wait: Annotated[str, Field(max_length=64)]
+    max_poll_interval: Annotated[str | None, Field(max_length=64)] = None
 
 
 class Applied(Model):
@@ -344,6 +367,10 @@ class Status(Model):
     observed_generation: int | None = None
     verdict: OpenVerdict | None = None
     reason: OpenReason | None = None
+    group_protocol: Annotated[
+        str | None,
+        Field(max_length=64, description="Classic, or Consumer for a KIP-848 group, as the broker says."),
+    ] = None
     current: Values | None = None
     recommendation: Recommendation | None = None
     summary: Summary | None = None
@@ -363,6 +390,7 @@ PRINTER_COLUMNS: Final = (
     ("Session", "string", ".status.summary.sessionTimeout"),
     ("Heartbeat", "string", ".status.summary.heartbeatInterval"),
     ("FetchWait", "string", ".status.summary.fetchWait"),
+    ("MaxPoll", "string", ".status.summary.maxPollInterval"),
     ("Reason", "string", ".status.reason"),
     ("Age", "date", ".metadata.creationTimestamp"),
 )

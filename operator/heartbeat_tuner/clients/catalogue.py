@@ -3,10 +3,10 @@
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients import kafkajs
+from heartbeat_tuner.clients import java, kafkajs
 from heartbeat_tuner.clients.client import Client
 
-CLIENTS: Final = MappingProxyType({client.name: client for client in (kafkajs.CLIENT,)})
+CLIENTS: Final = MappingProxyType({client.name: client for client in (java.CLIENT, kafkajs.CLIENT)})
 
 
 def client(name: str) -> Client:

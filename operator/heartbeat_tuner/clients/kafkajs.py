@@ -69,6 +69,7 @@ def violations(settings: LivenessSettings) -> tuple[str, ...]:
 
 CLIENT: Final = Client(
     name="kafkajs",
+    title="KafkaJS",
     defaults=LivenessSettings(
         session_timeout=timedelta(seconds=30),
         heartbeat_interval=timedelta(seconds=3),
@@ -81,6 +82,8 @@ CLIENT: Final = Client(
             Setting.FETCH_WAIT: "KAFKA_MAX_WAIT_TIME_MS",
         }
     ),
+    beat_waits_for_fetch=True,
+    handler_delays_beat=True,
     period=period,
     violations=violations,
     explain_period=explain_period,

@@ -1,8 +1,9 @@
 """What does the record show?
 
 The checks run from the most to the least specific, and the first that holds names the cause: a cadence that cannot
-hold its session, a group outside the formulas, evictions above the objective. None may rest on a single bad moment:
-an eviction counts from `ENOUGH_EVICTIONS` on, a share of time from `ENOUGH_REBALANCES` on.
+hold its session, handlers that take longer than the poll limit, a group outside the formulas, evictions above the
+objective. None may rest on a single bad moment: an eviction counts from `ENOUGH_EVICTIONS` on, a share of time from
+`ENOUGH_REBALANCES` on.
 """
 
 from datetime import timedelta
@@ -32,6 +33,7 @@ def assess(situation: Situation, record: Record, current: LivenessSettings, clie
     """Return the first finding that the record supports."""
     return (
         _cadence_exceeds_session(situation, record, current, client)
+        or _poll_gaps_exceed_limit(situation, record, current)
         or _group_is_unstable(record)
         or _evictions_exceed_objective(situation, record)
         or _record_is_too_short(situation, record)
@@ -57,6 +59,34 @@ def _cadence_exceeds_session(
     )
 
 
+def poll_gaps_are_dangerous(situation: Situation, record: Record) -> bool:
+    """Whether members leave for not polling more often than the objective allows."""
+    return _too_often(situation, record, record.poll_gap_evictions)
+
+
+def silences_are_dangerous(situation: Situation, record: Record) -> bool:
+    """Whether members are removed for their silence more often than the objective allows."""
+    return _too_often(situation, record, record.evictions)
+
+
+def _too_often(situation: Situation, record: Record, count: int) -> bool:
+    objective = situation.policy.objective.max_false_evictions_per_month
+    return count >= ENOUGH_EVICTIONS and record.span >= ENOUGH_TIME and record.per_month(count) > objective
+
+
+def _poll_gaps_exceed_limit(situation: Situation, record: Record, current: LivenessSettings) -> Finding | None:
+    """Find handlers that take longer than M: their members beat all the while, and leave all the same."""
+    if current.max_poll_interval is None or not poll_gaps_are_dangerous(situation, record):
+        return None
+    longest = "" if record.longest_poll_gap is None else f"; the longest was {durations.about(record.longest_poll_gap)}"
+    return Finding(
+        Reason.POLL_GAP_EXCEEDS_LIMIT,
+        f"live members left the group {record.poll_gap_evictions} times {_within(record)} because they did not poll "
+        f"for {durations.show(current.max_poll_interval)} (maxPollInterval), though they went on beating{longest}: the "
+        f"handler of one poll takes longer than that, and no session timeout can help",
+    )
+
+
 def _group_is_unstable(record: Record) -> Finding | None:
     """Find a group that spends too much of its time in rebalances."""
     share = record.rebalancing_share
@@ -71,9 +101,9 @@ def _group_is_unstable(record: Record) -> Finding | None:
 
 def _evictions_exceed_objective(situation: Situation, record: Record) -> Finding | None:
     """Find live members being evicted more often than the objective allows."""
-    objective = situation.policy.objective.max_false_evictions_per_month
-    if record.evictions < ENOUGH_EVICTIONS or record.span < ENOUGH_TIME or record.evictions_per_month <= objective:
+    if not silences_are_dangerous(situation, record):
         return None
+    objective = situation.policy.objective.max_false_evictions_per_month
     return Finding(
         Reason.DANGER,
         f"{_evictions(record)}, where the objective allows {objective:g} a month",
@@ -98,11 +128,15 @@ def _record_is_too_short(situation: Situation, record: Record) -> Finding | None
 
 def _healthy(record: Record) -> Finding:
     seen = "no eviction" if record.evictions == 0 else _evictions(record)
+    left = f", {record.poll_gap_evictions} left for not polling" if record.poll_gap_evictions else ""
     beat = "" if record.beat_period is None else f", a heartbeat every {durations.about(record.beat_period)}"
-    return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{beat}; left as it is")
+    return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{left}{beat}; left as it is")
 
 
 def _evictions(record: Record) -> str:
     noun = "eviction" if record.evictions == 1 else "evictions"
-    watched = timedelta(seconds=round(record.span.total_seconds()))
-    return f"{record.evictions} {noun} of live members within {durations.show(watched)}"
+    return f"{record.evictions} {noun} of live members {_within(record)}"
+
+
+def _within(record: Record) -> str:
+    return f"within {durations.show(timedelta(seconds=round(record.span.total_seconds())))}"

@@ -2,8 +2,9 @@
 
 Without tails the rule of design section 7.5 applies: W := min(W, H) where the beat waits for the fetch, and S :=
 max(library default, 3 P, broker minimum, P + 1.5 x largest absence seen), within bounds. A member that was evicted
-under a cadence that held was absent for at least S - P: one censored exceedance. S is never lowered here: a record
-alone is no ground for tightening.
+under a cadence that held was absent for at least S - P: one censored exceedance. Where handlers outlast the poll limit,
+M := max(library default, 1.3 x longest poll gap seen), within bounds (7.4). Nothing but W is ever lowered here: a
+record alone is no ground for tightening.
 """
 
 import dataclasses
@@ -11,6 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.decision import assessment
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Cluster, Record, Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -18,6 +20,7 @@ from heartbeat_tuner.domain.reasons import Reason
 
 BEATS_PER_SESSION: Final = 3
 ABSENCE_MARGIN: Final = 1.5
+POLL_GAP_MARGIN: Final = 1.3
 HEARTBEAT_FLOOR: Final = timedelta(seconds=1)
 """H is an announcement delay; below this it only costs requests (design, section 7.4)."""
 
@@ -25,6 +28,10 @@ FINE_STEPS_BELOW: Final = timedelta(seconds=60)
 COARSE_STEP: Final = timedelta(seconds=5)
 BAND: Final = timedelta(seconds=1)
 BAND_SHARE: Final = 0.05
+
+
+_BEAT_IS_SOUND: Final = frozenset({Reason.DANGER, Reason.POLL_GAP_EXCEEDS_LIMIT})
+"""Causes that say nothing against H and W."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +61,35 @@ def choose(
     situation: Situation, record: Record, current: LivenessSettings, client: Client, *, cause: Reason
 ) -> Chosen | Infeasible:
     """Return the values that the rule gives for `cause`, or the two numbers that collide."""
-    beat = _bounded(situation, current if cause is Reason.DANGER else _cadence_cured(situation, current))
+    beat = current if cause in _BEAT_IS_SOUND else _cadence_cured(situation, current, client)
+    session = _session(situation, record, current, client, cause=cause, beat=_bounded(situation, beat))
+    if isinstance(session, Infeasible):
+        return session
+    poll = _poll(situation, record, session.settings, client)
+    if isinstance(poll, Infeasible):
+        return poll
+    broken = client.violations(poll.settings)
+    if broken:
+        return Infeasible(f"No values fit within the policy's bounds: {broken[0]}")
+    moves = ", ".join(
+        f"{setting} {durations.show(current[setting])} → {durations.show(poll.settings[setting])}"
+        for setting in liveness.changed(current, poll.settings)
+    )
+    return Chosen(poll.settings, f"Set {moves}: {'; '.join(one for one in (session.message, poll.message) if one)}")
+
+
+def _session(
+    situation: Situation,
+    record: Record,
+    current: LivenessSettings,
+    client: Client,
+    *,
+    cause: Reason,
+    beat: LivenessSettings,
+) -> Chosen | Infeasible:
+    """Return `beat` with the session timeout that its cadence and the absences seen need."""
+    if cause is Reason.POLL_GAP_EXCEEDS_LIMIT and not assessment.silences_are_dangerous(situation, record):
+        return Chosen(current, "")
     period = client.period(beat, situation.cluster.brokers).longest
     floor = max(_floors(situation, record, current, client, cause=cause, period=period), key=lambda limit: limit.value)
     ceiling = min(_ceilings(situation), key=lambda limit: limit.value)
@@ -70,11 +105,35 @@ def choose(
         )
     wish = max(floor.value, client.default_session_timeout)
     session = max(_step(wish, ceiling.value), current.session_timeout)
-    settings = dataclasses.replace(beat, session_timeout=session)
-    broken = client.violations(settings)
-    if broken:
-        return Infeasible(f"No values fit within the policy's bounds: {broken[0]}")
-    return Chosen(settings, _say(current, settings, client, situation.cluster.brokers, floor))
+    return Chosen(
+        dataclasses.replace(beat, session_timeout=session),
+        f"a beat then arrives every {durations.show(period)} and the session lasts {durations.show(session)} (at least "
+        f"{durations.show(floor.value)} is needed: {floor.name})",
+    )
+
+
+def _poll(situation: Situation, record: Record, settings: LivenessSettings, client: Client) -> Chosen | Infeasible:
+    """Return `settings` with the poll limit that the handlers seen need."""
+    now, default = settings.max_poll_interval, client.defaults.max_poll_interval
+    if now is None or default is None or not assessment.poll_gaps_are_dangerous(situation, record):
+        return Chosen(settings, "")
+    bounds = situation.policy.range_of(Setting.MAX_POLL_INTERVAL)
+    gap = max(record.longest_poll_gap or now, now)  # who left under the limit of now took longer than that
+    needed = max(durations.ceil_to_second(POLL_GAP_MARGIN * gap), bounds.min or timedelta(0))
+    ceiling = timedelta.max if bounds.max is None else bounds.max
+    if needed > ceiling:
+        return Infeasible(
+            f"No poll interval fits: handlers need at least {durations.show(needed)} ({POLL_GAP_MARGIN:g} times the "
+            f"longest poll gap, {durations.about(gap)}), but bounds.maxPollInterval.max allows at most "
+            f"{durations.show(ceiling)}"
+        )
+    limit = _step(max(needed, default), ceiling)
+    return Chosen(
+        dataclasses.replace(settings, max_poll_interval=limit),
+        f"a handler may then take {durations.show(limit)} (at least {durations.show(needed)} is needed: "
+        f"{POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}); so late a handler that hangs is "
+        f"noticed, and so long may a rebalance wait for it",
+    )
 
 
 def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
@@ -85,10 +144,11 @@ def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
     return difference < max(BAND, BAND_SHARE * current.session_timeout)
 
 
-def _cadence_cured(situation: Situation, current: LivenessSettings) -> LivenessSettings:
-    """Return H of at least the floor, as far as the policy's bounds let it rise, and W of at most H."""
+def _cadence_cured(situation: Situation, current: LivenessSettings, client: Client) -> LivenessSettings:
+    """Return H of at least the floor, as far as the policy's bounds let it rise, and W of at most H where it counts."""
     interval = _clamp(situation, Setting.HEARTBEAT_INTERVAL, max(current.heartbeat_interval, HEARTBEAT_FLOOR))
-    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=min(current.fetch_wait, interval))
+    wait = min(current.fetch_wait, interval) if client.beat_waits_for_fetch else current.fetch_wait
+    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=wait)
 
 
 def _bounded(situation: Situation, beat: LivenessSettings) -> LivenessSettings:
@@ -159,15 +219,3 @@ def _step(wish: timedelta, ceiling: timedelta) -> timedelta:
     """Return `wish` rounded up to whole seconds, above a minute to 5 s, but not above `ceiling`."""
     step = timedelta(seconds=1) if wish <= FINE_STEPS_BELOW else COARSE_STEP
     return min(-(-durations.to_ms(wish) // durations.to_ms(step)) * step, ceiling)
-
-
-def _say(before: LivenessSettings, after: LivenessSettings, client: Client, brokers: int, floor: _Limit) -> str:
-    moves = ", ".join(
-        f"{setting} {durations.show(before[setting])} → {durations.show(after[setting])}"
-        for setting in liveness.changed(before, after)
-    )
-    period = client.period(after, brokers).longest
-    return (
-        f"Set {moves}: a beat then arrives every {durations.show(period)} and the session lasts "
-        f"{durations.show(after.session_timeout)} (at least {durations.show(floor.value)} is needed: {floor.name})"
-    )

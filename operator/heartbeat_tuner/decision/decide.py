@@ -9,6 +9,7 @@ from typing import Final
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import assessment, choice, gates
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
@@ -31,11 +32,30 @@ def decide(situation: Situation) -> Decision:
             f"the pods of {situation.policy.workload} run with different values; waiting for the rollout to finish"
         )
         return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
+    if situation.group.consumer_protocol:
+        return Decision(Verdict.UNKNOWN, _consumer_protocol(situation))
     client = catalogue.client(situation.policy.library)
     finding = assessment.assess(situation, record, current.settings, client)
     if finding.reason in _LEFT_ALONE:
         return Decision(_LEFT_ALONE[finding.reason], finding)
     return _cured(situation, record, current.settings, client, finding)
+
+
+def _consumer_protocol(situation: Situation) -> Finding:
+    """Say whose S and H are in a group of the consumer protocol (KIP-848): not the client's."""
+    config = situation.group.config
+    prescribed = (
+        "could not be read"
+        if config is None
+        else f"are a session of {durations.show(config.session_timeout)} and a heartbeat every "
+        f"{durations.show(config.heartbeat_interval)}"
+    )
+    return Finding(
+        Reason.CONSUMER_PROTOCOL,
+        f"group {situation.policy.group_id} speaks the consumer protocol (KIP-848): its values are set at the broker "
+        f"(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this version "
+        f"shows them and changes nothing",
+    )
 
 
 def _cured(

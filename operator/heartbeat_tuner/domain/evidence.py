@@ -8,7 +8,7 @@ import dataclasses
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 
@@ -35,30 +35,31 @@ class Record:
     Attributes:
         since: start of the time that was watched: never before the newest pod's start or our last change.
         until: its end.
-        evictions: live members that lost their membership; a lower bound.
+        evictions: live members that were removed because they were silent for longer than their session; a lower
+            bound.
+        poll_gap_evictions: live members that left because they did not poll for longer than their limit; a lower
+            bound. They beat all the while: no session timeout would have kept them.
+        longest_poll_gap: the longest time between two polls that was seen; None where the client has no limit for it,
+            or exports no such time.
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.
         beat_period: median time between accepted heartbeats of one member; None with fewer than two.
-        longest_silence: the longest time for which a member's count of accepted heartbeats stood still while it
-        stayed a
-            member: a lower bound of a silence it survived, as far as scrapes resolve it; None with fewer than two
-            beats.
-        newest_sample: time of the newest raw sample.
-        scrape_interval: median time between two scrapes of one series.
+        longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
+            resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
     """
 
     since: datetime
     until: datetime
     evictions: int
+    poll_gap_evictions: int
     rebalances: float
     rebalancing_share: float | None
     accepted_beats: int
     beat_period: timedelta | None
     longest_silence: timedelta | None
-    newest_sample: datetime
-    scrape_interval: timedelta
+    longest_poll_gap: timedelta | None
     unobserved_pods: tuple[str, ...]
 
     @property
@@ -66,10 +67,9 @@ class Record:
         """How long was watched."""
         return self.until - self.since
 
-    @property
-    def evictions_per_month(self) -> float:
-        """The mean rate over the watched time, in evictions of the group per 30 days."""
-        return self.evictions * (timedelta(days=30) / self.span) if self.span > timedelta(0) else 0.0
+    def per_month(self, count: int) -> float:
+        """Return the mean rate of something that happened `count` times in the watched time, per 30 days."""
+        return count * (timedelta(days=30) / self.span) if self.span > timedelta(0) else 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,12 +81,54 @@ class Member:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class MemberChange:
+    """A living pod was seen with another member id than before: it was removed at least once.
+
+    Attributes:
+        at: when the new id was seen.
+        pod: the pod's name.
+    """
+
+    at: datetime
+    pod: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """What the broker prescribes to the members of one group of the consumer protocol (KIP-848)."""
+
+    session_timeout: timedelta
+    heartbeat_interval: timedelta
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Group:
-    """A consumer group as the coordinator describes it; `rebalancing` is the state at that moment."""
+    """A consumer group as the coordinator describes it.
+
+    Attributes:
+        rebalancing: its state at that moment.
+        consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
+        config: what the broker prescribes; None for a classic group, or where it may not be read.
+    """
 
     group_id: str
     rebalancing: bool
     members: tuple[Member, ...]
+    consumer_protocol: bool = False
+    config: GroupConfig | None = None
+
+    def prescribed(self, current: CurrentSettings) -> CurrentSettings:
+        """Return what is in force: in a group of the consumer protocol S and H are the broker's, not the client's."""
+        if self.config is None:
+            return current
+        return CurrentSettings(
+            dataclasses.replace(
+                current.settings,
+                session_timeout=self.config.session_timeout,
+                heartbeat_interval=self.config.heartbeat_interval,
+            ),
+            {**current.sources, Setting.SESSION_TIMEOUT: Source.GROUP, Setting.HEARTBEAT_INTERVAL: Source.GROUP},
+        )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

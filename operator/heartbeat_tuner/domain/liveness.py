@@ -1,12 +1,15 @@
 """The settings that rule how a consumer group notices a dead member.
 
-Names and letters follow Kafka and the project's design: S session timeout, H heartbeat interval, W fetch wait. Values
-here are what *is* or what *shall be* set; whether a combination is sound depends on the client library (`clients`).
+Names and letters follow Kafka and the project's design: S session timeout, H heartbeat interval, W fetch wait, M max
+poll interval. Values here are what *is* or what *shall be* set; whether a combination is sound depends on the client
+library (`clients`).
 """
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Self
 
 
 class Setting(enum.StrEnum):
@@ -15,11 +18,15 @@ class Setting(enum.StrEnum):
     SESSION_TIMEOUT = "sessionTimeout"
     HEARTBEAT_INTERVAL = "heartbeatInterval"
     FETCH_WAIT = "fetchWait"
+    MAX_POLL_INTERVAL = "maxPollInterval"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LivenessSettings:
     """A full set of values; every one is positive and a whole number of milliseconds.
+
+    Attributes:
+        max_poll_interval: None for a client library that knows no such limit.
 
     Raises:
         ValueError: a value is not positive, or no whole number of milliseconds.
@@ -28,25 +35,49 @@ class LivenessSettings:
     session_timeout: timedelta
     heartbeat_interval: timedelta
     fetch_wait: timedelta
+    max_poll_interval: timedelta | None = None
 
     def __post_init__(self) -> None:
-        for setting in Setting:
-            if self[setting] <= timedelta(0):
-                raise ValueError(f"{setting} is {self[setting]}; it must be greater than zero")
-            if self[setting] % timedelta(milliseconds=1):
-                raise ValueError(f"{setting} is {self[setting]}; it must be a whole number of milliseconds")
+        for setting, value in self.by_setting.items():
+            if value <= timedelta(0):
+                raise ValueError(f"{setting} is {value}; it must be greater than zero")
+            if value % timedelta(milliseconds=1):
+                raise ValueError(f"{setting} is {value}; it must be a whole number of milliseconds")
 
-    def __getitem__(self, setting: Setting) -> timedelta:
-        return {
+    @classmethod
+    def of(cls, values: Mapping[Setting, timedelta]) -> Self:
+        """Return the settings from values by name.
+
+        Raises:
+            KeyError: one that every client has is missing.
+        """
+        return cls(
+            session_timeout=values[Setting.SESSION_TIMEOUT],
+            heartbeat_interval=values[Setting.HEARTBEAT_INTERVAL],
+            fetch_wait=values[Setting.FETCH_WAIT],
+            max_poll_interval=values.get(Setting.MAX_POLL_INTERVAL),
+        )
+
+    @property
+    def by_setting(self) -> dict[Setting, timedelta]:
+        """The values that there are, in the API's order."""
+        values = {
             Setting.SESSION_TIMEOUT: self.session_timeout,
             Setting.HEARTBEAT_INTERVAL: self.heartbeat_interval,
             Setting.FETCH_WAIT: self.fetch_wait,
-        }[setting]
+        }
+        return (
+            values if self.max_poll_interval is None else {**values, Setting.MAX_POLL_INTERVAL: self.max_poll_interval}
+        )
+
+    def __getitem__(self, setting: Setting) -> timedelta:
+        return self.by_setting[setting]
 
 
 class Source(enum.StrEnum):
     """Where a set value was found, in the order of trust."""
 
+    GROUP = "group configuration"
     POD = "pod"
     TEMPLATE = "template"
     POLICY = "policy"
@@ -58,7 +89,7 @@ class CurrentSettings:
     """What is set now, and where each value was found."""
 
     settings: LivenessSettings
-    sources: dict[Setting, Source]
+    sources: Mapping[Setting, Source]
 
     @property
     def assumed(self) -> tuple[Setting, ...]:
@@ -67,5 +98,6 @@ class CurrentSettings:
 
 
 def changed(before: LivenessSettings, after: LivenessSettings) -> tuple[Setting, ...]:
-    """Return the settings whose values differ, in the API's order."""
-    return tuple(setting for setting in Setting if before[setting] != after[setting])
+    """Return the settings of one client whose values differ, in the API's order."""
+    was = before.by_setting
+    return tuple(setting for setting, value in after.by_setting.items() if was.get(setting) != value)

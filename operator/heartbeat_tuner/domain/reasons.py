@@ -32,8 +32,10 @@ class Reason(enum.StrEnum):
 
     # Feasible, Recommended
     CADENCE_EXCEEDS_SESSION = "CadenceExceedsSession"  # heartbeats come more rarely than the session lasts
+    POLL_GAP_EXCEEDS_LIMIT = "PollGapExceedsLimit"  # handlers take longer than max.poll.interval.ms lets them
     UNSTABLE = "Unstable"  # the group spends more than 5 % of its time in rebalances
     DANGER = "Danger"  # live members are evicted more often than the objective allows
+    CONSUMER_PROTOCOL = "ConsumerProtocol"  # a KIP-848 group: its session and heartbeat are set at the broker
     HEALTHY = "Healthy"  # nothing in the record asks for a change
     INFEASIBLE = "Infeasible"  # what the group needs and what the policy or the broker allows collide
     FEASIBLE = "Feasible"  # values exist that satisfy everything

@@ -1,19 +1,22 @@
 """From raw samples to the record of one group.
 
 `measure` is the whole path: pick the group's series, see whether they are there, numbers and fresh, and count.
-Evictions are rejoins that no rebalance asked for, confirmed by refused heartbeats. What the broker shows (changed
-member ids) is counted elsewhere; the record takes the larger, since both are lower bounds.
+Evictions are counted in `evictions`; what two ways of counting show, the record takes the larger of, since both are
+lower bounds.
 """
 
+import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import samples, signals
+from heartbeat_tuner.metrics import evictions, samples, signals
+from heartbeat_tuner.metrics.conventions import Convention
+from heartbeat_tuner.metrics.evictions import Samples
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 
@@ -29,63 +32,72 @@ SETTLING: Final = timedelta(seconds=60)
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
 
-Samples = Mapping[Signal, Sequence[Series]]
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Watched:
+    """What is to be measured.
+
+    Attributes:
+        policy: names the group and its namespace.
+        pods: the running pods; series of others are history.
+        poll_limit: max.poll.interval.ms of the members; None where the client has none.
+        changes: changed member ids that the broker showed.
+        since: start of the time to count.
+        now: end of it.
+    """
+
+    policy: Policy
+    pods: Sequence[Pod]
+    poll_limit: timedelta | None
+    changes: Sequence[MemberChange]
+    since: datetime
+    now: datetime
 
 
 def measure(
-    policy: Policy,
-    pods: Sequence[Pod],
-    found: Samples,
-    *,
-    since: datetime,
-    now: datetime,
-    changed_member_ids: int,
-    queries: Mapping[Signal, str],
+    watched: Watched, found: Samples, convention: Convention, *, queries: Mapping[Signal, str]
 ) -> Record | Unknown:
-    """Return what happened to the group between `since` and `now`.
+    """Return what happened to the group in the watched time.
 
     Args:
-        policy: names the group and its namespace.
-        pods: the running pods; series of others are history.
+        watched: the group and the time.
         found: all series that the queries returned, of this group and of others.
-        since: start of the time to count.
-        now: end of it.
-        changed_member_ids: evictions that the broker showed in that time.
+        convention: how they are to be read.
         queries: what was asked for each signal, for the message of an `Unknown`.
     """
-    mine = {signal: _of_group(policy, found.get(signal, ())) for signal in signals.SIGNALS}
+    policy = watched.policy
+    mine = {signal: _of_group(policy, found.get(signal, ()), convention) for signal in convention.signals}
     everything = [series for group in mine.values() for series in group]
-    tried = queries[signals.JOINS]
+    tried = queries[convention.joins]
     if not everything:
         return Unknown(Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {tried}")
     newest_s = samples.newest_s(everything)
     if newest_s is None:
         return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers; tried {tried}")
-    missing = next((signal for signal in signals.ALWAYS_THERE if not mine[signal]), None)
+    missing = next((signal for signal in convention.always_there if not mine[signal]), None)
     if missing is not None:
         return Unknown(
             Reason.NO_SERIES, f"no series {missing.metric} of group {policy.group_id} found; tried {queries[missing]}"
         )
-    interval = timedelta(seconds=samples.scrape_interval_s(everything) or 0.0)
     newest = datetime.fromtimestamp(newest_s, UTC)
-    limit = max(STALE_AFTER, STALE_SCRAPES * interval)
-    if now - newest > limit:
+    limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
+    if watched.now - newest > limit:
         return Unknown(
             Reason.METRICS_STALE,
             f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, older than "
             f"{limit.total_seconds():.0f} s; tried {tried}",
         )
-    running = {pod.name for pod in pods}
+    running = {pod.name for pod in watched.pods}
     current = _aligned(
         {
             signal: [series for series in group if series.labels.get(signals.POD_LABEL) in running]
             for signal, group in mine.items()
         }
     )
-    return _count(current, pods, since=since, now=now, newest=newest, interval=interval, changed=changed_member_ids)
+    return _count(watched, current, convention, newest_s)
 
 
-def _of_group(policy: Policy, found: Sequence[Series]) -> list[Series]:
+def _of_group(policy: Policy, found: Sequence[Series], convention: Convention) -> list[Series]:
     """Return the series of the policy's group in its own namespace, each once.
 
     A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
@@ -93,9 +105,8 @@ def _of_group(policy: Policy, found: Sequence[Series]) -> list[Series]:
     """
     once: dict[frozenset[tuple[str, str]], Series] = {}
     for series in found:
-        if (
-            series.labels.get(signals.NAMESPACE_LABEL) != policy.key.namespace
-            or series.labels.get(signals.GROUP_LABEL) != policy.group_id
+        if series.labels.get(signals.NAMESPACE_LABEL) != policy.key.namespace or not convention.is_of_group(
+            series.labels.get(convention.group_label, ""), policy.group_id
         ):
             continue
         own = frozenset(pair for pair in series.labels.items() if pair[0] not in signals.SCRAPE_LABELS)
@@ -126,42 +137,69 @@ def _aligned(current: Samples) -> Samples:
     }
 
 
-def _count(
-    current: Samples,
-    pods: Sequence[Pod],
-    *,
-    since: datetime,
-    now: datetime,
-    newest: datetime,
-    interval: timedelta,
-    changed: int,
-) -> Record:
-    since_s = since.timestamp()
-    members = max(len(pods), 1)
-    beats = current[signals.ACCEPTED_BEATS]
-    accepted = _total(beats, since_s, born_at_zero=True)
+def _count(watched: Watched, current: Samples, convention: Convention, newest_s: float) -> Record:
+    since_s = watched.since.timestamp()
+    members = max(len(watched.pods), 1)
+    beats = current[convention.accepted_beats]
     periods = [period for one in beats if (period := samples.mean_period_s(one, since_s=since_s)) is not None]
-    silences = [gap for one in beats if (gap := samples.longest_standstill_s(one, since_s=since_s)) is not None]
-    observed = _observed(current, newest.timestamp())
-    settled = since + SETTLING
-    settled_s = (now - settled).total_seconds()
-    joining_s = _total(current[signals.JOIN_SECONDS], settled.timestamp()) / members
+    silences = [gap for one in beats if (gap := _silence_s(one, current, convention, since_s)) is not None]
+    observed = _observed(current, convention, newest_s)
+    settled = watched.since + SETTLING
+    settled_s = (watched.now - settled).total_seconds()
+    joining = evictions.total(current[convention.join_time], settled.timestamp()) * convention.join_time.unit_s
+    removed, left, longest_gap_s = _evicted(watched, current, convention, observed)
     return Record(
-        since=since,
-        until=now,
-        evictions=max(changed, sum(_evictions_of(pod, current, since_s) for pod in pods if pod.name in observed)),
-        rebalances=_total(current[signals.JOINS], settled.timestamp()) / members,
-        rebalancing_share=min(1.0, joining_s / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None,
-        accepted_beats=round(accepted),
+        since=watched.since,
+        until=watched.now,
+        evictions=removed,
+        poll_gap_evictions=left,
+        rebalances=evictions.total(current[convention.joins], settled.timestamp()) / members,
+        rebalancing_share=(
+            min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
+        ),
+        accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
         beat_period=timedelta(seconds=statistics.median(periods)) if periods else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
-        newest_sample=newest,
-        scrape_interval=interval,
-        unobserved_pods=tuple(sorted(pod.name for pod in pods if pod.name not in observed)),
+        longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
+        unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
     )
 
 
-def _observed(current: Samples, newest_s: float) -> set[str]:
+def _evicted(
+    watched: Watched, current: Samples, convention: Convention, observed: set[str]
+) -> tuple[int, int, float | None]:
+    """Return evictions for silence, those for want of a poll, and the longest poll gap in seconds."""
+    since_s = watched.since.timestamp()
+    changes = [change for change in watched.changes if change.at > watched.since]
+    gaps, refused, left, longest_gap_s = convention.poll_gaps, convention.refused_beats, 0, None
+    removed = len(changes)
+    if gaps is not None and watched.poll_limit is not None:
+        removed, left = evictions.split_by_poll_gaps(changes, current, gaps, limit=watched.poll_limit)
+        longest_gap_s = evictions.longest_poll_gap_s(current, gaps, since_s=since_s)
+    if refused is not None:
+        counted = (
+            evictions.unannounced(pod, current, convention, refused, since_s=since_s)
+            for pod in watched.pods
+            if pod.name in observed
+        )
+        removed = max(removed, sum(counted))
+    return removed, left, longest_gap_s
+
+
+def _silence_s(beats: Series, current: Samples, convention: Convention, since_s: float) -> float | None:
+    """Return the longest silence that a member survived, in seconds.
+
+    Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
+    """
+    joins = next((one for one in current[convention.joins] if _same_member(one, beats)), None)
+    return samples.longest_silence_s(beats, since_s=since_s, joins=joins)
+
+
+def _same_member(one: Series, other: Series) -> bool:
+    return all(one.labels.get(name) == value for name, value in other.labels.items() if name != "__name__")
+
+
+def _observed(current: Samples, convention: Convention, newest_s: float) -> set[str]:
     """Return the pods that export every counter that is there from the start, and did so lately."""
     fresh = [
         {
@@ -169,61 +207,6 @@ def _observed(current: Samples, newest_s: float) -> set[str]:
             for series in current[signal]
             if series.samples and newest_s - series.samples[-1].time_s <= STALE_AFTER.total_seconds()
         }
-        for signal in signals.ALWAYS_THERE
+        for signal in convention.always_there
     ]
     return set.intersection(*fresh)
-
-
-def _evictions_of(pod: Pod, current: Samples, since_s: float) -> int:
-    """Count a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
-
-    Neither is enough alone. One eviction, and one rebalance, refuses a heartbeat for each assigned partition (measured:
-    33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
-    having been removed.
-    """
-    mine = {
-        signal: [one for one in group if one.labels[signals.POD_LABEL] == pod.name] for signal, group in current.items()
-    }
-    announced = _total(mine[signals.REBALANCINGS], since_s)
-    accepted = _total(mine[signals.ACCEPTED_BEATS], since_s, born_at_zero=True)
-    refused = _total(mine[signals.BEAT_REQUESTS], since_s) - accepted - announced
-    unannounced = _unannounced_rejoins(pod, mine[signals.JOINS], mine[signals.REBALANCINGS], since_s)
-    return max(0, round(min(refused, unannounced)))
-
-
-def _unannounced_rejoins(pod: Pod, joins: Sequence[Series], rebalancings: Sequence[Series], since_s: float) -> float:
-    """Return how many of the process's joins since a time were neither its first nor asked for by a rebalance.
-
-    Joins less announcements, over the whole life of the process, is 1 for its first join, one more for each eviction,
-    and one less while an announced rejoin is under way: so the highest balance counts, not the latest. A window cut
-    through a rejoin would otherwise make an eviction of it.
-    """
-    started_s = pod.started.timestamp()
-    joined, announced = (_by_time(group, started_s) for group in (joins, rebalancings))
-    balance = {at: joined[at] - announced[at] - len(joins) for at in sorted(joined.keys() & announced.keys())}
-    before = [value for at, value in balance.items() if at <= since_s]
-    after = [value for at, value in balance.items() if at > since_s]
-    if not after:
-        return 0.0
-    if not before and started_s < since_s:
-        before = after[:1]  # scrapes were missing: what happened before the first one is not of this time
-    return max(0.0, max(after) - max(0.0, *before, 0.0))
-
-
-def _by_time(group: Sequence[Series], since_s: float) -> dict[float, float]:
-    """Return the sum of several counters at each scrape."""
-    sums: dict[float, float] = {}
-    for series in group:
-        for sample in series.samples:
-            if sample.time_s >= since_s:
-                sums[sample.time_s] = sums.get(sample.time_s, 0.0) + sample.value
-    return sums
-
-
-def _total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False) -> float:
-    """Sum the growth of several counters.
-
-    Only heartbeats, whose series are born with each member id, start from zero: over-counting accepted beats can hide
-    an eviction, over-counting anything else could invent one.
-    """
-    return sum(samples.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)

@@ -64,22 +64,34 @@ def mean_period_s(series: Series, *, since_s: float) -> float | None:
     return None if events < 2 else (after[-1].time_s - after[0].time_s) / events  # noqa: PLR2004 - a period has two ends
 
 
-def longest_standstill_s(series: Series, *, since_s: float) -> float | None:
-    """Return the longest time a counter stood still and then went on; None if it never went on.
+def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = None) -> float | None:
+    """Return the longest time without an event that a counter of beats shows; None if it never went on.
 
-    A lower bound of the true gap between two events, short by up to two scrape intervals.
+    A lower bound. While the counter stands still, nothing beat. A step by n over a longer time than n beats need hides
+    a silence too: all but one of the gaps in it last a mean period at most (a process that stands still is not
+    scraped, so its silence shows only like this).
+
+    Args:
+        beats: the counter; one membership, or several if `joins` tells them apart.
+        since_s: earlier samples do not count.
+        joins: a counter of the same scrapes; a stretch in which it moved is no silence of a member, but a rejoin.
     """
+    beat_s = mean_period_s(beats, since_s=since_s) or math.inf
+    joined = {} if joins is None else {sample.time_s: sample.value for sample in joins.samples}
     longest: float | None = None
     run_start: Sample | None = None
     last: Sample | None = None
-    for sample in series.samples:
+    for sample in beats.samples:
         if sample.time_s < since_s:
             continue
         if run_start is None or last is None:
             run_start = sample
         elif sample.value != last.value:
-            stood_s = last.time_s - run_start.time_s
-            longest = stood_s if longest is None else max(longest, stood_s)
+            rejoined = joined.get(sample.time_s) != joined.get(run_start.time_s)
+            grown = sample.value - last.value if sample.value > last.value else math.inf  # a reset: who knows
+            step_s = sample.time_s - run_start.time_s - grown * beat_s
+            silent_s = 0.0 if rejoined else max(last.time_s - run_start.time_s, step_s)
+            longest = silent_s if longest is None else max(longest, silent_s)
             run_start = sample
         last = sample
     return longest

@@ -1,75 +1,59 @@
-"""Which metrics tell what about a consumer group, as data, and the queries that fetch them.
+"""A metric to read, and the query that reads its raw samples for many groups at once.
 
-Labels are those of a usual Kubernetes scrape configuration (`namespace`, `pod`) and of the exporter (`group_id`).
-Matchers are ours and always carry the policy's namespace, so that one tenant's policy never reads another tenant's
-series; names that come from tenants are quoted.
+Labels are those of a usual Kubernetes scrape configuration (`namespace`, `pod`); which label ties a series to its group
+is the exporter's matter (`conventions`). Matchers are ours and always carry the policies' namespaces, so that one
+tenant's policy never reads another tenant's series; names that come from tenants are quoted.
 """
 
 import dataclasses
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Final
 
 NAMESPACE_LABEL: Final = "namespace"
 POD_LABEL: Final = "pod"
-GROUP_LABEL: Final = "group_id"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Signal:
-    """One counter.
-
-    Attributes:
-        metric: its name.
-        matchers: further label values that select it.
-    """
-
-    metric: str
-    matchers: tuple[tuple[str, str], ...] = ()
-
-
-ACCEPTED_BEATS: Final = Signal("kafka_consumer_heartbeat_total")
-"""Heartbeats answered without an error, by member id (kafkajs-prometheus-exporter)."""
-
-BEAT_REQUESTS: Final = Signal("kafkajs_consumer_requests_total", (("api_name", "Heartbeat"),))
-"""Heartbeats answered at all (from the instrumentation event `consumer.network.request`)."""
-
-REBALANCINGS: Final = Signal("kafkajs_consumer_rebalancing_total")
-"""Heartbeats and commits answered with "rebalance in progress" (from `consumer.rebalancing`)."""
-
-JOINS: Final = Signal("kafkajs_consumer_group_join_seconds_count")
-"""Completed joins (from `consumer.group_join`)."""
-
-JOIN_SECONDS: Final = Signal("kafkajs_consumer_group_join_seconds_sum")
-"""Seconds spent in completed joins."""
-
-ALWAYS_THERE: Final = (BEAT_REQUESTS, REBALANCINGS, JOINS, JOIN_SECONDS)
-"""Counters that a consumer exports from its start, at 0: without one of them, nothing can be said of evictions.
-
-Accepted heartbeats are not among them: their series are born with a member's first, and a storm may never have one.
-"""
 
 SCRAPE_LABELS: Final = frozenset(
     {"job", "instance", "endpoint", "service", "prometheus", "prometheus_replica", "replica", "container", "node"}
 )
 """Labels that say by whom a series was scraped, not what it is."""
 
-SIGNALS: Final = (ACCEPTED_BEATS, BEAT_REQUESTS, REBALANCINGS, JOINS, JOIN_SECONDS)
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Signal:
+    """One metric.
+
+    Attributes:
+        metric: its name.
+        matchers: further label values that select it.
+        unit_s: what a value of 1 is in seconds, where it is a time.
+    """
+
+    metric: str
+    matchers: tuple[tuple[str, str], ...] = ()
+    unit_s: float = 1.0
 
 
-def query(signal: Signal, *, namespaces: Collection[str], group_ids: Collection[str], window: timedelta) -> str:
-    """Return the PromQL that reads `signal`'s raw samples of all those groups at once.
+def query(signal: Signal, *, namespaces: Collection[str], group_matcher: str, window: timedelta) -> str:
+    """Return the PromQL that reads `signal`'s raw samples.
 
     An instant query of a range selector: it returns raw samples with their true times.
+
+    Args:
+        signal: what to read.
+        namespaces: where.
+        group_matcher: the matcher that selects the groups, as `any_of` makes it.
+        window: how far back.
     """
     exact = [f'{label}="{value}"' for label, value in signal.matchers]
-    matchers = [_any_of(NAMESPACE_LABEL, namespaces), _any_of(GROUP_LABEL, group_ids), *exact]
+    exactly = map(re.escape, namespaces)
+    matchers = [any_of(NAMESPACE_LABEL, exactly), group_matcher, *exact]
     return f"{signal.metric}{{{','.join(matchers)}}}[{round(window.total_seconds())}s]"
 
 
-def _any_of(label: str, values: Collection[str]) -> str:
-    """Return a matcher for exactly these values; regular-expression characters in them mean themselves."""
-    alternatives = "|".join(re.escape(value) for value in sorted(values))
+def any_of(label: str, patterns: Iterable[str]) -> str:
+    """Return a matcher of a label for any of these regular expressions, quoted for PromQL."""
+    alternatives = "|".join(sorted(patterns))
     quoted = alternatives.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'{label}=~"{quoted}"'

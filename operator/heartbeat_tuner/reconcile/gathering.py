@@ -25,7 +25,10 @@ from heartbeat_tuner.domain.evidence import (
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.metrics import quantities, signals
+from heartbeat_tuner.metrics import conventions, quantities
+from heartbeat_tuner.metrics.conventions import Convention
+from heartbeat_tuner.metrics.evictions import Samples
+from heartbeat_tuner.metrics.quantities import Watched
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
@@ -48,6 +51,7 @@ Gathered = Situation | Finding | Surprise
 class _Refusal:
     """Prometheus did not answer the query that reads a signal of all groups."""
 
+    convention: Convention
     signal: Signal
     query: str
     error: MetricsUnavailableError
@@ -55,7 +59,7 @@ class _Refusal:
     def told_to(self, policy: Policy) -> Unknown:
         """Return it for one policy: its own query, since others' names are not its business and would not fit."""
         reason = Reason.PARTIAL_DATA if self.error.partial else Reason.PROMETHEUS_UNREACHABLE
-        return Unknown(reason, str(self.error).replace(self.query, _query(self.signal, [policy])))
+        return Unknown(reason, str(self.error).replace(self.query, _query(self.convention, self.signal, [policy])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,12 +98,12 @@ class Gatherer:
         policy: Policy,
         workload: Workload | Finding | Surprise,
         kafka: _KafkaView | Finding,
-        metrics: quantities.Samples | _Refusal,
+        metrics: Mapping[Convention, Samples | _Refusal],
     ) -> Gathered:
         if isinstance(workload, Surprise):
             return workload
         try:
-            return self._situation(policy, workload, kafka, metrics)
+            return self._situation(policy, workload, kafka, metrics[conventions.of_library(policy.library)])
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
@@ -108,7 +112,7 @@ class Gatherer:
         policy: Policy,
         workload: Workload | Finding,
         kafka: _KafkaView | Finding,
-        metrics: quantities.Samples | _Refusal,
+        metrics: Samples | _Refusal,
     ) -> Situation | Finding:
         if isinstance(workload, Finding):
             return workload
@@ -125,20 +129,30 @@ class Gatherer:
             self._ledgers[policy.key], workload.pods, group.members, now=now, keep_since=now - RECORD_WINDOW
         )
         self._ledgers[policy.key] = ledger
+        if workload.current is not None:
+            workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         record = _record(policy, workload, ledger, metrics, now=now)
         return Situation(now, policy, workload, group, kafka.cluster, record)
 
-    async def _read_metrics(self, policies: Sequence[Policy]) -> quantities.Samples | _Refusal:
+    async def _read_metrics(self, policies: Sequence[Policy]) -> dict[Convention, Samples | _Refusal]:
+        """Return, for each convention that the policies' libraries need, all its signals of all those policies."""
+        wanted: dict[Convention, list[Policy]] = {}
+        for policy in policies:
+            wanted.setdefault(conventions.of_library(policy.library), []).append(policy)
+        answers = await asyncio.gather(*(self._read_convention(one, asking) for one, asking in wanted.items()))
+        return dict(zip(wanted, answers, strict=True))
+
+    async def _read_convention(self, convention: Convention, policies: Sequence[Policy]) -> Samples | _Refusal:
         now = self._clock.now()
 
         async def ask(signal: Signal) -> Sequence[Series] | _Refusal:
-            query = _query(signal, policies)
+            query = _query(convention, signal, policies)
             try:
                 return await self._metrics.instant(query, at=now)
             except MetricsUnavailableError as error:
-                return _Refusal(signal, query, error)
+                return _Refusal(convention, signal, query, error)
 
-        answers = dict(zip(signals.SIGNALS, await asyncio.gather(*map(ask, signals.SIGNALS)), strict=True))
+        answers = dict(zip(convention.signals, await asyncio.gather(*map(ask, convention.signals)), strict=True))
         # Which query fails first is chance; which one is told must not be, or the status would change with it.
         refusals = (answer for answer in answers.values() if isinstance(answer, _Refusal))
         return next(refusals, None) or {
@@ -184,7 +198,7 @@ class Gatherer:
 
 
 def _record(
-    policy: Policy, workload: Workload, ledger: Ledger, metrics: quantities.Samples | _Refusal, *, now: datetime
+    policy: Policy, workload: Workload, ledger: Ledger, metrics: Samples | _Refusal, *, now: datetime
 ) -> Record | Unknown:
     """Return the record since the newest pod's start or our last change, whichever is later."""
     if isinstance(metrics, _Refusal):
@@ -192,20 +206,22 @@ def _record(
     starts = [pod.started for pod in workload.pods]
     changes = [policy.application.at] if policy.application is not None else []
     since = max([now - RECORD_WINDOW, *starts, *changes])
-    return quantities.measure(
-        policy,
-        workload.pods,
-        metrics,
+    convention, current = conventions.of_library(policy.library), workload.current
+    watched = Watched(
+        policy=policy,
+        pods=workload.pods,
+        poll_limit=None if current is None else current.settings.max_poll_interval,
+        changes=ledger.changes,
         since=since,
         now=now,
-        changed_member_ids=ledger.changes_since(since),
-        queries={signal: _query(signal, [policy]) for signal in signals.SIGNALS},
     )
+    queries = {signal: _query(convention, signal, [policy]) for signal in convention.signals}
+    return quantities.measure(watched, metrics, convention, queries=queries)
 
 
-def _query(signal: Signal, policies: Sequence[Policy]) -> str:
+def _query(convention: Convention, signal: Signal, policies: Sequence[Policy]) -> str:
     """Return the query that reads a signal of these policies' groups."""
-    return signals.query(
+    return convention.query(
         signal,
         namespaces={policy.key.namespace for policy in policies},
         group_ids={policy.group_id for policy in policies},

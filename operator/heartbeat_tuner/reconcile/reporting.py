@@ -24,7 +24,7 @@ from heartbeat_tuner.api.v1alpha1 import (
 )
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
@@ -100,17 +100,20 @@ def document(status: Status) -> dict[str, Any]:
 
 def values_of(settings: LivenessSettings) -> Values:
     """Return settings in the API's notation."""
-    return Values(
-        session_timeout=durations.show(settings.session_timeout),
-        heartbeat_interval=durations.show(settings.heartbeat_interval),
-        fetch_wait=durations.show(settings.fetch_wait),
+    return Values.model_validate(
+        {setting.value: durations.show(value) for setting, value in settings.by_setting.items()}
     )
 
 
 def _found(previous: Status, outcome: Decided) -> Status:
     """Return the status without conditions: verdict, values, what was written."""
     decision = outcome.decision
-    update: dict[str, Any] = {"verdict": decision.verdict, "reason": decision.finding.reason}
+    protocol = "Consumer" if outcome.situation.group.consumer_protocol else "Classic"
+    update: dict[str, Any] = {
+        "verdict": decision.verdict,
+        "reason": decision.finding.reason,
+        "group_protocol": protocol,
+    }
     if outcome.current is not None:
         update["current"] = values_of(outcome.current)
     if not isinstance(outcome.situation.record, Unknown):
@@ -131,9 +134,9 @@ def _summary(status: Status) -> Summary | None:
     """Return now and recommended on one line each: `1s → 30s`, or `30s` where nothing should change."""
     if status.current is None:
         return None
-    now = status.current.model_dump()
+    now = status.current.model_dump(exclude_none=True)
     target = _target(status)
-    wanted = now if target is None else target.model_dump()
+    wanted = now if target is None else target.model_dump(exclude_none=True)
     return Summary(
         **{name: now[name] if now[name] == wanted[name] else f"{now[name]} → {wanted[name]}" for name in now}
     )
@@ -185,8 +188,8 @@ def _applied_statement(outcome: Decided) -> _Statement:
         nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
         return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, nothing)
     moves = ", ".join(
-        f"{setting} {durations.show(applied.previous[setting])} → {durations.show(applied.values[setting])}"
-        for setting in Setting
+        f"{setting} {durations.show(applied.previous[setting])} → {durations.show(value)}"
+        for setting, value in applied.values.by_setting.items()
     )
     workload, at = outcome.situation.policy.workload, _timestamp(applied.at)
     under_way = outcome.application is not None or outcome.situation.workload.rolling_out or outcome.current is None

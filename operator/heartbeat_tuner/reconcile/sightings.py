@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from heartbeat_tuner.domain.evidence import Member, Pod
+from heartbeat_tuner.domain.evidence import Member, MemberChange, Pod
 
 Life = tuple[str, int]
 """One life of a pod's process: pod uid and restart count."""
@@ -22,17 +22,13 @@ class Ledger:
 
     Attributes:
         ids: the member ids last seen of each living process.
-        changes: when a change was seen, once per changed id.
+        changes: once per changed id.
         bygone: ids of processes that are gone, as long as the coordinator shows them.
     """
 
     ids: Mapping[Life, frozenset[str]] = dataclasses.field(default_factory=dict)
-    changes: tuple[datetime, ...] = ()
+    changes: tuple[MemberChange, ...] = ()
     bygone: frozenset[str] = frozenset()
-
-    def changes_since(self, since: datetime) -> int:
-        """How many ids changed after `since`."""
-        return sum(1 for at in self.changes if at > since)
 
 
 def observe(
@@ -53,7 +49,7 @@ def observe(
     bygone = _bygone(ledger, pods, members)
     tenants = Counter(pod.ip for pod in pods)
     ids: dict[Life, frozenset[str]] = {}
-    changed = 0
+    changes = [change for change in ledger.changes if change.at > keep_since]
     for pod in pods:
         known = ledger.ids.get(_life(pod), frozenset())
         if tenants[pod.ip] > 1:
@@ -62,10 +58,9 @@ def observe(
         shown = frozenset(member.member_id for member in members if member.host == pod.ip) - bygone
         new, gone = shown - known, sorted(known - shown)
         replaced = min(len(new), len(gone))
-        changed += replaced
+        changes += [MemberChange(now, pod.name)] * replaced
         ids[_life(pod)] = shown | frozenset(gone[replaced:])
-    kept = tuple(at for at in ledger.changes if at > keep_since)
-    return Ledger(ids, kept + (now,) * changed, bygone)
+    return Ledger(ids, tuple(changes), bygone)
 
 
 def _bygone(ledger: Ledger, pods: Sequence[Pod], members: Sequence[Member]) -> frozenset[str]:

@@ -12,5 +12,5 @@ def test_known_library_is_found() -> None:
 
 def test_unknown_library_is_refused_with_the_known_ones() -> None:
     """Who mistyped sees what may be written."""
-    with pytest.raises(ValueError, match="'kafkaj' is unknown; known are kafkajs"):
+    with pytest.raises(ValueError, match="'kafkaj' is unknown; known are java, kafkajs"):
         catalogue.client("kafkaj")

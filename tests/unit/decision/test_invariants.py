@@ -1,13 +1,15 @@
 """What holds for every situation there can be."""
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.clients import kafkajs
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.evidence import Cluster, Record, Situation, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
@@ -22,9 +24,12 @@ def milliseconds(low: int, high: int) -> st.SearchStrategy[timedelta]:
 
 
 @st.composite
-def settings(draw: st.DrawFn) -> LivenessSettings:
+def settings(draw: st.DrawFn, library: str) -> LivenessSettings:
     """Return settings that a group may really run with: H >= S too, those need us most."""
-    return LivenessSettings(draw(milliseconds(1, 90_000)), draw(milliseconds(1, 6_000)), draw(milliseconds(1, 8_000)))
+    poll = draw(milliseconds(1, 600_000)) if library == "java" else None
+    return LivenessSettings(
+        draw(milliseconds(1, 90_000)), draw(milliseconds(1, 6_000)), draw(milliseconds(1, 8_000)), poll
+    )
 
 
 @st.composite
@@ -35,16 +40,17 @@ def ranges(draw: st.DrawFn) -> Range:
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> Policy:
+def policies(draw: st.DrawFn, library: str) -> Policy:
     """Return policies that the API server would accept, but for rules between fields that the tuner must bear."""
-    return worlds.policy(
+    settings_of = catalogue.client(library).settings
+    return {"java": worlds.java_policy, "kafkajs": worlds.policy}[library](
         mode=draw(st.sampled_from(Mode)),
         suspended=draw(st.booleans()),
         objective=Objective(
             draw(milliseconds(30_000, 300_000) | milliseconds(1_000, 30_000)),
             draw(st.sampled_from([0.0, 1.0, 5_000.0])),
         ),
-        bounds=draw(st.just({}) | st.dictionaries(st.sampled_from(Setting), ranges(), max_size=2)),
+        bounds=draw(st.just({}) | st.dictionaries(st.sampled_from(settings_of), ranges(), max_size=2)),
     )
 
 
@@ -62,7 +68,7 @@ def records(draw: st.DrawFn) -> Record:
     beats = draw(st.integers(min_value=1, max_value=3_000) | st.just(0))
     rebalances = float(draw(st.integers(min_value=0, max_value=40)))
     has_share = rebalances and span >= worlds.SETTLED_FROM
-    return worlds.record(
+    record = worlds.record(
         span=span,
         evictions=draw(st.integers(min_value=0, max_value=50)),
         rebalances=rebalances,
@@ -71,18 +77,24 @@ def records(draw: st.DrawFn) -> Record:
         silence=draw(st.none() | milliseconds(0, 60_000) | milliseconds(0, 240_000)) if beats else None,
         unobserved=draw(st.sampled_from([(), ("orders-1",)])),
     )
+    left = draw(st.just(0) | st.integers(min_value=1, max_value=50))
+    longest_gap = draw(st.none() | milliseconds(1, 900_000))
+    return dataclasses.replace(record, poll_gap_evictions=left, longest_poll_gap=longest_gap)
 
 
-situations = st.builds(
-    lambda now, seen, of, on, rolling: worlds.situation(
-        has=worlds.workload(now, rolling_out=rolling), seen=seen, of=of, on=on
-    ),
-    settings(),
-    records(),
-    policies(),
-    clusters(),
-    st.booleans(),
-)
+@st.composite
+def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
+    """Return situations of groups with one of these client libraries."""
+    library = draw(st.sampled_from(libraries))
+    return worlds.situation(
+        has=worlds.workload(draw(settings(library)), rolling_out=draw(st.booleans())),
+        seen=draw(records()),
+        of=draw(policies(library)),
+        on=draw(clusters()),
+    )
+
+
+situations = situations_of(sorted(catalogue.CLIENTS))
 
 
 def now_of(of: Situation) -> LivenessSettings:
@@ -97,23 +109,66 @@ def test_a_target_satisfies_everything_or_there_is_none(of: Situation) -> None:
     target = decide(of).target
     if target is None:
         return
-    assert of.cluster.min_session_timeout <= target.session_timeout <= of.cluster.max_session_timeout
-    assert target.session_timeout <= of.policy.objective.max_detection_time
-    for setting in Setting:
+    if target.session_timeout != now_of(of).session_timeout:
+        assert of.cluster.min_session_timeout <= target.session_timeout <= of.cluster.max_session_timeout
+        assert target.session_timeout <= of.policy.objective.max_detection_time
+    client = catalogue.client(of.policy.library)
+    assert set(target.by_setting) == set(client.settings)
+    for setting in liveness.changed(now_of(of), target):
         bounds = of.policy.range_of(setting)
         assert bounds.min is None or target[setting] >= bounds.min
         assert bounds.max is None or target[setting] <= bounds.max
-    assert kafkajs.violations(target) == ()
+    assert client.violations(target) == ()
     assert target.heartbeat_interval < target.session_timeout
-    assert target.session_timeout >= 3 * kafkajs.period(target, of.cluster.brokers).longest
-    assert not any(target[setting] % timedelta(milliseconds=1) for setting in Setting)
+    if liveness.changed(now_of(of), target) != (Setting.MAX_POLL_INTERVAL,):
+        assert target.session_timeout >= 3 * client.period(target, of.cluster.brokers).longest
+    assert not any(value % timedelta(milliseconds=1) for value in target.by_setting.values())
 
 
 @given(situations)
 def test_a_session_is_never_lowered(of: Situation) -> None:
     """A record alone is no ground for tightening."""
+    target, now = decide(of).target, now_of(of)
+    assert target is None or target.session_timeout >= now.session_timeout
+    assert target is None or (target.max_poll_interval or timedelta(0)) >= (now.max_poll_interval or timedelta(0))
+
+
+@given(situations, st.integers(min_value=1, max_value=50))
+def test_more_evictions_never_give_a_shorter_session(of: Situation, more: int) -> None:
+    """Nor do they turn a cure into none."""
+    assert isinstance(of.record, Record)
+    worse = dataclasses.replace(of.record, evictions=of.record.evictions + more)
+    before, after = decide(of), decide(dataclasses.replace(of, record=worse))
+    if before.target is not None and after.verdict is not Verdict.INFEASIBLE:
+        assert after.target is not None
+        assert after.target.session_timeout >= before.target.session_timeout
+
+
+@given(situations_of(["java"]))
+def test_members_that_only_failed_to_poll_move_no_session(of: Situation) -> None:
+    """They beat all the while: a longer session would keep the dead, and nobody else."""
+    assert isinstance(of.record, Record)
+    silent = dataclasses.replace(of.record, evictions=0, rebalancing_share=None)
+    decision = decide(dataclasses.replace(of, record=silent))
+    assert decision.target is None or liveness.changed(now_of(of), decision.target) == (Setting.MAX_POLL_INTERVAL,)
+
+
+@given(situations_of(["java"]))
+def test_a_poll_limit_covers_what_was_seen(of: Situation) -> None:
+    """A handler that took so long once may take so long again."""
+    assert isinstance(of.record, Record)
     target = decide(of).target
-    assert target is None or target.session_timeout >= now_of(of).session_timeout
+    if target is not None and Setting.MAX_POLL_INTERVAL in liveness.changed(now_of(of), target):
+        assert target.max_poll_interval is not None
+        assert of.record.longest_poll_gap is None or target.max_poll_interval >= 1.3 * of.record.longest_poll_gap
+
+
+@given(situations)
+def test_nothing_is_decided_for_a_group_whose_values_are_the_brokers(of: Situation) -> None:
+    """What a KIP-848 group needs is shown, not written: its pods' env is not in force."""
+    theirs = dataclasses.replace(of, group=dataclasses.replace(of.group, consumer_protocol=True))
+    decision = decide(theirs)
+    assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
 
 
 @given(situations)
@@ -176,7 +231,7 @@ def test_only_a_change_carries_values(of: Situation) -> None:
 @given(situations, milliseconds(0, 86_399_999))
 def test_nothing_is_written_without_leave(of: Situation, ago: timedelta) -> None:
     """Recommend mode, suspension, a rollout or a recent change each hold any write."""
-    recent = Application(worlds.settings(), worlds.STORM, at=worlds.NOW - ago)
+    recent = Application(now_of(of), now_of(of), at=worlds.NOW - ago)
     cooling = dataclasses.replace(of, policy=dataclasses.replace(of.policy, application=recent))
     assert decide(cooling).to_apply is None
     if of.policy.suspended or of.policy.mode is Mode.RECOMMEND or of.workload.rolling_out:

@@ -1,15 +1,35 @@
-"""Rates follow from counts and times."""
+"""Rates follow from counts and times; what a broker prescribes wins over what a client was given."""
 
+import dataclasses
 from datetime import timedelta
 
+from heartbeat_tuner.domain.evidence import GroupConfig
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
 from tests.support import worlds
 
 
 def test_evictions_are_put_into_the_objectives_unit() -> None:
     """Three in an hour are 2160 in 30 days."""
-    assert worlds.record(evictions=3).evictions_per_month == 2_160
+    assert worlds.record().per_month(3) == 2_160
 
 
 def test_an_empty_span_has_no_rate() -> None:
     """A record that began this moment divides nothing by zero."""
-    assert worlds.record(evictions=3, span=timedelta(0)).evictions_per_month == 0.0
+    assert worlds.record(span=timedelta(0)).per_month(3) == 0.0
+
+
+def test_a_group_of_the_consumer_protocol_runs_with_the_brokers_values() -> None:
+    """In a KIP-848 group S and H of the pods' env are not in force; M is."""
+    set_in_pods = CurrentSettings(worlds.java_settings("6s", "2s", "1m"), dict.fromkeys(Setting, Source.POD))
+    config = GroupConfig(session_timeout=worlds.seconds(45), heartbeat_interval=worlds.seconds(5))
+    group = dataclasses.replace(worlds.group([]), consumer_protocol=True, config=config)
+    in_force = group.prescribed(set_in_pods)
+    assert in_force.settings == worlds.java_settings("45s", "5s", "1m")
+    assert in_force.sources[Setting.SESSION_TIMEOUT] is Source.GROUP
+    assert in_force.sources[Setting.MAX_POLL_INTERVAL] is Source.POD
+
+
+def test_a_classic_group_runs_with_what_its_pods_have() -> None:
+    """Nothing is prescribed."""
+    set_in_pods = CurrentSettings(worlds.settings(), dict.fromkeys(Setting, Source.POD))
+    assert worlds.group([]).prescribed(set_in_pods) is set_in_pods

@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, S
 from tests.support import worlds
 
 
-@pytest.mark.parametrize("field", ["session_timeout", "heartbeat_interval", "fetch_wait"])
+@pytest.mark.parametrize("field", ["session_timeout", "heartbeat_interval", "fetch_wait", "max_poll_interval"])
 @pytest.mark.parametrize("value", [timedelta(0), timedelta(milliseconds=-1)])
 def test_values_must_be_positive(field: str, value: timedelta) -> None:
     """A timeout of nothing divides by zero somewhere else; it is refused here."""
@@ -25,9 +25,16 @@ def test_values_must_be_whole_milliseconds() -> None:
 
 
 def test_each_value_is_found_under_its_name() -> None:
-    """S, H and W are not taken for one another."""
-    found = worlds.settings("30s", "3s", "5s")
-    assert [found[setting] for setting in Setting] == [worlds.seconds(30), worlds.seconds(3), worlds.seconds(5)]
+    """S, H, W and M are not taken for one another."""
+    found = worlds.java_settings("30s", "3s", "5m")
+    assert [found[setting] for setting in Setting] == [worlds.seconds(number) for number in (30, 3, 0.5, 300)]
+
+
+def test_a_client_without_a_poll_limit_has_no_such_value() -> None:
+    """What a library does not know is neither shown nor written."""
+    assert Setting.MAX_POLL_INTERVAL not in worlds.settings().by_setting
+    assert LivenessSettings.of(worlds.settings().by_setting) == worlds.settings()
+    assert LivenessSettings.of(worlds.java_settings().by_setting) == worlds.java_settings()
 
 
 def test_changed_names_what_differs_in_order() -> None:

@@ -1,13 +1,16 @@
 """From series to the record of one group; what cannot be measured is unknown and names its query."""
 
 import math
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import pytest
 
-from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import quantities, signals
+from heartbeat_tuner.metrics import quantities
+from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
+from heartbeat_tuner.metrics.quantities import Watched
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 from tests.support import counters, worlds
@@ -15,15 +18,22 @@ from tests.support.counters import Answers
 from tests.support.worlds import NOW
 
 SINCE = NOW - timedelta(minutes=10)
-QUERIES = {signal: f"query of {signal.metric}" for signal in signals.SIGNALS}
+QUERIES = {signal: f"query of {signal.metric}" for signal in KAFKAJS_EXPORTER.signals}
 PODS = worlds.pods()
 
 
 def ask(found: Answers, *, pods: tuple[Pod, ...] = PODS, changed: int = 0) -> Record | Unknown:
     """Measure group shop/orders over ten minutes."""
-    return quantities.measure(
-        worlds.policy(), pods, found, since=SINCE, now=NOW, changed_member_ids=changed, queries=QUERIES
-    )
+    return measured(found, pods=pods, changed=changed)
+
+
+def measured(
+    found: Answers, *, pods: Sequence[Pod] = PODS, since: datetime = SINCE, now: datetime = NOW, changed: int = 0
+) -> Record | Unknown:
+    """Measure group shop/orders between two moments, with so many changed member ids."""
+    changes = [MemberChange(now, "orders-0")] * changed
+    watched = Watched(worlds.policy(), pods, None, changes, since, now)
+    return quantities.measure(watched, found, KAFKAJS_EXPORTER, queries=QUERIES)
 
 
 def recorded(found: Answers, *, pods: tuple[Pod, ...] = PODS, changed: int = 0) -> Record:
@@ -55,8 +65,6 @@ def test_a_quiet_group_has_beats_and_no_evictions() -> None:
     assert record.accepted_beats == 3 * 120
     assert record.beat_period == worlds.seconds(5)
     assert record.longest_silence == timedelta(0)
-    assert record.scrape_interval == counters.SCRAPE
-    assert record.newest_sample == NOW
     assert (record.rebalances, record.rebalancing_share) == (0, 0.0)
     assert record.unobserved_pods == ()
 
@@ -78,28 +86,28 @@ def announced_to_the_first() -> list[Series]:
 
 def test_beats_answered_with_a_rebalance_are_no_evictions() -> None:
     """Who is told to rejoin is a member still: refused = neither its beats nor its joins count."""
-    assert recorded({**stormy(), signals.REBALANCINGS: announced_to_the_first()}).evictions == 3 * 120 - 120
+    assert recorded({**stormy(), counters.REBALANCINGS: announced_to_the_first()}).evictions == 3 * 120 - 120
 
 
 def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:
     """A member beats once for each of its partitions, and all of them are refused when it is evicted."""
     found = stormy()
-    found[signals.BEAT_REQUESTS] = [counters.counter(pod, SINCE, NOW, lambda s: 3 * (s // 5)) for pod in PODS]
+    found[counters.BEAT_REQUESTS] = [counters.counter(pod, SINCE, NOW, lambda s: 3 * (s // 5)) for pod in PODS]
     assert recorded(found).evictions == 3 * 120
 
 
 def test_a_rejoin_without_a_refused_beat_is_no_eviction() -> None:
     """A client that restarts within its process joins anew, though nobody removed it."""
-    rejoins = {signals.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
+    rejoins = {counters.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
     assert recorded({**quiet(), **rejoins}).evictions == 0
 
 
 def test_more_rebalancings_than_beats_are_not_less_than_no_eviction() -> None:
     """Commits are told of rebalances too, so the difference may fall below zero."""
-    assert recorded({**quiet(), signals.REBALANCINGS: announced_to_the_first()}).evictions == 0
+    assert recorded({**quiet(), counters.REBALANCINGS: announced_to_the_first()}).evictions == 0
 
 
-@pytest.mark.parametrize("signal", signals.ALWAYS_THERE, ids=lambda signal: signal.metric)
+@pytest.mark.parametrize("signal", KAFKAJS_EXPORTER.always_there, ids=lambda signal: signal.metric)
 def test_a_signal_that_is_not_exported_is_unknown_and_not_zero(signal: Signal) -> None:
     """Without the count of announced rebalances, say, two planned ones would look like evictions of everybody."""
     found = stormy()
@@ -110,7 +118,7 @@ def test_a_signal_that_is_not_exported_is_unknown_and_not_zero(signal: Signal) -
     assert f"no series {signal.metric} of group orders found; tried query of {signal.metric}" in answer.message
 
 
-@pytest.mark.parametrize("signal", signals.ALWAYS_THERE, ids=lambda signal: signal.metric)
+@pytest.mark.parametrize("signal", KAFKAJS_EXPORTER.always_there, ids=lambda signal: signal.metric)
 def test_a_pod_that_lacks_a_signal_is_not_observed(signal: Signal) -> None:
     """Half of a pod's counters tell nothing of it: it is named, and adds no eviction."""
     found = stormy()
@@ -130,7 +138,7 @@ def test_series_that_are_scraped_twice_count_once(twin: dict[str, str]) -> None:
 def test_accepted_beats_that_nobody_counts_invent_no_eviction() -> None:
     """An exporter that does not count accepted beats makes every request look refused; but nobody had to rejoin."""
     found = quiet()
-    del found[signals.ACCEPTED_BEATS]
+    del found[counters.ACCEPTED_BEATS]
     assert recorded(found).evictions == 0
 
 
@@ -140,19 +148,19 @@ def test_the_broker_may_know_more_than_the_metrics() -> None:
     assert recorded(stormy(), changed=4).evictions == 3 * 120
 
 
-@pytest.mark.parametrize("late", [signals.ACCEPTED_BEATS, signals.REBALANCINGS, signals.JOINS])
+@pytest.mark.parametrize("late", [counters.ACCEPTED_BEATS, counters.REBALANCINGS, counters.JOINS])
 def test_a_scrape_between_two_reads_invents_no_eviction(late: Signal) -> None:
     """Requests read one scrape later than the rest are not refused ones, though clients rejoin by themselves."""
-    restarts = {signals.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 60) for pod in PODS]}
-    found = counters.together(quiet(), restarts, {signals.REBALANCINGS: [flat("orders-0", 0)]})
+    restarts = {counters.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 60) for pod in PODS]}
+    found = counters.together(quiet(), restarts, {counters.REBALANCINGS: [flat("orders-0", 0)]})
     newest_s = NOW.timestamp()
     found[late] = [series.until(newest_s - 1) for series in found[late]]
-    found[signals.BEAT_REQUESTS] = [
+    found[counters.BEAT_REQUESTS] = [
         counters.series(
             [*((one.time_s, one.value) for one in series.samples), (newest_s + 5, series.samples[-1].value + 3)],
             pod=series.labels["pod"],
         )
-        for series in found[signals.BEAT_REQUESTS]
+        for series in found[counters.BEAT_REQUESTS]
     ]
     assert recorded(found).evictions == 0
 
@@ -160,7 +168,7 @@ def test_a_scrape_between_two_reads_invents_no_eviction(late: Signal) -> None:
 def test_a_beat_series_that_ended_with_its_member_does_not_hide_the_present() -> None:
     """Each membership has its own series: the newest of a pod says where its scrape ended."""
     found = quiet()
-    found[signals.ACCEPTED_BEATS].append(flat("orders-0", 7).until(SINCE.timestamp()))
+    found[counters.ACCEPTED_BEATS].append(flat("orders-0", 7).until(SINCE.timestamp()))
     assert recorded(found).accepted_beats == 3 * 120
     assert recorded(found).unobserved_pods == ()
 
@@ -198,7 +206,7 @@ def test_a_workload_without_pods_divides_by_nothing() -> None:
     assert (record.evictions, record.rebalances, record.unobserved_pods) == (0, 0, ())
 
 
-@pytest.mark.parametrize("found", [{}, {signals.JOINS: []}])
+@pytest.mark.parametrize("found", [{}, {counters.JOINS: []}])
 def test_no_series_is_unknown_and_names_the_query(found: Answers) -> None:
     """Who reads the condition can try the query."""
     assert ask(found) == Unknown(
@@ -208,7 +216,7 @@ def test_no_series_is_unknown_and_names_the_query(found: Answers) -> None:
 
 def test_samples_that_are_no_numbers_are_unknown() -> None:
     """NaN is no value."""
-    answer = ask({signals.JOINS: [counters.series([(NOW.timestamp(), math.nan)])]})
+    answer = ask({counters.JOINS: [counters.series([(NOW.timestamp(), math.nan)])]})
     assert isinstance(answer, Unknown)
     assert answer.reason is Reason.NOT_A_NUMBER
     assert "tried query of" in answer.message
@@ -216,7 +224,7 @@ def test_samples_that_are_no_numbers_are_unknown() -> None:
 
 def test_one_series_without_numbers_does_not_spoil_the_rest() -> None:
     """It has no end that the others would have to be cut to."""
-    holes = {signals.REBALANCINGS: [counters.series([(NOW.timestamp(), math.nan)], pod=pod.name) for pod in PODS]}
+    holes = {counters.REBALANCINGS: [counters.series([(NOW.timestamp(), math.nan)], pod=pod.name) for pod in PODS]}
     assert recorded(counters.together(quiet(), holes)) == recorded(quiet())
 
 
@@ -233,34 +241,26 @@ def test_old_samples_are_unknown(age_s: int, stale: bool) -> None:  # noqa: FBT0
 def test_rare_scrapes_are_not_stale_at_once() -> None:
     """With a scrape a minute, three of them may be missing."""
     sparse = counters.series([(NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0)])
-    assert isinstance(ask({signal: [sparse] for signal in signals.ALWAYS_THERE}), Record)
+    assert isinstance(ask({signal: [sparse] for signal in KAFKAJS_EXPORTER.always_there}), Record)
 
 
 def test_a_single_sample_has_no_interval() -> None:
     """The first scrape of a group is fresh, and no more than that."""
     single = counters.series([(NOW.timestamp(), 1)])
-    record = recorded({signal: [single] for signal in signals.ALWAYS_THERE})
-    assert record.scrape_interval == timedelta(0)
+    record = recorded({signal: [single] for signal in KAFKAJS_EXPORTER.always_there})
+    assert record.accepted_beats == 0
 
 
 def test_a_short_record_has_no_share() -> None:
     """A group that just started is still settling: its planned joins are no instability."""
-    record = quantities.measure(
-        worlds.policy(),
-        PODS,
-        stormy(),
-        since=NOW - timedelta(seconds=119),
-        now=NOW,
-        changed_member_ids=0,
-        queries=QUERIES,
-    )
+    record = measured(stormy(), since=NOW - timedelta(seconds=119))
     assert isinstance(record, Record)
     assert record.rebalancing_share is None
 
 
 def test_a_share_is_at_most_the_whole() -> None:
     """A join that began before the settled time may count more seconds than there were."""
-    long_joins = {signals.JOIN_SECONDS: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
+    long_joins = {counters.JOIN_SECONDS: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
     assert recorded({**quiet(), **long_joins}).rebalancing_share == 1.0
 
 
@@ -271,11 +271,11 @@ def _lives(joins: list[int], announced: list[int]) -> dict[Signal, list[Series]]
     requests = [10 * number + 3 * told for number, told in enumerate(announced)]
     accepted = [10 * number for number in range(len(joins))]
     return {
-        signals.BEAT_REQUESTS: [counters.series(zip(times, requests, strict=True), pod=pod)],
-        signals.ACCEPTED_BEATS: [counters.series(zip(times, accepted, strict=True), pod=pod, member_id="m")],
-        signals.REBALANCINGS: [counters.series(zip(times, announced, strict=True), pod=pod)],
-        signals.JOINS: [counters.series(zip(times, joins, strict=True), pod=pod)],
-        signals.JOIN_SECONDS: [counters.series(zip(times, [0] * len(times), strict=True), pod=pod)],
+        counters.BEAT_REQUESTS: [counters.series(zip(times, requests, strict=True), pod=pod)],
+        counters.ACCEPTED_BEATS: [counters.series(zip(times, accepted, strict=True), pod=pod, member_id="m")],
+        counters.REBALANCINGS: [counters.series(zip(times, announced, strict=True), pod=pod)],
+        counters.JOINS: [counters.series(zip(times, joins, strict=True), pod=pod)],
+        counters.JOIN_SECONDS: [counters.series(zip(times, [0] * len(times), strict=True), pod=pod)],
     }
 
 
@@ -296,14 +296,6 @@ def test_planned_joins_of_a_young_pod_are_no_evictions(joins: list[int], announc
     """Three pods that start together, and rebalance with each other, have not lost three members."""
     young = worlds.pod(0, started=SINCE)
     now = SINCE + timedelta(seconds=60)
-    found = quantities.measure(
-        worlds.policy(),
-        [young],
-        {**_lives(joins, announced)},
-        since=SINCE + timedelta(seconds=1),
-        now=now,
-        changed_member_ids=0,
-        queries=QUERIES,
-    )
+    found = measured(_lives(joins, announced), pods=[young], since=SINCE + timedelta(seconds=1), now=now)
     assert isinstance(found, Record)
     assert found.evictions == evictions

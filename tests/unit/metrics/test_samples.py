@@ -97,9 +97,43 @@ def test_mean_period(values: tuple[float, ...], since_s: float, period_s: float 
         ((), 0.0, None),
     ],
 )
-def test_longest_standstill(values: tuple[float, ...], since_s: float, stood_s: float | None) -> None:
+def test_longest_silence_is_a_standstill(values: tuple[float, ...], since_s: float, stood_s: float | None) -> None:
     """Only a silence that ended was survived."""
-    assert samples.longest_standstill_s(at(*values), since_s=since_s) == stood_s
+    assert samples.longest_silence_s(at(*values), since_s=since_s) == stood_s
+
+
+def scraped(*pairs: tuple[float, float]) -> Series:
+    """Return a series from times and values."""
+    return counters.series(pairs)
+
+
+BEATS = [(2.0 * number, float(number)) for number in range(20)]
+FROZEN = [*BEATS, (50.0, 20.0), *((50.0 + 2 * number, 20.0 + number) for number in range(1, 20))]
+"""A beat every 2 s; for 12 s the process stands still and is not scraped, then it beats once."""
+
+
+def test_a_process_that_is_not_scraped_was_silent_as_well() -> None:
+    """A frozen process exports no standstill: its beats are missing from a step between two scrapes."""
+    silence_s = samples.longest_silence_s(scraped(*FROZEN), since_s=0.0)
+    assert silence_s == pytest.approx(12.0 - 88.0 / 39.0)
+
+
+def test_a_gap_between_scrapes_with_all_its_beats_is_no_silence() -> None:
+    """Prometheus was away, the member was not."""
+    missed = [pair for pair in BEATS if not 10.0 < pair[0] < 30.0]
+    assert samples.longest_silence_s(scraped(*missed), since_s=0.0) == 0.0
+
+
+def test_a_stretch_with_a_rejoin_is_no_silence_that_was_survived() -> None:
+    """Who is joining does not beat, however long the group takes; raising S by that would help nobody."""
+    joins = scraped(*((at_s, 1.0 if at_s < 50.0 else 2.0) for at_s, _ in FROZEN))
+    assert samples.longest_silence_s(scraped(*FROZEN), since_s=0.0, joins=joins) == 0.0
+
+
+def test_a_reset_hides_nothing() -> None:
+    """A counter that fell tells of no silence but the one before it."""
+    reset = scraped((0.0, 7.0), (2.0, 8.0), (4.0, 8.0), (30.0, 1.0), (32.0, 2.0), (34.0, 3.0))
+    assert samples.longest_silence_s(reset, since_s=0.0) == 2.0
 
 
 def test_newest_sample_of_several_series() -> None:

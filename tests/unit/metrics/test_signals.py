@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.metrics import signals
+from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
+from tests.support import counters
 
 HOSTILE = ('a"b', "a\\", 'x"} or up{a="', "a|b", ".*", "orders{1}", "a\nb", "[ab]+", "^$", "(?i)orders", "ä b-c", "")
 
@@ -29,15 +30,15 @@ def matcher_of(query: str, label: str) -> str:
 
 def ask(*group_ids: str) -> str:
     """Return the query of the beats of these groups in namespace `shop`."""
-    return signals.query(
-        signals.BEAT_REQUESTS, namespaces={"shop"}, group_ids=set(group_ids), window=timedelta(hours=1)
+    return KAFKAJS_EXPORTER.query(
+        counters.BEAT_REQUESTS, namespaces={"shop"}, group_ids=set(group_ids), window=timedelta(hours=1)
     )
 
 
 def test_a_query_reads_raw_samples_of_all_groups_at_once() -> None:
     """An instant query of a range selector returns true times; names are sorted so that the text is stable."""
-    query = signals.query(
-        signals.BEAT_REQUESTS, namespaces=["shop", "bank"], group_ids=["b", "a"], window=timedelta(minutes=65)
+    query = KAFKAJS_EXPORTER.query(
+        counters.BEAT_REQUESTS, namespaces=["shop", "bank"], group_ids=["b", "a"], window=timedelta(minutes=65)
     )
     assert query == (
         'kafkajs_consumer_requests_total{namespace=~"bank|shop",group_id=~"a|b",api_name="Heartbeat"}[3900s]'

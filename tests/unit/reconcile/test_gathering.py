@@ -11,7 +11,7 @@ from heartbeat_tuner.domain.errors import MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Record, Situation, Unknown, UnreadableGroup
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import signals
+from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Surprise
@@ -55,7 +55,7 @@ async def test_queries_are_as_many_as_signals_however_many_policies(count: int) 
     """Prometheus serves few queries at once; the broker answers for all groups in one request."""
     stage = stages.fleet(count)
     report = await stage.cycle()
-    assert len(stage.prometheus.queries) == len(signals.SIGNALS)
+    assert len(stage.prometheus.queries) == len(KAFKAJS_EXPORTER.signals)
     assert len(stage.groups.requests) == 1
     assert report.status_writes == count
 
@@ -120,7 +120,7 @@ async def test_an_outage_is_told_in_the_same_words_whichever_query_fails_first(o
     """A sentence that changes by chance would be a status write each cycle."""
     record = (await situation_of(stages.storm(), worlds.policy(), ThreadedPrometheus(order))).record
     assert isinstance(record, Unknown)
-    assert f"tried {signals.SIGNALS[0].metric}" in record.message
+    assert f"tried {KAFKAJS_EXPORTER.signals[0].metric}" in record.message
 
 
 async def test_an_outage_is_told_to_each_policy_with_its_own_query() -> None:

@@ -159,7 +159,7 @@ def test_summary_shows_now_and_then_on_one_line() -> None:
     """What `kubectl get` has room for."""
     summary = after(decided(storm())).summary
     assert summary is not None
-    assert summary.model_dump() == {
+    assert summary.model_dump(exclude_none=True) == {
         "session_timeout": "1s → 30s",
         "heartbeat_interval": "333ms → 1s",
         "fetch_wait": "5s → 1s",
