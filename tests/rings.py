@@ -17,6 +17,10 @@ PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 
 
+PURE = ",".join(f"operator/heartbeat_tuner/{layer}/*" for layer in ("domain", "clients", "metrics", "decision"))
+"""The layers that decide: every branch of them is run by a unit test."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Ring:
     """A name and the commands that make it up; commands with `{report}` write a JUnit report there."""
@@ -40,7 +44,13 @@ RINGS = (
             (str(BIN / "codespell"), "operator", "sandbox", "tests", "docs", "README.md", "CHANGELOG.md"),
         ),
     ),
-    Ring("unit", (_pytest("unit", "--cov", "--cov-report=term:skip-covered"),)),
+    Ring(
+        "unit",
+        (
+            _pytest("unit", "--cov", "--cov-report="),
+            (PYTHON, "-m", "coverage", "report", "--skip-covered", "--fail-under=100", f"--include={PURE}"),
+        ),
+    ),
     Ring("integration", (_pytest("integration"),)),
     Ring("e2e", (_pytest("e2e"),)),
     Ring("demo", (_pytest("demo", "--capture=no"),)),

@@ -97,6 +97,7 @@ def test_pods_that_differ_own_nothing_that_would_change() -> None:
     """Without current values no entry can be said to change; `decide` ends such a chain before the gates."""
     of = worlds.situation(has=worlds.workload(mixed=True, foreign={Setting.SESSION_TIMEOUT: "helm"}))
     assert gates.field_is_owned_by_another(of, TARGET) is None
+    assert gates.setting_is_assumed(of, TARGET) is None
 
 
 @pytest.mark.parametrize(("ago", "holds"), [("23h59m", True), ("24h", False)])

@@ -299,3 +299,22 @@ def test_planned_joins_of_a_young_pod_are_no_evictions(joins: list[int], announc
     found = measured(_lives(joins, announced), pods=[young], since=SINCE + timedelta(seconds=1), now=now)
     assert isinstance(found, Record)
     assert found.evictions == evictions
+
+
+def test_a_pod_whose_scrapes_all_failed_so_far_is_unobserved() -> None:
+    """A series without a sample is no series of counters at zero."""
+    holes = {
+        signal: [*group, counters.series([(NOW.timestamp(), math.nan)], pod="orders-0")]
+        for signal, group in quiet(PODS[1:]).items()
+    }
+    assert recorded(holes).unobserved_pods == ("orders-0",)
+
+
+def test_joins_and_announcements_of_different_moments_prove_nothing() -> None:
+    """Counters that were never scraped together cannot be set against each other."""
+    apart = _lives([1, 2, 3, 4], [0, 0, 0, 0])
+    shifted = ((one.time_s + 1.0, one.value) for series in apart[counters.REBALANCINGS] for one in series.samples)
+    apart[counters.REBALANCINGS] = [counters.series(shifted, pod=PODS[0].name)]
+    found = measured(apart, pods=[worlds.pod(0, started=SINCE)], now=SINCE + timedelta(seconds=60))
+    assert isinstance(found, Record)
+    assert found.evictions == 0

@@ -8,10 +8,10 @@ from datetime import datetime
 import pytest
 
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import Record, Situation, Unknown, UnreadableGroup
+from heartbeat_tuner.domain.evidence import GroupConfig, Record, Situation, Unknown, UnreadableGroup
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
+from heartbeat_tuner.metrics.conventions import JMX_EXPORTER, KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Surprise
@@ -188,3 +188,30 @@ async def test_a_group_that_may_not_be_described_costs_only_its_own_policy() -> 
     await stage.cycle()
     assert stage.message("Ready") == "Kafka cluster main does not describe orders: not authorized"
     assert stage.workloads.writes == []
+
+
+async def test_pods_that_differ_have_no_poll_limit_to_compare_with() -> None:
+    """A rollout under way is gathered all the same."""
+    stage = stages.storm()
+    stage.workloads.stored[stages.CONSUMER] = worlds.workload(mixed=True, rolling_out=True)
+    assert (await situation_of(stage, worlds.policy())).workload.current is None
+
+
+async def test_what_the_broker_prescribes_is_what_is_set() -> None:
+    """In a KIP-848 group the pods' own S and H are not in force."""
+    stage = stages.storm()
+    config = GroupConfig(session_timeout=worlds.seconds(45), heartbeat_interval=worlds.seconds(5))
+    stage.groups.groups["main"]["orders"] = dataclasses.replace(worlds.group(), consumer_protocol=True, config=config)
+    current = (await situation_of(stage, worlds.policy())).workload.current
+    assert current is not None
+    assert current.settings == worlds.settings("45s", "5s", "5s")
+
+
+async def test_each_convention_is_asked_in_its_own_words() -> None:
+    """Two libraries in one fleet: neither's queries name the other's groups."""
+    stage = stages.calm()
+    java = dataclasses.replace(worlds.java_policy(), key=ObjectKey("shop", "payments"), group_id="payments")
+    await gatherer_of(stage).gather([worlds.policy(), java])
+    theirs = [query for query in stage.prometheus.queries if "payments" in query]
+    assert len(theirs) == len(JMX_EXPORTER.signals)
+    assert all('client_id=~"' in query and "orders" not in query for query in theirs)

@@ -1,0 +1,198 @@
+"""From JMX series to the record of a Java group: who was silent, and who only failed to poll."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.domain.evidence import MemberChange, Record, Unknown
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import quantities
+from heartbeat_tuner.metrics.conventions import JMX_EXPORTER
+from heartbeat_tuner.metrics.quantities import Watched
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.signals import Signal
+from tests.support import counters, worlds
+from tests.support.counters import LAST_POLL_AGE, POLL_GAP_MAX, Answers
+from tests.support.worlds import NOW
+
+SINCE = NOW - timedelta(minutes=10)
+LONG_BEFORE = SINCE - timedelta(minutes=5)
+BEATS, REBALANCES, REBALANCE_MS = JMX_EXPORTER.accepted_beats, JMX_EXPORTER.joins, JMX_EXPORTER.join_time
+QUERIES = {signal: f"query of {signal.metric}" for signal in JMX_EXPORTER.signals}
+PODS = worlds.pods()
+LIMIT = timedelta(seconds=60)
+MIDWAY = SINCE + timedelta(minutes=5)
+
+
+def quiet(group: str = "orders") -> Answers:
+    """Return what healthy Java consumers export: a beat every 5 s, a poll every half second."""
+    values = {BEATS: lambda s: s // 5, REBALANCES: lambda _: 1, REBALANCE_MS: lambda _: 3_000}
+    values |= {POLL_GAP_MAX: lambda _: 510, LAST_POLL_AGE: lambda _: 0}
+    client = f"consumer-{group}-1"
+    return {
+        signal: [counters.counter(pod, LONG_BEFORE, NOW, value, client_id=client) for pod in PODS]
+        for signal, value in values.items()
+    }
+
+
+def with_poll_gap(signal: Signal, pod: str, value: float, *, within: tuple[int, int] = (-10, 60)) -> Answers:
+    """Return quiet series but for a poll gap of one pod, shown for some seconds around MIDWAY."""
+    first, last = (MIDWAY.timestamp() + offset for offset in within)
+
+    def changed(one: Series) -> Series:
+        if one.labels["pod"] != pod:
+            return one
+        shown = ((at.time_s, value if first <= at.time_s <= last else at.value) for at in one.samples)
+        return Series.from_raw(one.labels, shown)
+
+    found = quiet()
+    return {**found, signal: [changed(one) for one in found[signal]]}
+
+
+def ask(found: Answers, *changes: MemberChange) -> Record | Unknown:
+    """Measure group shop/orders over ten minutes."""
+    watched = Watched(worlds.java_policy(), PODS, LIMIT, changes, SINCE, NOW)
+    return quantities.measure(watched, found, JMX_EXPORTER, queries=QUERIES)
+
+
+def recorded(found: Answers, *changes: MemberChange) -> Record:
+    """Measure what must be measurable."""
+    record = ask(found, *changes)
+    assert isinstance(record, Record)
+    return record
+
+
+def changes(*pods: str) -> Sequence[MemberChange]:
+    """Return changed member ids of these pods in the middle of the record."""
+    return [MemberChange(MIDWAY, pod) for pod in pods]
+
+
+def test_a_quiet_group_has_beats_and_no_evictions() -> None:
+    """Milliseconds are not taken for seconds."""
+    record = recorded(quiet())
+    assert (record.evictions, record.poll_gap_evictions) == (0, 0)
+    assert record.beat_period == worlds.seconds(5)
+    assert record.rebalancing_share == 0.0
+    assert record.longest_poll_gap == worlds.seconds(0.51)
+    assert record.unobserved_pods == ()
+
+
+def test_a_changed_member_id_is_a_removal_for_silence() -> None:
+    """Nothing else explains it: the member polled all the while."""
+    record = recorded(quiet(), *changes("orders-0", "orders-1"))
+    assert (record.evictions, record.poll_gap_evictions) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("signal", "value", "within"),
+    [(POLL_GAP_MAX, 61_000.0, (0, 60)), (LAST_POLL_AGE, 60.0, (-20, -10))],
+    ids=["longest-gap-after", "age-before"],
+)
+def test_a_member_that_did_not_poll_was_not_silent(signal: Signal, value: float, within: tuple[int, int]) -> None:
+    """Its own pod's poll gap explains a change, another pod's does not."""
+    record = recorded(with_poll_gap(signal, "orders-0", value, within=within), *changes("orders-0", "orders-1"))
+    assert (record.evictions, record.poll_gap_evictions) == (1, 1)
+    assert record.longest_poll_gap == timedelta(seconds=max(60.0, value * signal.unit_s))
+
+
+def test_a_gap_below_the_limit_explains_nothing() -> None:
+    """A process that was frozen for 8 s did not poll for 8 s either; its limit of 60 s was not the reason."""
+    record = recorded(with_poll_gap(POLL_GAP_MAX, "orders-0", 59_999.0), *changes("orders-0"))
+    assert (record.evictions, record.poll_gap_evictions) == (1, 0)
+
+
+def test_a_gap_at_another_time_explains_nothing() -> None:
+    """What happened minutes later is another story."""
+    later = with_poll_gap(POLL_GAP_MAX, "orders-0", 61_000.0, within=(100, 160))
+    record = recorded(later, *changes("orders-0"))
+    assert (record.evictions, record.poll_gap_evictions) == (1, 0)
+
+
+def test_a_change_that_the_scrapes_have_not_reached_is_neither_yet() -> None:
+    """The poll gap that would explain it shows only in the next scrape: raising S too early is a wrong write."""
+    record = recorded(quiet(), MemberChange(NOW + timedelta(seconds=1), "orders-0"), MemberChange(NOW, "orders-1"))
+    assert (record.evictions, record.poll_gap_evictions) == (1, 0)
+
+
+def test_changes_before_the_record_do_not_count() -> None:
+    """The record begins with our last change."""
+    assert recorded(quiet(), MemberChange(SINCE, "orders-0")).evictions == 0
+
+
+def test_a_pod_without_metrics_has_unknown_changes() -> None:
+    """Unknown is not silent."""
+    found = {signal: [one for one in group if one.labels["pod"] != "orders-0"] for signal, group in quiet().items()}
+    record = recorded(found, *changes("orders-0"))
+    assert record.evictions == 0
+    assert record.unobserved_pods == ("orders-0",)
+
+
+@pytest.mark.parametrize("group", ["orders-eu", "order", "xorders", "orders-1-1"])
+def test_series_of_similar_groups_are_not_ours(group: str) -> None:
+    """The group is read from the client id, so its whole form counts."""
+    answer = ask(quiet(group))
+    assert isinstance(answer, Unknown)
+    assert answer.reason is Reason.NO_SERIES
+
+
+@pytest.mark.parametrize("signal", JMX_EXPORTER.always_there, ids=lambda signal: signal.metric)
+def test_a_missing_signal_is_unknown(signal: Signal) -> None:
+    """A rule file that drops one leaves nothing to say, and the query is named."""
+    answer = ask({**quiet(), signal: []})
+    assert isinstance(answer, Unknown)
+    assert answer.reason is Reason.NO_SERIES
+    assert QUERIES[signal] in answer.message
+
+
+def test_never_polled_is_no_gap() -> None:
+    """-1 says that there was no poll yet; NaN that there was none in the window."""
+    never = [counters.counter(pod, LONG_BEFORE, NOW, lambda _: -1.0, client_id="consumer-orders-1") for pod in PODS]
+    assert recorded({**quiet(), POLL_GAP_MAX: [], LAST_POLL_AGE: never}).longest_poll_gap is None
+
+
+def test_a_joining_member_is_not_silent() -> None:
+    """A rebalance that took 40 s stopped the beats; it tells nothing of pauses."""
+
+    def value(s: float) -> float:
+        return s // 5 if s < 600 else max(s // 5 - 8, 120)
+
+    found = quiet()
+    found[BEATS] = [counters.counter(pod, LONG_BEFORE, NOW, value, client_id="consumer-orders-1") for pod in PODS]
+    frozen = recorded(found)
+    found[REBALANCES] = [
+        counters.counter(pod, LONG_BEFORE, NOW, lambda s: 1 + (s >= 630), client_id="consumer-orders-1") for pod in PODS
+    ]
+    rejoined = recorded(found)
+    assert frozen.longest_silence is not None
+    assert rejoined.longest_silence is not None
+    assert frozen.longest_silence >= timedelta(seconds=35)
+    assert rejoined.longest_silence <= timedelta(seconds=5)
+
+
+def test_the_shares_are_in_seconds() -> None:
+    """A rebalance time in milliseconds, read as seconds, would make every group unstable."""
+    found = quiet()
+    found[REBALANCE_MS] = [
+        counters.counter(pod, LONG_BEFORE, NOW, lambda s: 100 * s, client_id="consumer-orders-1") for pod in PODS
+    ]
+    assert recorded(found).rebalancing_share == pytest.approx(0.1, rel=0.05)
+
+
+def test_without_a_limit_every_change_is_a_silence() -> None:
+    """Pods that differ have no limit to compare with; nothing is decided for them anyway."""
+    watched = Watched(worlds.java_policy(), PODS, None, changes("orders-0"), SINCE, NOW)
+    record = quantities.measure(watched, quiet(), JMX_EXPORTER, queries=QUERIES)
+    assert isinstance(record, Record)
+    assert (record.evictions, record.longest_poll_gap) == (1, None)
+
+
+def test_quoted_client_ids_belong_to_their_group() -> None:
+    """JMX quotes names with characters of its own."""
+    found = quiet()
+    quoted = {
+        signal: [dataclasses.replace(one, labels={**one.labels, "client_id": '"consumer-orders-1"'}) for one in group]
+        for signal, group in found.items()
+    }
+    assert recorded(quoted).accepted_beats > 0
