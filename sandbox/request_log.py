@@ -93,7 +93,8 @@ def _parse_line(line: str) -> Record | None:
             arrival_s=arrival_s,
             client_id=header["clientId"],
             group_id=request["groupId"],
-            member_ids=tuple(member["memberId"] for member in request["members"]),
+            # Before version 3 of the request, one member left for itself.
+            member_ids=tuple(member["memberId"] for member in request.get("members", [request])),
             error_code=response["errorCode"],
         )
     if kind == "HEARTBEAT":

@@ -44,7 +44,7 @@ def kafkajs_command() -> list[str]:
 def java_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(METRICS_PORT)") -> list[str]:
     """Return the command line of the Java consumer, compiled and with exactly the pinned jars.
 
-    `/metrics` is the JMX agent's, on a port of its own, because the agent serves nothing else; `/readyz` is on PROBE_PORT.
+    `/metrics` is the JMX agent's, which serves nothing else: `/readyz` is the program's, on PROBE_PORT.
 
     Args:
         address: where the agent listens; the default is for a pod, whose node fills it in.
