@@ -21,7 +21,7 @@ from sandbox.request_log import (
 )
 
 SAMPLE = Path(__file__).parent / "data" / "kafka-requests.log"
-"""Verbatim lines of a 4.4.0 broker: a KafkaJS member is evicted between two messages, and rejoins; a Java one leaves."""
+"""Verbatim lines of a 4.4.0 broker: a KafkaJS member is evicted between two messages, and back; a Java one leaves."""
 
 
 def generation(record: Record) -> int | None:
