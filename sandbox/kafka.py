@@ -16,7 +16,7 @@ from typing import Final, Self
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from sandbox import cache, commands, network
+from sandbox import cache, commands, maven, network
 from sandbox.errors import SandboxError
 from sandbox.processes import Process, wait_until
 
@@ -27,7 +27,6 @@ _POM: Final = _FILES / "pom.xml"
 _CHECKSUMS: Final = _FILES / "checksums.sha256"
 _LOG4J: Final = _FILES / "log4j2.xml"
 _CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
-_COPY_JARS: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -141,15 +140,9 @@ def _coordinates(admin: AdminClient) -> bool:
 
 def _jars() -> Path:
     """Return the folder of the broker's jars, from the cache or from Maven."""
-    sums = (line.split() for line in _CHECKSUMS.read_text().splitlines())
-    pinned = {name: sha256 for sha256, name in sums}
 
     def make(scratch: Path) -> None:
-        commands.run(
-            "kafka",
-            f"downloading Apache Kafka {VERSION}",
-            ["mvn", "-q", "-B", "-f", str(_POM), _COPY_JARS, "-DincludeScope=runtime", f"-DoutputDirectory={scratch}"],
-        )
-        cache.verify_sha256(scratch, pinned)
+        doing = f"downloading Apache Kafka {VERSION}"
+        maven.download_jars("kafka", doing, pom=_POM, checksums=_CHECKSUMS, into=scratch)
 
     return cache.entry("kafka", cache.key(_POM, _CHECKSUMS), make)

@@ -59,6 +59,7 @@ PREREQUISITES: Final = (
     Prerequisite("python", (3, 11), (sys.executable, "--version"), r"Python (\d[\d.]*)", "Debian: python3"),
     Prerequisite("go", (1, 26), ("go", "version"), r"go(\d[\d.]*)", "see the Go project's own site; Debian's is older"),
     Prerequisite("java", (17,), ("java", "-version"), r'version "(\d[\d.]*)', "Debian: openjdk-17-jdk-headless"),
+    Prerequisite("javac", (17,), ("javac", "-version"), r"javac (\d[\d.]*)", "Debian: openjdk-17-jdk-headless"),
     Prerequisite("mvn", (), ("mvn", "-version"), r"Maven (\d[\d.]*)", "Debian: maven"),
     Prerequisite("node", (18,), ("node", "--version"), r"v(\d[\d.]*)", "Debian: nodejs"),
     Prerequisite("npm", (), ("npm", "--version"), r"(\d[\d.]*)", "Debian: npm"),

@@ -50,7 +50,21 @@ class Heartbeat:
     error_code: int
 
 
-Record = JoinGroup | Heartbeat
+@dataclass(frozen=True, slots=True)
+class LeaveGroup:
+    """One LeaveGroup: members that left of their own accord, by the ids they said."""
+
+    arrival_s: float
+    client_id: str
+    group_id: str
+    member_ids: tuple[str, ...]
+    error_code: int
+
+
+Record = JoinGroup | Heartbeat | LeaveGroup
+
+_KINDS: Final = ("JOIN_GROUP", "HEARTBEAT", "LEAVE_GROUP")
+_MARKS: Final = tuple(f'"requestApiKeyName":"{kind}"' for kind in _KINDS)
 
 
 def parse(lines: Iterable[str]) -> list[Record]:
@@ -63,7 +77,7 @@ def parse(lines: Iterable[str]) -> list[Record]:
 
 
 def _parse_line(line: str) -> Record | None:
-    if '"requestApiKeyName":"JOIN_GROUP"' not in line and '"requestApiKeyName":"HEARTBEAT"' not in line:
+    if not any(mark in line for mark in _MARKS):
         return None  # most lines: not worth decoding
     written_ms, _, rest = line.partition(" ")
     try:
@@ -73,7 +87,17 @@ def _parse_line(line: str) -> Record | None:
     header, request, response = entry["requestHeader"], entry["request"], entry["response"]
     written_s = int(written_ms) / 1000
     arrival_s = written_s - entry["totalTimeMs"] / 1000
-    if header["requestApiKeyName"] == "HEARTBEAT":
+    kind = header["requestApiKeyName"]
+    if kind == "LEAVE_GROUP":
+        return LeaveGroup(
+            arrival_s=arrival_s,
+            client_id=header["clientId"],
+            group_id=request["groupId"],
+            # Before version 3 of the request, one member left for itself.
+            member_ids=tuple(member["memberId"] for member in request.get("members", [request])),
+            error_code=response["errorCode"],
+        )
+    if kind == "HEARTBEAT":
         return Heartbeat(
             arrival_s=arrival_s,
             client_id=header["clientId"],

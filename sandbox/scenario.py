@@ -42,6 +42,16 @@ STORMING: Final = ConsumerSettings(session_timeout_ms=1_000, heartbeat_interval_
 HEALTHY: Final = ConsumerSettings(session_timeout_ms=30_000, heartbeat_interval_ms=1_000, fetch_wait_ms=1_000)
 
 
+@dataclass(frozen=True)
+class JavaSettings:
+    """The Java consumer's settings in its own unit, and how long it handles each record."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    max_poll_interval_ms: int
+    handler_ms: int = 0
+
+
 class Tenant:
     """One namespace in which consumers and policies live."""
 
@@ -87,13 +97,32 @@ class Tenant:
             fetch_wait_ms=settings.fetch_wait_ms,
         )
 
+    def deploy_java_consumers(self, name: str, settings: JavaSettings, *, replicas: int = 2) -> None:
+        """Run Java consumers as Deployment, group and topic `name`; each takes some 90 MB and a second of a core."""
+        self.sandbox.kafka.create_topic(name, PARTITIONS)
+        self.apply(self.java_consumer_manifest(name, settings, replicas=replicas))
+
+    def java_consumer_manifest(self, name: str, settings: JavaSettings, *, replicas: int = 2) -> str:
+        """Return the manifest of `deploy_java_consumers`."""
+        return _render(
+            "java-consumer.yaml",
+            name=name,
+            replicas=replicas,
+            command=json.dumps(consumers.java_command()),
+            bootstrap=self.sandbox.kafka.bootstrap,
+            session_timeout_ms=settings.session_timeout_ms,
+            heartbeat_interval_ms=settings.heartbeat_interval_ms,
+            max_poll_interval_ms=settings.max_poll_interval_ms,
+            handler_ms=settings.handler_ms,
+        )
+
     def await_available(self, name: str, *, timeout_s: float = 120) -> None:
         """Wait until all pods of a Deployment are ready and none is left of an older template."""
         wait_until(lambda: self._is_rolled_out(name), part=name, what="its pods", timeout_s=timeout_s, poll_s=0.3)
 
-    def apply_policy(self, name: str, *, mode: str) -> None:
+    def apply_policy(self, name: str, *, mode: str, library: str = "kafkajs") -> None:
         """Apply a policy for the consumers `name`."""
-        self.apply(policy_manifest(name, mode=mode))
+        self.apply(policy_manifest(name, mode=mode, library=library))
 
     def policy(self, name: str) -> dict[str, Any]:
         """Return a policy."""
@@ -116,9 +145,9 @@ def condition(policy: dict[str, Any], kind: str) -> dict[str, str]:
     return found[0] if found else {"status": "", "reason": "", "message": ""}
 
 
-def policy_manifest(name: str, *, mode: str) -> str:
-    """Return the manifest of a policy for the consumers `name`."""
-    return _render("policy.yaml", name=name, mode=mode)
+def policy_manifest(name: str, *, mode: str, library: str = "kafkajs") -> str:
+    """Return the manifest of a policy for the consumers `name`, whose client library it names."""
+    return _render("policy.yaml", name=name, mode=mode, library=library)
 
 
 def install(sandbox: Sandbox) -> None:

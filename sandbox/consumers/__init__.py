@@ -1,18 +1,28 @@
 """The consumers that the sandbox's pods run, one small program per client library.
 
-A program takes its settings from the environment, consumes one topic, and serves `/metrics`, `/healthz` and `/readyz`.
-A function here makes sure that its dependencies are installed, in the cache, and returns the command line for a pod.
+A program takes its settings from the environment, consumes one topic, and serves `/metrics` and `/readyz` on the pod's
+own address, which is also where its connections to the broker come from. A function here makes sure that its
+dependencies are installed, in the cache, and returns the command line for a pod.
 """
 
 import shutil
 from pathlib import Path
 from typing import Final
 
-from sandbox import cache, commands
+from sandbox import cache, commands, maven, prerequisites
 from sandbox.errors import PrerequisiteMissingError
 
 _KAFKAJS: Final = Path(__file__).parent / "kafkajs"
 _KAFKAJS_FILES: Final = [_KAFKAJS / name for name in (".npmrc", "package.json", "package-lock.json", "consumer.js")]
+
+_JAVA: Final = Path(__file__).parent / "java"
+_JAVA_POM: Final = _JAVA / "pom.xml"
+_JAVA_CHECKSUMS: Final = _JAVA / "checksums.sha256"
+_JAVA_SOURCES: Final = [_JAVA / name for name in ("Consumer.java", "PodSockets.java")]
+_JAVA_RESOURCES: Final = [_JAVA / name for name in ("jmx.yaml", "simplelogger.properties")]
+_JMX_AGENT: Final = "jmx_prometheus_javaagent-1.0.1.jar"
+_JDK_INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  # what PodSockets is put before
+_SMALL_JVM: Final = ("-Xmx48m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
 
 def kafkajs_command() -> list[str]:
@@ -29,3 +39,34 @@ def kafkajs_command() -> list[str]:
 
     home = cache.entry("kafkajs", cache.key(*_KAFKAJS_FILES), make)
     return [node, str(home / "consumer.js")]
+
+
+def java_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(METRICS_PORT)") -> list[str]:
+    """Return the command line of the Java consumer, compiled and with exactly the pinned jars.
+
+    `/metrics` is the JMX agent's, which serves nothing else: `/readyz` is the program's, on PROBE_PORT.
+
+    Args:
+        address: where the agent listens; the default is for a pod, whose node fills it in.
+        metrics_port: likewise.
+
+    Raises:
+        PrerequisiteMissingError: Java, its compiler or Maven is missing or too old.
+    """
+
+    def make(scratch: Path) -> None:
+        prerequisites.require("java", "javac", "mvn")
+        jars = scratch / "jars"
+        jars.mkdir()
+        doing = "downloading kafka-clients and the JMX agent"
+        maven.download_jars("java-consumer", doing, pom=_JAVA_POM, checksums=_JAVA_CHECKSUMS, into=jars)
+        javac = ["javac", "-Werror", "-XDignore.symbol.file", *_JDK_INTERNALS, "-cp", f"{jars}/*", "-d", str(scratch)]
+        commands.run("java-consumer", "compiling it", [*javac, *_JAVA_SOURCES])
+        for file in _JAVA_RESOURCES:
+            shutil.copy(file, scratch)
+
+    made_from = (_JAVA_POM, _JAVA_CHECKSUMS, *_JAVA_SOURCES, *_JAVA_RESOURCES)
+    home = cache.entry("java-consumer", cache.key(*made_from), make)
+    agent = f"-javaagent:{home / 'jars' / _JMX_AGENT}={address}:{metrics_port}:{home / 'jmx.yaml'}"
+    sockets = "-Djava.nio.channels.spi.SelectorProvider=PodSockets"
+    return ["java", *_SMALL_JVM, *_JDK_INTERNALS, sockets, agent, "-cp", f"{home}:{home}/jars/*", "Consumer"]

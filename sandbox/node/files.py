@@ -29,3 +29,7 @@ class PodFiles:
     def pid(self, container: str) -> Path:
         """The container's process id; only there while it runs."""
         return self.run_dir / "pods" / f"{self.namespace}_{self.pod}_{container}.pid"
+
+    def pids(self) -> list[Path]:
+        """The process id files of the pod's running containers."""
+        return sorted((self.run_dir / "pods").glob(f"{self.namespace}_{self.pod}_*.pid"))

@@ -1,9 +1,14 @@
-"""Starts and stops the process node as a child process, and tells where its pods' files are."""
+"""Starts and stops the process node as a child process, tells where its pods' files are, and pauses pods."""
 
+import contextlib
+import os
+import signal
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Self
 
+from sandbox.errors import SandboxError
 from sandbox.node.files import PodFiles
 from sandbox.processes import Process, wait_until
 
@@ -69,6 +74,32 @@ class ProcessNode:
         except FileNotFoundError:
             return None
 
+    @contextlib.contextmanager
+    def paused(self, namespace: str, pod: str) -> Iterator[None]:
+        """Freeze every container of a pod (SIGSTOP) for the length of the block, however the block ends.
+
+        Probes go on meanwhile and fail: a pod with a liveness probe would be restarted, one with a readiness probe is
+        only unready.
+
+        Raises:
+            SandboxError: no container of the pod is running.
+        """
+        groups = [int(file.read_text()) for file in PodFiles(self._run_dir, namespace, pod).pids()]
+        if not groups:
+            raise SandboxError(f"No container of pod {namespace}/{pod} is running, so it cannot be paused.")
+        try:
+            _signal_groups(groups, signal.SIGSTOP)
+            yield
+        finally:
+            _signal_groups(groups, signal.SIGCONT)
+
     def container_log(self, namespace: str, pod: str, container: str) -> Path:
         """Return the file that gets what a container prints."""
         return PodFiles(self._run_dir, namespace, pod).log(container)
+
+
+def _signal_groups(groups: Iterable[int], number: signal.Signals) -> None:
+    """Signal each container with its children: the node starts every one as the leader of a group."""
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            os.killpg(group, number)

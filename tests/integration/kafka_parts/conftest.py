@@ -1,49 +1,21 @@
-"""A broker for the whole session, and pods of KafkaJS consumers on it."""
+"""A broker for the whole session, and pods of consumers on it."""
 
 import itertools
 import os
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from sandbox import network
-from sandbox.consumers import kafkajs_command
+from sandbox.consumers import java_command, kafkajs_command
 from sandbox.kafka import Kafka
 from sandbox.processes import Process
 from sandbox.proxy import FaultProxy
+from tests.integration.kafka_parts.pods import Pod, StartPod
 
 _hosts = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class Pod:
-    """A running consumer, as a pod on a cluster would be one."""
-
-    process: Process
-    name: str
-    ip: str
-    metrics_port: int
-
-    def get(self, path: str) -> str:
-        """Return what the pod answers at `path`."""
-        with urllib.request.urlopen(f"http://{self.ip}:{self.metrics_port}{path}", timeout=5) as answer:
-            return str(answer.read().decode())
-
-    def is_ready(self) -> bool:
-        """Whether the pod's readiness probe would succeed."""
-        try:
-            self.get("/readyz")
-        except OSError:
-            return False
-        return True
-
-
-StartPod = Callable[..., Pod]
 
 
 @pytest.fixture(scope="session")
@@ -68,22 +40,42 @@ def tap(kafka: Kafka, tap_proxy_port: int) -> Iterator[FaultProxy]:
 
 @pytest.fixture
 def start_pod(kafka: Kafka, tmp_path: Path) -> Iterator[StartPod]:
-    """Return a function that starts a consumer `name` of the group and topic `group`, with more environment."""
-    metrics_port = network.free_ports(1)[0]
+    """Return a function that starts a KafkaJS consumer."""
+    (port,) = network.free_ports(1)
     with ExitStack() as pods:
 
         def start(name: str, group: str, **environment: object) -> Pod:
-            pod_ip = f"127.9.{next(_hosts) % 250}.7"
-            env = {
-                "PATH": os.environ["PATH"],
-                "KAFKA_BROKERS": kafka.bootstrap,
-                "KAFKA_GROUP_ID": group,
-                "KAFKA_TOPIC": group,
-                "KAFKA_CLIENT_ID": name,
-                "POD_IP": pod_ip,
-                "METRICS_PORT": str(metrics_port),
-            } | {variable: str(value) for variable, value in environment.items()}
+            own = {"KAFKA_CLIENT_ID": name, "METRICS_PORT": port}
+            pod_ip, env = _environment(kafka, group, own | environment)
             process = Process(name, kafkajs_command(), log=tmp_path / f"{name}.log", env=env)
-            return Pod(pods.enter_context(process), name, pod_ip, metrics_port)
+            return Pod(pods.enter_context(process), name, pod_ip, port, port)
 
         yield start
+
+
+@pytest.fixture
+def start_java_pod(kafka: Kafka, tmp_path: Path) -> Iterator[StartPod]:
+    """Return a function that starts a Java consumer."""
+    metrics_port, probe_port = network.free_ports(2)
+    with ExitStack() as pods:
+
+        def start(name: str, group: str, **environment: object) -> Pod:
+            pod_ip, env = _environment(kafka, group, {"PROBE_PORT": probe_port} | environment)
+            command = java_command(address=pod_ip, metrics_port=metrics_port)
+            process = Process(name, command, log=tmp_path / f"{name}.log", env=env)
+            return Pod(pods.enter_context(process), name, pod_ip, metrics_port, probe_port)
+
+        yield start
+
+
+def _environment(kafka: Kafka, group: str, more: Mapping[str, object]) -> tuple[str, dict[str, str]]:
+    """Return a new pod's address and its environment."""
+    pod_ip = f"127.9.{next(_hosts) % 250}.7"
+    env = {
+        "PATH": os.environ["PATH"],
+        "KAFKA_BROKERS": kafka.bootstrap,
+        "KAFKA_GROUP_ID": group,
+        "KAFKA_TOPIC": group,
+        "POD_IP": pod_ip,
+    }
+    return pod_ip, env | {variable: str(value) for variable, value in more.items()}

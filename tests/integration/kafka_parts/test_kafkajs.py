@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING
 
@@ -20,45 +19,17 @@ from sandbox.request_log import (
     rebalances,
     rebalances_per_minute,
 )
+from tests.integration.kafka_parts.pods import await_members, await_ready, value
 
 if TYPE_CHECKING:
     from sandbox.kafka import Kafka
     from sandbox.proxy import FaultProxy
-    from tests.integration.kafka_parts.conftest import Pod, StartPod
+    from tests.integration.kafka_parts.pods import StartPod
 
 pytestmark = pytest.mark.timeout(300)
 
 STORM = {"KAFKA_SESSION_TIMEOUT_MS": 1000, "KAFKA_HEARTBEAT_INTERVAL_MS": 333, "KAFKA_MAX_WAIT_TIME_MS": 5000}
 CALM = {"KAFKA_SESSION_TIMEOUT_MS": 30000, "KAFKA_HEARTBEAT_INTERVAL_MS": 1000, "KAFKA_MAX_WAIT_TIME_MS": 1000}
-
-
-def await_ready(pods: list[Pod]) -> None:
-    """Wait until every pod has joined its group once."""
-    for pod in pods:
-        wait_until(pod.is_ready, part=pod.name, what="readiness", process=pod.process)
-
-
-def await_members(kafka: Kafka, group: str, count: int) -> None:
-    """Wait until the group is stable with so many members."""
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
-
-    def stable() -> bool:
-        described = admin.describe_consumer_groups([group])[group].result(10)
-        return described.state.name == "STABLE" and len(described.members) == count
-
-    wait_until(stable, part=group, what=f"{count} stable members")
-
-
-def value(metrics: str, name: str, **labels: str) -> float:
-    """Return the sum of a metric's series that carry the labels; there must be one."""
-    wanted = [f'{label}="{expected}"' for label, expected in labels.items()]
-    found = [
-        float(line.rpartition(" ")[2])
-        for line in metrics.splitlines()
-        if re.match(rf"{name}[{{ ]", line) and all(one in line for one in wanted)
-    ]
-    assert found, f"{name} {labels} is not in the metrics"
-    return sum(found)
 
 
 def test_a_session_shorter_than_the_fetch_wait_rebalances_for_ever(kafka: Kafka, start_pod: StartPod) -> None:

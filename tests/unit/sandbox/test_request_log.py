@@ -8,6 +8,7 @@ from sandbox.request_log import (
     UNKNOWN_MEMBER_ID,
     Heartbeat,
     JoinGroup,
+    LeaveGroup,
     Record,
     RequestLog,
     beat_periods_s,
@@ -20,7 +21,12 @@ from sandbox.request_log import (
 )
 
 SAMPLE = Path(__file__).parent / "data" / "kafka-requests.log"
-"""Verbatim lines of a 4.4.0 broker: a KafkaJS member is evicted between two messages, and joins again."""
+"""Verbatim lines of a 4.4.0 broker: a KafkaJS member is evicted between two messages, and back; a Java one leaves."""
+
+
+def generation(record: Record) -> int | None:
+    """Return the generation that a record names, if its kind does."""
+    return None if isinstance(record, LeaveGroup) else record.generation_id
 
 
 @pytest.fixture
@@ -31,7 +37,7 @@ def sample() -> list[Record]:
 
 def test_real_lines_become_heartbeats_and_joins(sample: list[Record]) -> None:
     """Commits and syncs are passed over; the error code tells what became of the rest."""
-    assert [(type(one).__name__, one.client_id, one.generation_id, one.error_code) for one in sample] == [
+    assert [(type(one).__name__, one.client_id, generation(one), one.error_code) for one in sample] == [
         ("Heartbeat", "msg3-0", 8, NONE),
         ("Heartbeat", "msg3-0", 8, UNKNOWN_MEMBER_ID),
         ("Heartbeat", "msg3-0", 8, UNKNOWN_MEMBER_ID),
@@ -39,6 +45,7 @@ def test_real_lines_become_heartbeats_and_joins(sample: list[Record]) -> None:
         ("JoinGroup", "msg3-1", 11, NONE),
         ("JoinGroup", "msg3-0", 11, NONE),
         ("Heartbeat", "msg3-0", 11, NONE),
+        ("LeaveGroup", "consumer-orders-1", None, NONE),
     ]
 
 
@@ -52,8 +59,22 @@ def test_a_request_arrived_its_total_time_before_its_line(sample: list[Record]) 
 
 def test_the_answer_names_the_member(sample: list[Record]) -> None:
     """The id that a newcomer is given is the id with which it beats afterwards."""
-    assert sample[3].member_id == sample[5].member_id == sample[6].member_id
-    assert sample[3].member_id != sample[1].member_id
+    refused, asked, joined, beats = sample[1], sample[3], sample[5], sample[6]
+    assert isinstance(refused, Heartbeat)
+    assert isinstance(asked, JoinGroup)
+    assert isinstance(joined, JoinGroup)
+    assert isinstance(beats, Heartbeat)
+    assert asked.member_id == joined.member_id == beats.member_id
+    assert asked.member_id != refused.member_id
+
+
+def test_a_leave_names_who_left(sample: list[Record]) -> None:
+    """A member that goes of its own accord says so; an evicted one does not, and that tells them apart."""
+    left = sample[-1]
+    assert isinstance(left, LeaveGroup)
+    assert left.group_id == "orders"
+    assert left.member_ids == ("consumer-orders-1-a0f44071-76a2-49c7-9a95-85e0cfe5696c",)
+    assert left.arrival_s == pytest.approx(1795272029.641, abs=0.002)
 
 
 def join(generation_id: int, answered_s: float, *, group_id: str = "orders", error_code: int = NONE) -> JoinGroup:
