@@ -163,6 +163,25 @@ def heartbeats(records: Iterable[Record], group_id: str, since_s: float, until_s
     ]
 
 
+def evicted(records: Iterable[Record], group_id: str, since_s: float, until_s: float) -> set[str]:
+    """Return the members that learnt in this window, from a refused heartbeat, that they are members no more.
+
+    One eviction may refuse several heartbeats, all with the same member id.
+    """
+    beats = heartbeats(records, group_id, since_s, until_s)
+    return {beat.member_id for beat in beats if beat.error_code == UNKNOWN_MEMBER_ID}
+
+
+def left(records: Iterable[Record], group_id: str, since_s: float, until_s: float) -> set[str]:
+    """Return the members that left of their own accord in this window."""
+    return {
+        member_id
+        for record in records
+        if isinstance(record, LeaveGroup) and record.group_id == group_id and since_s <= record.arrival_s < until_s
+        for member_id in record.member_ids
+    }
+
+
 def beats_by_error_code(beats: Iterable[Heartbeat]) -> Counter[int]:
     """Return how many heartbeats got which error code; `NONE` counts the accepted ones."""
     return Counter(one.error_code for one in beats)

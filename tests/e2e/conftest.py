@@ -24,6 +24,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     with capture.global_and_fixture_disabled():
         Binaries().get_all()
         consumers.kafkajs_command()
+        consumers.java_command()
         kafka._jars()
 
 

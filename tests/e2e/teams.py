@@ -9,7 +9,7 @@ from sandbox import audit, scenario
 from sandbox.environment import OPERATOR_USER, Sandbox
 from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
-from sandbox.scenario import ConsumerSettings, Tenant
+from sandbox.scenario import ConsumerSettings, JavaSettings, Tenant
 
 POLL_S: Final = 0.4
 """Between two questions: each is a kubectl, and two cores do everything."""
@@ -38,6 +38,16 @@ class Team(Tenant):
         self.sandbox.kafka.create_topic(self.name, scenario.PARTITIONS)
         self.apply(self.manifest(settings, replicas=replicas))
         self.await_available(self.name)
+
+    def deploy_java(self, settings: JavaSettings) -> None:
+        """Deploy two Java consumers and wait until their pods are ready."""
+        self.deploy_java_consumers(self.name, settings)
+        self.await_available(self.name)
+
+    def pods(self) -> list[str]:
+        """Return the names of the pods that run the Deployment's newest template, sorted."""
+        items = self.get("pods", f"--selector=app={self.name}")["items"]
+        return sorted(one["metadata"]["name"] for one in items if "deletionTimestamp" not in one["metadata"])
 
     def manifest(self, settings: ConsumerSettings, *, replicas: int = 3) -> str:
         """Return what `deploy` applies."""

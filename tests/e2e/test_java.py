@@ -1,0 +1,114 @@
+"""Java groups: paused processes are cured by a longer session, slow handlers by a longer poll limit."""
+
+import time
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from sandbox import request_log
+from sandbox.environment import Sandbox
+from sandbox.producer import Trickle
+from sandbox.request_log import RequestLog
+from sandbox.scenario import JavaSettings
+from tests.e2e.teams import Team
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("operator")]
+
+NERVOUS: Final = JavaSettings(session_timeout_ms=6_000, heartbeat_interval_ms=2_000, max_poll_interval_ms=300_000)
+HASTY: Final = JavaSettings(
+    session_timeout_ms=45_000, heartbeat_interval_ms=1_000, max_poll_interval_ms=5_000, handler_ms=8_000
+)
+PAUSE_S: Final = 8.0
+BETWEEN_PAUSES_S: Final = 3.0
+MOST_PAUSES: Final = 14
+QUIET_S: Final = 25.0
+
+
+@pytest.fixture(scope="module")
+def paused(sandbox: Sandbox) -> Iterator[Team]:
+    """A team whose processes stand still for longer than their session now and then."""
+    yield from deployed(sandbox, "paused", NERVOUS)
+
+
+@pytest.fixture(scope="module")
+def slow(sandbox: Sandbox) -> Iterator[Team]:
+    """A team whose handlers take longer than their poll limit; it is there from the module's start, to come of age."""
+    for team in deployed(sandbox, "slow", HASTY):
+        with Trickle(sandbox.kafka.bootstrap, team.name, every_s=0.5):
+            yield team
+
+
+def deployed(sandbox: Sandbox, purpose: str, settings: JavaSettings) -> Iterator[Team]:
+    """Yield a team with Java consumers and a policy in mode Apply."""
+    team = Team(sandbox, purpose)
+    team.create()
+    team.deploy_java(settings)
+    team.apply_policy(team.name, mode="Apply", library="java")
+    yield team
+    team.delete()
+
+
+def pause_one(team: Team, number: int) -> None:
+    """Let the process of one pod stand still for longer than its session."""
+    with team.sandbox.node.paused(team.namespace, team.pods()[number % 2]):
+        time.sleep(PAUSE_S)
+    time.sleep(BETWEEN_PAUSES_S)
+
+
+@pytest.mark.usefixtures("slow")
+def test_paused_processes_are_cured_by_a_longer_session(paused: Team) -> None:
+    """Members that stood still for 8 s under S = 6 s are evicted, seen as such, and not evicted after the change."""
+    log, began_s = RequestLog(paused.sandbox.kafka.request_log), time.time()
+    for number in range(MOST_PAUSES):
+        pause_one(paused, number)
+        if "applied" in paused.status():
+            break
+    paused.await_condition("Applied", "Applied", status="True", timeout_s=90)
+    paused.await_available(paused.name)
+    cured_s = time.time()
+    for number in range(4):
+        pause_one(paused, number)
+    ended_s = time.time()
+
+    records = log.read_new()
+    assert len(request_log.evicted(records, paused.name, began_s, cured_s)) >= 3
+    assert request_log.evicted(records, paused.name, cured_s, ended_s) == set()
+    assert request_log.rebalances(records, paused.name, cured_s + 1, ended_s) == 0
+    status = paused.status()
+    assert status["applied"]["previous"]["sessionTimeout"] == "6s"
+    assert status["applied"]["values"] == {
+        "sessionTimeout": "45s",
+        "heartbeatInterval": "2s",
+        "fetchWait": "500ms",
+        "maxPollInterval": "5m",
+    }
+    assert paused.env()["KAFKA_SESSION_TIMEOUT_MS"] == "45000"
+    assert "KAFKA_MAX_POLL_INTERVAL_MS" not in paused.env()  # what does not change is not taken over
+    assert status["groupProtocol"] == "Classic"
+    assert "Danger" in {reason for _, reason, _ in paused.events()}
+
+
+def test_handlers_that_outlast_the_poll_limit_are_named_as_such(slow: Team) -> None:
+    """Their members leave while they beat: that is no silence, so M is raised, and S is left alone."""
+    log, began_s = RequestLog(slow.sandbox.kafka.request_log), time.time()
+    slow.await_condition("Applied", "Applied", status="True", timeout_s=180)
+    slow.await_available(slow.name)
+    time.sleep(3.0)
+    cured_s = time.time()
+    time.sleep(QUIET_S)
+
+    records = log.read_new()
+    assert len(request_log.left(records, slow.name, 0.0, cured_s)) >= 3
+    assert request_log.evicted(records, slow.name, 0.0, time.time()) == set()
+    assert request_log.left(records, slow.name, cured_s, time.time()) == set()
+    assert cured_s > began_s
+    status = slow.status()
+    assert status["applied"]["previous"]["maxPollInterval"] == "5s"
+    assert status["applied"]["values"]["maxPollInterval"] == "5m"
+    assert status["applied"]["values"]["sessionTimeout"] == "45s"
+    assert "KAFKA_SESSION_TIMEOUT_MS" not in slow.env()
+    told = [message for _, reason, message in slow.events() if reason == "PollGapExceedsLimit"]
+    assert told
+    assert "did not poll for 5s (maxPollInterval), though they went on beating" in told[0]
+    assert "no session timeout can help" in told[0]
