@@ -14,7 +14,14 @@ from types import MappingProxyType
 from typing import Final, Self
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 from sandbox import cache, commands, maven, network
 from sandbox.errors import SandboxError
@@ -89,6 +96,18 @@ class Kafka:
             return len(topic.partitions) == partitions and all(one.leader >= 0 for one in topic.partitions.values())
 
         wait_until(led, part="kafka", what=f"topic {name}", timeout_s=30, process=self._process)
+
+    def configure_group(self, group_id: str, values: Mapping[str, str]) -> None:
+        """Set what the broker prescribes to a group of the consumer protocol; the group need not exist yet."""
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in values.items()
+        ]
+        resource = ConfigResource(ResourceType.GROUP, group_id, incremental_configs=entries)
+        admin = self._admin()  # its requests end with it
+        try:
+            admin.incremental_alter_configs([resource])[resource].result(30)
+        except KafkaException as error:
+            raise SandboxError(f"group {group_id} could not be configured: {error.args[0].str()}") from error
 
     def _prepare(self) -> Process:
         """Write the configuration, format a fresh data directory and return the broker that is to be started."""

@@ -1,5 +1,6 @@
 """Java groups: paused processes are cured by a longer session, slow handlers by a longer poll limit."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -10,7 +11,8 @@ from sandbox import request_log
 from sandbox.environment import Sandbox
 from sandbox.producer import Trickle
 from sandbox.request_log import RequestLog
-from sandbox.scenario import JavaSettings
+from sandbox.scenario import JavaSettings, Operator
+from tests.e2e.operators import await_cycles
 from tests.e2e.teams import Team
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("operator")]
@@ -44,6 +46,23 @@ def deployed(sandbox: Sandbox, purpose: str, settings: JavaSettings) -> Iterator
     team = Team(sandbox, purpose)
     team.create()
     team.deploy_java(settings)
+    team.apply_policy(team.name, mode="Apply", library="java")
+    yield team
+    team.delete()
+
+
+@pytest.fixture
+def modern(sandbox: Sandbox) -> Iterator[Team]:
+    """A team whose group speaks the consumer protocol, with values of its own at the broker."""
+    team = Team(sandbox, "modern")
+    team.create()
+    sandbox.kafka.create_topic(team.name)
+    prescribed = {"consumer.session.timeout.ms": "20000", "consumer.heartbeat.interval.ms": "2000"}
+    sandbox.kafka.configure_group(team.name, prescribed)
+    manifest = team.java_consumer_manifest(team.name, NERVOUS, replicas=1)
+    classic = re.compile(r'^  KAFKA_(SESSION_TIMEOUT|HEARTBEAT_INTERVAL)_MS: ".*"$', re.MULTILINE)
+    team.apply(classic.sub("", manifest).replace("data:\n", "data:\n  KAFKA_GROUP_PROTOCOL: consumer\n"))
+    team.await_available(team.name)
     team.apply_policy(team.name, mode="Apply", library="java")
     yield team
     team.delete()
@@ -112,3 +131,20 @@ def test_handlers_that_outlast_the_poll_limit_are_named_as_such(slow: Team) -> N
     assert told
     assert "did not poll for 5s (maxPollInterval), though they went on beating" in told[0]
     assert "no session timeout can help" in told[0]
+
+
+def test_a_kip_848_group_is_seen_for_what_it_is(modern: Team, operator: Operator) -> None:
+    """Its S and H are read from the group's configuration at the broker, shown, and left alone."""
+    found = modern.await_condition("Recommended", "ConsumerProtocol", status="Unknown")
+    await_cycles(operator, 2)
+
+    assert "are a session of 20s and a heartbeat every 2s" in found["message"]
+    status = modern.status()
+    assert status["groupProtocol"] == "Consumer"
+    assert status["current"] == {
+        "sessionTimeout": "20s",
+        "heartbeatInterval": "2s",
+        "fetchWait": "500ms",
+        "maxPollInterval": "5m",
+    }
+    assert not modern.operator_writes("deployments")
