@@ -61,7 +61,7 @@ def modern(sandbox: Sandbox) -> Iterator[Team]:
     sandbox.kafka.configure_group(team.name, prescribed)
     manifest = team.java_consumer_manifest(team.name, NERVOUS, replicas=1)
     classic = re.compile(r'^  KAFKA_(SESSION_TIMEOUT|HEARTBEAT_INTERVAL)_MS: ".*"$', re.MULTILINE)
-    team.apply(classic.sub("", manifest).replace("data:\n", "data:\n  KAFKA_GROUP_PROTOCOL: consumer\n"))
+    team.apply(classic.sub("", manifest).replace("\ndata:\n", "\ndata:\n  KAFKA_GROUP_PROTOCOL: consumer\n"))
     team.await_available(team.name)
     team.apply_policy(team.name, mode="Apply", library="java")
     yield team
