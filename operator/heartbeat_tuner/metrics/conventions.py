@@ -30,6 +30,20 @@ class RefusedBeats:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class LostIds:
+    """Counters that show how often a member had to ask for a new member id.
+
+    Attributes:
+        failed_joins: attempts to join that failed; asking for an id is one of them.
+        join_answers: JoinGroup requests that were answered with success. One that was not followed by a completed join
+            was overtaken by another rebalance, and failed for that.
+    """
+
+    failed_joins: Signal
+    join_answers: Signal
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class PollGaps:
     """Gauges that show how long a member did not poll.
 
@@ -52,7 +66,8 @@ class Convention:
         accepted_beats: heartbeats that were answered well, by member.
         joins: completed joins.
         join_time: time spent in completed joins.
-        refused_beats: how evictions show in the counters; None where only the broker shows them.
+        refused_beats: one way in which evictions show in counters; None where there is no such way.
+        lost_ids: another one; likewise.
         poll_gaps: how long members did not poll; None where the client has no limit for it.
         always_there: signals that a consumer exports from its start: without one of them, nothing can be said.
     """
@@ -63,6 +78,7 @@ class Convention:
     joins: Signal
     join_time: Signal
     refused_beats: RefusedBeats | None
+    lost_ids: LostIds | None
     poll_gaps: PollGaps | None
     always_there: tuple[Signal, ...]
 
@@ -72,6 +88,8 @@ class Convention:
         more: tuple[Signal, ...] = ()
         if self.refused_beats is not None:
             more += (self.refused_beats.beat_requests, self.refused_beats.rebalancings)
+        if self.lost_ids is not None:
+            more += (self.lost_ids.failed_joins, self.lost_ids.join_answers)
         if self.poll_gaps is not None:
             more += (self.poll_gaps.longest, self.poll_gaps.since_last)
         return (self.accepted_beats, *more, self.joins, self.join_time)
@@ -102,6 +120,7 @@ KAFKAJS_EXPORTER: Final = Convention(
     joins=_KAFKAJS_JOINS,
     join_time=_KAFKAJS_JOIN_TIME,
     refused_beats=_KAFKAJS_REFUSED,
+    lost_ids=None,
     poll_gaps=None,
     # Accepted heartbeats are not among them: their series are born with a member's first, and a storm may have none.
     always_there=(
@@ -132,8 +151,12 @@ JMX_EXPORTER: Final = Convention(
     joins=_JMX_REBALANCES,
     join_time=_JMX_REBALANCE_TIME,
     refused_beats=None,
+    lost_ids=LostIds(
+        failed_joins=Signal(f"{_COORDINATOR}_failed_rebalance"), join_answers=Signal(f"{_COORDINATOR}_join")
+    ),
     poll_gaps=_JMX_POLL_GAPS,
-    # The longest poll gap is not among them: it is no number while nobody polls.
+    # The longest poll gap is not among them: it is no number while nobody polls. Nor are lost ids: a member of the
+    # consumer protocol has no such counters, and what the broker shows of them is less, but enough.
     always_there=(_JMX_BEATS, _JMX_REBALANCES, _JMX_REBALANCE_TIME, _JMX_POLL_GAPS.since_last),
 )
 """jmx_prometheus_javaagent 1.x without rules: a counter's `-total` is lost, times are milliseconds."""

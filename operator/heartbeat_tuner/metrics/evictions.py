@@ -1,17 +1,17 @@
 """How often live members lost their membership: what counters and member ids show.
 
-Two ways, both lower bounds. Counters show a rejoin that no rebalance asked for, confirmed by refused heartbeats. The
-broker shows another member id of a living pod; whether its member was removed for silence or left for want of a poll,
-the time since its last poll tells.
+All ways are lower bounds. KafkaJS' counters show a rejoin that no rebalance asked for, confirmed by refused heartbeats;
+the Java consumer's show that it had to ask for a new member id; the broker shows another member id of a living pod.
+Whether a member was removed for silence or left for want of a poll, the time since its last poll tells.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import MemberChange, Pod
 from heartbeat_tuner.metrics import samples, signals
-from heartbeat_tuner.metrics.conventions import Convention, PollGaps, RefusedBeats
+from heartbeat_tuner.metrics.conventions import Convention, LostIds, PollGaps, RefusedBeats
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 
@@ -33,8 +33,26 @@ def unannounced(pod: Pod, found: Samples, convention: Convention, refused: Refus
     announced = total(mine[refused.rebalancings], since_s)
     accepted = total(mine[convention.accepted_beats], since_s, born_at_zero=True)
     refusals = total(mine[refused.beat_requests], since_s) - accepted - announced
-    rejoins = _unannounced_rejoins(pod, mine[convention.joins], mine[refused.rebalancings], since_s)
-    return max(0, round(min(refusals, rejoins)))
+    joined, told = (_by_time(mine[signal], pod) for signal in (convention.joins, refused.rebalancings))
+    balance = {at: joined[at] - told[at] - len(mine[convention.joins]) for at in joined.keys() & told.keys()}
+    return max(0, round(min(refusals, len(_rises(balance, pod, since_s)))))
+
+
+def lost_ids(pod: Pod, found: Samples, convention: Convention, lost: LostIds, *, since_s: float) -> list[MemberChange]:
+    """Return when a pod's members had lost their ids, once for each lost id.
+
+    Failed attempts to join, less those that another rebalance overtook: 1 for the first join of a member, one more for
+    each id it lost (measured: docs/design/0003).
+    """
+    mine = {signal: of_pod(group, pod.name) for signal, group in found.items()}
+    failed, answered, joined = (
+        _by_time(mine[signal], pod) for signal in (lost.failed_joins, lost.join_answers, convention.joins)
+    )
+    members = len(mine[lost.failed_joins])
+    balance = {
+        at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
+    }
+    return [MemberChange(datetime.fromtimestamp(at, UTC), pod.name) for at in _rises(balance, pod, since_s)]
 
 
 def split_by_poll_gaps(
@@ -102,30 +120,29 @@ def _longest_near(change: MemberChange, group: Sequence[Series], unit_s: float) 
     return max(near, default=0.0) * unit_s
 
 
-def _unannounced_rejoins(pod: Pod, joins: Sequence[Series], rebalancings: Sequence[Series], since_s: float) -> float:
-    """Return how many of the process's joins since a time were neither its first nor asked for by a rebalance.
+def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[float]:
+    """Return when a balance of counters rose above all it was before, once for each whole rise, after a time.
 
-    Joins less announcements, over the whole life of the process, is 1 for its first join, one more for each eviction,
-    and one less while an announced rejoin is under way: so the highest balance counts, not the latest. A window cut
-    through a rejoin would otherwise make an eviction of it.
+    A balance that is 0 after the first join of a process, and one more for each eviction, is lower while an announced
+    rejoin is under way: so its highest value counts, not its latest. A window cut through a rejoin would otherwise make
+    an eviction of it.
     """
-    started_s = pod.started.timestamp()
-    joined, announced = (_by_time(group, started_s) for group in (joins, rebalancings))
-    balance = {at: joined[at] - announced[at] - len(joins) for at in sorted(joined.keys() & announced.keys())}
     before = [value for at, value in balance.items() if at <= since_s]
-    after = [value for at, value in balance.items() if at > since_s]
-    if not after:
-        return 0.0
-    if not before and started_s < since_s:
-        before = after[:1]  # scrapes were missing: what happened before the first one is not of this time
-    return max(0.0, max(after) - max(0.0, *before, 0.0))
+    after = [(at, value) for at, value in sorted(balance.items()) if at > since_s]
+    if after and not before and pod.started.timestamp() < since_s:
+        before = [after[0][1]]  # scrapes were missing: what happened before the first one is not of this time
+    highest, rises = max([0.0, *before]), []
+    for at, value in after:
+        rises += [at] * max(0, round(value - highest))
+        highest = max(highest, value)
+    return rises
 
 
-def _by_time(group: Sequence[Series], since_s: float) -> dict[float, float]:
-    """Return the sum of several counters at each scrape."""
+def _by_time(group: Sequence[Series], pod: Pod) -> dict[float, float]:
+    """Return the sum of several counters at each scrape since the pod's process started."""
     sums: dict[float, float] = {}
     for series in group:
         for sample in series.samples:
-            if sample.time_s >= since_s:
+            if sample.time_s >= pod.started.timestamp():
                 sums[sample.time_s] = sums.get(sample.time_s, 0.0) + sample.value
     return sums

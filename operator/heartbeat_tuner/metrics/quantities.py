@@ -170,20 +170,31 @@ def _evicted(
 ) -> tuple[int, int, float | None]:
     """Return evictions for silence, those for want of a poll, and the longest poll gap in seconds."""
     since_s = watched.since.timestamp()
-    changes = [change for change in watched.changes if change.at > watched.since]
-    gaps, refused, left, longest_gap_s = convention.poll_gaps, convention.refused_beats, 0, None
-    removed = len(changes)
-    if gaps is not None and watched.poll_limit is not None:
+    seen = [pod for pod in watched.pods if pod.name in observed]
+    changes = _changes(watched, current, convention, seen)
+    removed, left, longest_gap_s = len(changes), 0, None
+    if convention.poll_gaps is not None and watched.poll_limit is not None:
+        gaps = convention.poll_gaps
         removed, left = evictions.split_by_poll_gaps(changes, current, gaps, limit=watched.poll_limit)
         longest_gap_s = evictions.longest_poll_gap_s(current, gaps, since_s=since_s)
+    refused = convention.refused_beats
     if refused is not None:
-        counted = (
-            evictions.unannounced(pod, current, convention, refused, since_s=since_s)
-            for pod in watched.pods
-            if pod.name in observed
-        )
+        counted = (evictions.unannounced(pod, current, convention, refused, since_s=since_s) for pod in seen)
         removed = max(removed, sum(counted))
     return removed, left, longest_gap_s
+
+
+def _changes(watched: Watched, current: Samples, convention: Convention, seen: Sequence[Pod]) -> list[MemberChange]:
+    """Return when members lost their ids: of each pod, what the broker showed or what its counters show, the larger."""
+    shown = [change for change in watched.changes if change.at > watched.since]
+    if convention.lost_ids is None:
+        return shown
+    by_pod = {name: [change for change in shown if change.pod == name] for name in {one.pod for one in shown}}
+    since_s = watched.since.timestamp()
+    for pod in seen:
+        lost = evictions.lost_ids(pod, current, convention, convention.lost_ids, since_s=since_s)
+        by_pod[pod.name] = max(by_pod.get(pod.name, []), lost, key=len)
+    return [change for changes in by_pod.values() for change in changes]
 
 
 def _silence_s(beats: Series, current: Samples, convention: Convention, since_s: float) -> float | None:

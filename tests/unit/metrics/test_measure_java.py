@@ -20,6 +20,8 @@ from tests.support.worlds import NOW
 SINCE = NOW - timedelta(minutes=10)
 LONG_BEFORE = SINCE - timedelta(minutes=5)
 BEATS, REBALANCES, REBALANCE_MS = JMX_EXPORTER.accepted_beats, JMX_EXPORTER.joins, JMX_EXPORTER.join_time
+assert JMX_EXPORTER.lost_ids is not None
+FAILED, JOIN_ANSWERS = JMX_EXPORTER.lost_ids.failed_joins, JMX_EXPORTER.lost_ids.join_answers
 QUERIES = {signal: f"query of {signal.metric}" for signal in JMX_EXPORTER.signals}
 PODS = worlds.pods()
 LIMIT = timedelta(seconds=60)
@@ -29,6 +31,7 @@ MIDWAY = SINCE + timedelta(minutes=5)
 def quiet(group: str = "orders") -> Answers:
     """Return what healthy Java consumers export: a beat every 5 s, a poll every half second."""
     values = {BEATS: lambda s: s // 5, REBALANCES: lambda _: 1, REBALANCE_MS: lambda _: 3_000}
+    values |= {FAILED: lambda _: 1, JOIN_ANSWERS: lambda _: 1}
     values |= {POLL_GAP_MAX: lambda _: 510, LAST_POLL_AGE: lambda _: 0}
     client = f"consumer-{group}-1"
     return {
@@ -108,6 +111,52 @@ def test_a_gap_at_another_time_explains_nothing() -> None:
     later = with_poll_gap(POLL_GAP_MAX, "orders-0", 61_000.0, within=(100, 160))
     record = recorded(later, *changes("orders-0"))
     assert (record.evictions, record.poll_gap_evictions) == (1, 0)
+
+
+def counted(failed: Sequence[int], answers: Sequence[int], joins: Sequence[int]) -> Answers:
+    """Return quiet series but for the joins of one pod: their counters before, in, and at the end of the record."""
+
+    def steps(values: Sequence[int]) -> Series:
+        before, midway = SINCE.timestamp(), MIDWAY.timestamp()
+        times = [LONG_BEFORE.timestamp() + 5 * number for number in range(181)]
+        shown = ((at, float(values[(at > before) + (at > midway)])) for at in times)
+        return counters.series(shown, pod="orders-0", client_id="consumer-orders-1")
+
+    found = quiet()
+    others = {signal: [one for one in found[signal] if one.labels["pod"] != "orders-0"] for signal in found}
+    mine = {FAILED: steps(failed), JOIN_ANSWERS: steps(answers), REBALANCES: steps(joins)}
+    return {**found, **{signal: [one, *others[signal]] for signal, one in mine.items()}}
+
+
+@pytest.mark.parametrize(
+    ("failed", "answers", "joins", "evictions"),
+    [
+        ([1, 1, 1], [1, 4, 9], [1, 4, 9], 0),
+        ([1, 2, 2], [2, 4, 4], [2, 3, 3], 0),
+        ([1, 1, 2], [1, 2, 3], [1, 1, 2], 0),
+        ([2, 2, 3], [2, 2, 3], [2, 2, 3], 1),
+        ([1, 2, 3], [4, 5, 6], [4, 5, 6], 2),
+        ([1, 8, 8], [1, 10, 10], [1, 10, 10], 7),
+    ],
+    ids=["planned", "overtaken", "between-join-and-sync", "evicted", "evicted-twice", "seven-leaves"],
+)
+def test_a_member_that_asked_for_a_new_id_had_lost_the_old_one(
+    failed: Sequence[int], answers: Sequence[int], joins: Sequence[int], evictions: int
+) -> None:
+    """Counters see each eviction between two looks at the broker; attempts that a rebalance overtook are none."""
+    assert recorded(counted(failed, answers, joins)).evictions == evictions
+
+
+def test_counters_and_broker_show_the_same_evictions() -> None:
+    """They are not added up; the larger counts, for each pod."""
+    both = counted([1, 1, 3], [1, 1, 3], [1, 1, 3])
+    assert recorded(both, *changes("orders-0", "orders-1")).evictions == 3
+
+
+def test_without_these_counters_the_broker_alone_tells() -> None:
+    """A member of the consumer protocol has no join counters."""
+    without = {**quiet(), FAILED: [], JOIN_ANSWERS: []}
+    assert recorded(without, *changes("orders-0")).evictions == 1
 
 
 def test_a_change_that_the_scrapes_have_not_reached_is_neither_yet() -> None:
