@@ -6,7 +6,7 @@ people; nobody here reads them.
 
 import math
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.adapters import kubernetes_api
@@ -68,8 +68,14 @@ class KubernetesLeases:
 
 
 def _record(kept: Mapping[str, Any], claim: Claim, *, now: datetime) -> dict[str, Any]:
-    """Return the fields of the lease's spec that make up a claim."""
-    renewed = f"{now:%Y-%m-%dT%H:%M:%S.%f}Z"
+    """Return the fields of the lease's spec that make up a claim.
+
+    A renewal must show, or the others would take the lease for abandoned: also where the clock was set back to the very
+    microsecond of the last one, it gets a time of its own.
+    """
+    renewed = _micro_time(now)
+    if renewed == kept.get("renewTime"):
+        renewed = _micro_time(now + timedelta(microseconds=1))
     acquired = kept.get("acquireTime") if kept.get("holderIdentity") == claim.holder else None
     return {
         "holderIdentity": claim.holder,
@@ -78,6 +84,10 @@ def _record(kept: Mapping[str, Any], claim: Claim, *, now: datetime) -> dict[str
         "acquireTime": acquired or renewed,
         "renewTime": renewed,
     }
+
+
+def _micro_time(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 def _lease(body: Mapping[str, Any]) -> Lease:
