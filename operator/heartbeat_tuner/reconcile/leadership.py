@@ -43,7 +43,7 @@ class Standing:
 
     Attributes:
         lease: as last seen; None if there was none.
-        changed_at_s: when it was first seen with this content.
+        changed_at_s: when it was first seen in this version.
         leader_until_s: until when we lead; in the past while we do not.
     """
 
@@ -65,7 +65,7 @@ def seen(standing: Standing, lease: Lease | None, *, identity: str, answered_at_
         identity: ours.
         answered_at_s: when the answer was here: not earlier, or another's lease would seem older than it is.
     """
-    unchanged = standing.lease.says_the_same_as(lease) if standing.lease is not None else lease is None
+    unchanged = standing.lease.is_same_as(lease) if standing.lease is not None else lease is None
     ours = lease is not None and lease.holder == identity
     return Standing(
         lease=lease,

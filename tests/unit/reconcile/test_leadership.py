@@ -3,7 +3,8 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+import random
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -63,15 +64,10 @@ def test_another_s_lease_runs_out_by_our_clock_alone() -> None:
     assert claim(standing, 115) == Claim(A, TIMING.lease_duration, 4)
 
 
-@pytest.mark.parametrize("change", [{"renewed": "t1"}, {"renewed": "a day ago"}, {"uid": "other"}, {"duration_s": 16}])
+@pytest.mark.parametrize("change", [{"resourceVersion": "2"}, {"uid": "other"}])
 def test_a_lease_that_changes_is_alive(change: dict[str, Any]) -> None:
-    """Any write of its holder counts, forwards or backwards in time."""
+    """Any write counts: its holder's clock may have jumped back to the very time of its last one."""
     assert claim(seen((lease(), 100), (lease(**change), 110)), 124.9) is None
-
-
-def test_a_label_is_no_sign_of_life() -> None:
-    """Others may write the object's metadata for ever."""
-    assert claim(seen((lease(), 100), (lease(resourceVersion="2"), 114)), 115) is not None
 
 
 def test_the_holder_s_own_promise_counts() -> None:
@@ -243,32 +239,38 @@ class Candidate:
             self.standing = leadership.stood_down(self.standing)
 
 
-PAUSES_S = [0.01, 0.02, 0.5, 0.5, 1.0, 2.0, 2.0, 5.0, 9.0, 14.0, 30.0]
-LIVES = st.lists(
-    st.tuples(st.sampled_from(PAUSES_S), st.integers(0, 9).map(lambda dice: dice == 9), st.integers(-5, 5)),
-    min_size=40,
-    max_size=120,
-)
-"""What befalls a candidate from step to step: a pause before it, whether it goes oddly, a jump of its wall clock."""
+STEPS = 4
+RETRY_S = 0.5
+PAUSES_S = [0.01] * 12 + [1.0, 4.0, 9.0, 14.0, 30.0]
+MOVES = 400
+"""Of each candidate: some minutes."""
+
+Move = tuple[float, int, Step, bool, int]
+"""When (true time) which candidate does what, whether it goes oddly, and by what its wall clock jumps before."""
 
 
-@settings(max_examples=200)
-@given(LIVES, LIVES, st.sampled_from([-1e6, 0.0, 7.3]))
-def test_never_two_may_write(
-    life_of_a: Sequence[tuple[float, bool, int]], life_of_b: Sequence[tuple[float, bool, int]], offset_s: float
-) -> None:
+def life(number: int, one: Candidate, dice: random.Random) -> Iterator[Move]:
+    """Yield the moves of a candidate."""
+    true_s = 0.0
+    for index, step in enumerate(itertools.islice(one.steps(), MOVES)):
+        true_s += dice.choice(PAUSES_S) + (0 if index % STEPS else RETRY_S)
+        yield true_s, number, step, dice.random() < 1 / 16, dice.randint(-5, 5)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([-1e6, 0.0, 7.3]))
+def test_never_two_may_write(seed: int, offset_s: float) -> None:
     """Two candidates whose steps interleave anyhow, with lost and late requests, pauses and jumps of wall clocks.
 
-    Who may write is who leads by its own clock; the lease then names it.
+    Who may write is who leads by its own clock; the lease then names it. The schedule comes from a seed: to shrink
+    hundreds of pauses would take minutes.
     """
-    store = Store()
+    dice, store = random.Random(seed), Store()  # noqa: S311 - no secret
     candidates = (Candidate(A, 0.0, store), Candidate(B, offset_s, store))
-    schedule: list[tuple[float, int, Step, bool, int]] = []
-    for number, life in enumerate((life_of_a, life_of_b)):
-        at_s = itertools.accumulate(pause_s for pause_s, _, _ in life)
-        for when_s, step, (_, odd, jump) in zip(at_s, candidates[number].steps(), life, strict=False):
-            schedule.append((when_s, number, step, odd, jump))
-    for true_s, number, step, odd, jump in sorted(schedule, key=lambda one: one[:2]):
+    moves = sorted(
+        (move for number, one in enumerate(candidates) for move in life(number, one, dice)), key=lambda move: move[:2]
+    )
+    for true_s, number, step, odd, jump in moves:
         candidates[number].wall += jump
         step(true_s + candidates[number].offset_s, odd=odd)
         leading = [one.identity for one in candidates if one.leads(true_s)]
