@@ -29,6 +29,9 @@ BUSY_INTERVAL_S: Final = 0.2
 EDIT_EVERY_S: Final = 0.4
 """Faster ones would refuse every status, by a version that is newer still."""
 
+WIRE_DELAY_S: Final = 0.1
+"""So that a leader who is stopped mostly waits for an answer, or for a connection to write on."""
+
 AWAKE_S: Final = 2.0
 PAUSES: Final = 3
 
@@ -186,10 +189,10 @@ def test_a_killed_leader_is_replaced_by_one_that_cures(replicas: Replicas, new_t
     assert team.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
 
 
-def test_a_leader_that_stood_still_writes_nothing_more(replicas: Replicas, team: Team) -> None:
+def test_a_leader_that_stood_still_writes_nothing_more(replicas: Replicas, wire: FaultProxy, team: Team) -> None:
     """Stopped past its lease, wherever in its cycle, it awakes to find that it does not lead."""
-    replicas.start(SHORT, interval_s=BUSY_INTERVAL_S)
-    leader, follower = replicas.both
+    leader, follower = replicas.start(SHORT, interval_s=BUSY_INTERVAL_S).both
+    wire.delay(WIRE_DELAY_S)
     with edits(team):
         for _ in range(PAUSES):
             leader.process.pause()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters import kubernetes_api
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.domain.errors import WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.ports import Claim, Clock, Lease
 
 API_VERSION: Final = "coordination.k8s.io/v1"
@@ -62,8 +62,13 @@ class KubernetesLeases:
         }
         method, path = ("POST", self._folder) if lease is None else ("PUT", f"{self._folder}/{self._name}")
         stored = await self._api.write(method, path, document, fieldManager=kubernetes_api.FIELD_MANAGER)
+        if stored is None and lease is None:
+            raise ApiServerError(
+                f"there is no namespace {self._namespace} for the lease {self._name}; create it, or set "
+                f"leaderElection.namespace to one that exists"
+            )
         if stored is None:
-            raise WriteConflictError(f"lease {self._namespace}/{self._name}, or its namespace, is gone")
+            raise WriteConflictError(f"lease {self._namespace}/{self._name} is gone")
         return _lease(stored)
 
 

@@ -68,7 +68,7 @@ class Elector:
             raise NotLeaderError("this replica does not lead any more")
         return left_s
 
-    async def run(self, lead: Callable[[], Awaitable[None]], stopped: asyncio.Event) -> None:
+    async def run(self, lead: Callable[[], Awaitable[object]], stopped: asyncio.Event) -> None:
         """Seek the leadership until `stopped` is set; release it at the end.
 
         Args:
@@ -84,7 +84,7 @@ class Elector:
                 await asyncio.wait_for(stopped.wait(), timeout=self._timing.retry_period.total_seconds())
         await self._release()
 
-    async def _term(self, lead: Callable[[], Awaitable[None]]) -> None:
+    async def _term(self, lead: Callable[[], Awaitable[object]]) -> None:
         """Lead until that ends or the leadership does."""
         _log.info("leadership acquired", identity=self._identity)
         leading = asyncio.ensure_future(lead())
