@@ -16,7 +16,10 @@ from sandbox.kafka import Kafka
 from sandbox.node import ProcessNode
 from sandbox.prometheus import Prometheus
 
-OPERATOR_USER: Final = "operator"
+OPERATOR_USERS: Final = ("operator-a", "operator-b")
+"""One for each replica, so that the audit log tells them apart."""
+
+OPERATOR_USER: Final = OPERATOR_USERS[0]
 
 
 class Sandbox:
@@ -27,7 +30,7 @@ class Sandbox:
         users: who may log in to the API server besides the administrator.
     """
 
-    def __init__(self, run_dir: Path, *, users: Sequence[str] = (OPERATOR_USER,)) -> None:
+    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS) -> None:
         self.run_dir = run_dir
         self._users = users
         self._parts = contextlib.ExitStack()

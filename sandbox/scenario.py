@@ -23,6 +23,9 @@ from sandbox.processes import Process, wait_until
 CHECKOUT: Final = Path(__file__).parents[1]
 PARTITIONS: Final = 6
 
+LEASE_NAMESPACE: Final = "default"
+"""Where `install` puts the operator's Role, and so where its replicas have their lease."""
+
 _MANIFESTS: Final = Path(__file__).parent / "manifests"
 _PROBE_TIMEOUT_S: Final = 2.0
 
@@ -158,21 +161,42 @@ def install(sandbox: Sandbox) -> None:
     kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 
 
+@dataclass(frozen=True)
+class LeaseTimes:
+    """The times of the operator's leader election, in the notation of its configuration; its own defaults."""
+
+    lease_duration: str = "15s"
+    renew_deadline: str = "10s"
+    retry_period: str = "2s"
+
+
 class Operator:
-    """The operator as a process with its own identity; a context manager.
+    """One replica of the operator as a process with its own identity; a context manager.
 
     Args:
         sandbox: where it works.
         interval_s: time between two cycles; a production default would make a demo long.
-        prometheus_url: where it reads metrics; None is the sandbox's own, a test gives a fault proxy's.
-        bootstrap: where it asks about groups; None is the sandbox's own.
+        user: who it is to the API server; replicas that run side by side have one each.
+        api_url: where it reaches the API server; None is the sandbox's own, a test gives a fault proxy's.
+        prometheus_url: where it reads metrics; None likewise.
+        bootstrap: where it asks about groups; None likewise.
+        lease_times: of its leader election.
     """
 
     def __init__(
-        self, sandbox: Sandbox, *, interval_s: float, prometheus_url: str | None = None, bootstrap: str | None = None
+        self,
+        sandbox: Sandbox,
+        *,
+        interval_s: float,
+        user: str = OPERATOR_USER,
+        api_url: str | None = None,
+        prometheus_url: str | None = None,
+        bootstrap: str | None = None,
+        lease_times: LeaseTimes = LeaseTimes(),
     ) -> None:
         (self._port,) = network.free_ports(1)
-        config = sandbox.run_dir / "operator.yaml"
+        self.user = user
+        config = sandbox.run_dir / f"{user}.yaml"
         config.write_text(
             yaml.safe_dump(
                 {
@@ -183,13 +207,25 @@ class Operator:
                     },
                     "http": {"address": network.LOOPBACK, "port": self._port},
                     "interval": f"{interval_s:g}s",
+                    "leaderElection": {
+                        "namespace": LEASE_NAMESPACE,
+                        "leaseDuration": lease_times.lease_duration,
+                        "renewDeadline": lease_times.renew_deadline,
+                        "retryPeriod": lease_times.retry_period,
+                    },
                 }
             )
         )
-        environment = {**os.environ, "KUBECONFIG": str(sandbox.control_plane.kubeconfig_for(OPERATOR_USER))}
-        self.log = sandbox.run_dir / "logs" / "operator.log"
+        kubeconfig = sandbox.control_plane.kubeconfig_for(user)
+        if api_url is not None:
+            document = kubeconfig.read_text().replace(sandbox.control_plane.url, api_url)
+            kubeconfig = sandbox.run_dir / f"{user}.kubeconfig"
+            kubeconfig.touch(mode=0o600)
+            kubeconfig.write_text(document)
+        environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+        self.log = sandbox.run_dir / "logs" / f"{user}.log"
         self.process = Process(
-            "operator",
+            user,
             [sys.executable, "-m", "heartbeat_tuner", "run", "--config", config],
             log=self.log,
             env=environment,
@@ -198,7 +234,9 @@ class Operator:
     def __enter__(self) -> Self:
         self.process.start()
         try:
-            wait_until(lambda: self.answers("/readyz"), part="operator", what="its first cycle", process=self.process)
+            wait_until(
+                lambda: self.answers("/readyz"), part=self.user, what="the API server's answer", process=self.process
+            )
         except BaseException:
             self.process.stop()
             raise
@@ -206,6 +244,10 @@ class Operator:
 
     def __exit__(self, *_: object) -> None:
         self.process.stop()
+
+    def leads(self) -> bool:
+        """Whether it says that it leads."""
+        return "heartbeat_tuner_leader 1.0" in self.page("/metrics")
 
     def answers(self, path: str) -> bool:
         """Whether a probe succeeds."""

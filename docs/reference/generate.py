@@ -7,7 +7,6 @@ from the operator's own registry.
 import inspect
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def reason_page() -> str:
 def metrics() -> str:
     """Return the page on the operator's own metrics."""
     lines = [GENERATED, "# The operator's own metrics", "", "| metric | type | labels | meaning |", "|---|---|---|---|"]
-    for family in Telemetry(interval=timedelta(seconds=60)).registry.collect():
+    for family in Telemetry().registry.collect():
         name = f"{family.name}_total" if family.type == "counter" else family.name
         labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
         lines.append(f"| `{name}` | {family.type} | {', '.join(labels)} | {family.documentation} |")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
@@ -10,6 +11,7 @@ import structlog
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.leases import KubernetesLeases
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.telemetry import Telemetry
@@ -17,8 +19,12 @@ from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
+from heartbeat_tuner.reconcile.elector import Elector, new_identity
 from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.health import Health
+from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.relisting import Relisting
 from heartbeat_tuner.settings import Settings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
@@ -35,15 +41,24 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
 
     Raises:
         ApiServerError: the API server cannot be reached at start.
-        InvalidSettingsError: the CustomResourceDefinition is not installed.
+        InvalidSettingsError: the CustomResourceDefinition is not installed, or the lease has no namespace.
     """
-    store, telemetry = PolicyStore(), Telemetry(interval=settings.interval)
-    async with _assembled(settings, store) as cycle:
-        await telemetry.serve(settings.http.address, settings.http.port)
-        _log.info("started", interval_s=settings.interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
-        stopped = asyncio.Event()
+    store, telemetry, stopped = PolicyStore(), Telemetry(), asyncio.Event()
+    async with _assembled(settings) as parts:
+        elector, interval = parts.elector, settings.interval
+        relisted = Relisting(parts.policies, store)
+        health = Health(elector, store, interval=interval)
+        await telemetry.serve(
+            settings.http.address,
+            settings.http.port,
+            leads=lambda: elector.leads,
+            unhealthy=health.unhealthy,
+            unready=health.unready,
+        )
+        _log.info("started", interval_s=interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
 
         def finished(report: CycleReport, duration_s: float) -> None:
+            health.moved()
             telemetry.cycle_finished(
                 verdicts=report.verdicts,
                 writes={
@@ -54,13 +69,29 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
                 duration_s=duration_s,
             )
 
-        looping = asyncio.create_task(
-            loop.run_until(stopped, cycle.run, interval=settings.interval, finished=finished), name="cycles"
-        )
+        async def cycles() -> None:
+            """Look at everything with fresh eyes, until the leadership or the process ends."""
+            cycle = parts.new_cycle(store)
+            await relisted.refresh()
+            await loop.run_until(stopped, cycle.run, interval=interval, finished=finished)
+
+        async def lead() -> None:
+            health.moved()
+            try:
+                await loop.finish_or_give_up(cycles(), stopped, patience_s=LAST_CYCLE_S)
+            finally:
+                telemetry.leadership_ended()
+
+        tasks = [
+            asyncio.create_task(elector.run(lead, stopped), name="election"),
+            asyncio.create_task(
+                loop.finish_or_give_up(relisted.run_until(stopped), stopped, patience_s=0), name="lists"
+            ),
+        ]
 
         async def end_cycles() -> None:
             stopped.set()
-            await _ended(looping)
+            await asyncio.gather(*tasks)
 
         try:
             await watch(store, end_cycles)
@@ -70,32 +101,45 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
             _log.info("stopped")
 
 
-async def _ended(looping: asyncio.Task[None]) -> None:
-    """Wait for the cycle under way, but not for one that waits for a mute Prometheus or Kafka: that one is given up."""
-    await asyncio.wait([looping], timeout=LAST_CYCLE_S)
-    looping.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await looping
+@dataclasses.dataclass(frozen=True)
+class _Parts:
+    """What a running operator stands on."""
+
+    elector: Elector
+    policies: KubernetesPolicies
+    workloads: KubernetesWorkloads
+    metrics: PrometheusSource
+    groups: KafkaGroups
+    clock: SystemClock
+
+    def new_cycle(self, store: PolicyStore) -> Cycle:
+        """Return a cycle that remembers nothing."""
+        gatherer = Gatherer(metrics=self.metrics, groups=self.groups, workloads=self.workloads, clock=self.clock)
+        return Cycle(store=store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock)
 
 
 @contextlib.asynccontextmanager
-async def _assembled(settings: Settings, store: PolicyStore) -> AsyncIterator[Cycle]:
-    """Give a cycle on real adapters; close their connections afterwards."""
-    clock = SystemClock()
-    api = await KubernetesApi.connect(request_timeout=settings.kubernetes.timeout)
-    metrics = PrometheusSource(settings.prometheus.url, timeout=settings.prometheus.timeout)
-    groups = KafkaGroups(
-        {name: cluster.bootstrap_servers for name, cluster in settings.kafka.clusters.items()},
-        timeout=settings.kafka.timeout,
-    )
-    workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api)
-    try:
+async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
+    """Give the real adapters; close their connections afterwards."""
+    election, clock = settings.leader_election, SystemClock()
+    timing = Timing(election.lease_duration, election.renew_deadline, election.retry_period)
+    namespace = election.where()
+    async with contextlib.AsyncExitStack() as closing:
+        lease_api = await KubernetesApi.connect(request_timeout=timing.request_timeout)
+        closing.push_async_callback(lease_api.close)
+        leases = KubernetesLeases(lease_api, namespace=namespace, name=election.lease_name, clock=clock)
+        elector = Elector(leases, timing, identity=new_identity())
+        api = await KubernetesApi.connect(request_timeout=settings.kubernetes.timeout, fence=elector)
+        closing.push_async_callback(api.close)
+        metrics = PrometheusSource(settings.prometheus.url, timeout=settings.prometheus.timeout)
+        closing.callback(metrics.close)
+        groups = KafkaGroups(
+            {name: cluster.bootstrap_servers for name, cluster in settings.kafka.clusters.items()},
+            timeout=settings.kafka.timeout,
+        )
+        workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api)
         if not await policies.served():
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
-        gatherer = Gatherer(metrics=metrics, groups=groups, workloads=workloads, clock=clock)
-        yield Cycle(store=store, gatherer=gatherer, workloads=workloads, policies=policies, clock=clock)
-    finally:
-        metrics.close()
-        await api.close()
+        yield _Parts(elector, policies, workloads, metrics, groups, clock)

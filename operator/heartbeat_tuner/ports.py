@@ -2,17 +2,23 @@
 
 Reading methods return values or raise a `TunerError`; a thing that does not exist is None. Writing methods carry the
 `uid` and `resourceVersion` of what was gathered, so that a write that rests on a stale view is refused by the API
-server.
+server. They also need the leadership: a `Fence` says how long it lasts.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.samples import Series
+
+
+class NotLeaderError(TunerError):
+    """Another replica may lead by now: nothing more is written, and nothing is reported."""
 
 
 class MetricsSource(Protocol):
@@ -68,13 +74,35 @@ class Workloads(Protocol):
         Raises:
             WriteConflictError: the workload changed since it was gathered.
             FieldOwnedError: another manager owns an entry.
+            NotLeaderError: the leadership is over.
             ApiServerError: anything else.
         """
         ...
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """All policies at one moment.
+
+    Attributes:
+        bodies: the objects.
+        version: the resource version of that moment: what is newer is not in it.
+    """
+
+    bodies: Sequence[Mapping[str, Any]]
+    version: int
+
+
 class Policies(Protocol):
     """The policies as the API server has them."""
+
+    async def list_all(self) -> Listing:
+        """Return all policies of the cluster.
+
+        Raises:
+            ApiServerError: the API server did not answer, or could not give one moment's list.
+        """
+        ...
 
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the policy is still there and still asks for what `body` asks for.
@@ -89,12 +117,91 @@ class Policies(Protocol):
 
         Raises:
             WriteConflictError: the policy changed since `body` was read, or is gone.
+            NotLeaderError: the leadership is over.
             ApiServerError: anything else.
         """
         ...
 
     async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
-        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error."""
+        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error.
+
+        Raises:
+            NotLeaderError: the leadership is over.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    """What a candidate writes into the lease; the times that people read are the adapter's to add.
+
+    Attributes:
+        holder: who holds it from now on; empty to give it back.
+        duration: how long others must wait for its next change; whole seconds.
+        transitions: how often the holder has changed.
+    """
+
+    holder: str
+    duration: timedelta
+    transitions: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lease:
+    """The lease as stored.
+
+    Attributes:
+        holder: who holds it; empty if nobody does.
+        duration: what its holder promised; None if it says nothing.
+        transitions: how often the holder has changed.
+        body: the whole object, on which a write rests.
+    """
+
+    holder: str
+    duration: timedelta | None
+    transitions: int
+    body: Mapping[str, Any]
+
+    def is_same_as(self, other: "Lease | None") -> bool:
+        """Whether nobody wrote it in between.
+
+        By its version, not by its fields: a holder whose clock jumps may write the same time twice.
+        """
+        return other is not None and all(
+            self.body["metadata"][key] == other.body["metadata"][key] for key in ("uid", "resourceVersion")
+        )
+
+
+class Leases(Protocol):
+    """The one lease that the replicas compete for."""
+
+    async def read(self) -> Lease | None:
+        """Return the lease; None if it does not exist.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        ...
+
+    async def write(self, lease: Lease | None, claim: Claim) -> Lease:
+        """Replace what was read as `lease` by a claim, or create it; return it as stored.
+
+        Raises:
+            WriteConflictError: somebody wrote, created or deleted it since it was read.
+            ApiServerError: anything else.
+        """
+        ...
+
+
+class Fence(Protocol):
+    """Whether this replica may write."""
+
+    def remaining_s(self) -> float:
+        """Return for how many seconds more writes are allowed; more than zero.
+
+        Raises:
+            NotLeaderError: not any more, or not yet.
+        """
         ...
 
 

@@ -6,15 +6,20 @@ Addresses stand here and nowhere else: a policy names a Kafka cluster, never its
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, Self
 
 import pydantic
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidSettingsError
+
+SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Where a pod finds the namespace it runs in."""
+
+_NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
 def _duration(text: object) -> timedelta:
@@ -66,12 +71,62 @@ class KubernetesSettings(_Section):
     timeout: Duration = timedelta(seconds=30)
 
 
+class LeaderElectionSettings(_Section):
+    """The lease that the replicas compete for, and its times, as client-go names them."""
+
+    namespace: Annotated[str, Field(pattern=_NAME, max_length=63)] | None = None
+    lease_name: Annotated[str, Field(pattern=_NAME, max_length=63)] = "heartbeat-tuner"
+    lease_duration: Duration = timedelta(seconds=15)
+    renew_deadline: Duration = timedelta(seconds=10)
+    retry_period: Duration = timedelta(seconds=2)
+
+    @model_validator(mode="after")
+    def _each_leaves_room_for_the_next(self) -> Self:
+        if self.lease_duration % timedelta(seconds=1):
+            raise ValueError(
+                f"leaseDuration {durations.show(self.lease_duration)} must be whole seconds, since a Lease "
+                f"holds no parts of them; round it"
+            )
+        if self.lease_duration <= self.renew_deadline:
+            raise ValueError(
+                f"leaseDuration {durations.show(self.lease_duration)} must be greater than renewDeadline "
+                f"{durations.show(self.renew_deadline)}, so that a leader stops before another takes over; raise "
+                f"leaseDuration"
+            )
+        if self.renew_deadline <= self.retry_period:
+            raise ValueError(
+                f"renewDeadline {durations.show(self.renew_deadline)} must be greater than retryPeriod "
+                f"{durations.show(self.retry_period)}, so that a leader renews in time; lower retryPeriod"
+            )
+        return self
+
+    def where(self, service_account: Path = SERVICE_ACCOUNT_NAMESPACE) -> str:
+        """Return the lease's namespace: the one that is set, else the pod's own.
+
+        Args:
+            service_account: the file in which a pod finds its namespace.
+
+        Raises:
+            InvalidSettingsError: there is neither.
+        """
+        if self.namespace is not None:
+            return self.namespace
+        try:
+            return service_account.read_text().strip()
+        except OSError as error:
+            raise InvalidSettingsError(
+                f"leaderElection.namespace is not set, and {service_account} cannot be read ({error.strerror}): the "
+                f"lease must have a namespace; outside a pod set leaderElection.namespace"
+            ) from error
+
+
 class Settings(_Section):
     """Everything the operator is told."""
 
     prometheus: PrometheusSettings
     kafka: KafkaSettings
     kubernetes: KubernetesSettings = KubernetesSettings()
+    leader_election: LeaderElectionSettings = LeaderElectionSettings()
     http: HttpSettings = HttpSettings()
     interval: Duration = timedelta(seconds=60)
 

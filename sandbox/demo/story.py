@@ -92,7 +92,9 @@ def _storm(story: Story, tenant: Tenant, watch: GroupWatch) -> None:
         story.before = watch.measure(began_s)
         story.policy_at_storm = tenant.policy(GROUP)
     if not told:
-        raise SandboxError(f"The operator recommended nothing in {STORM_S:.0f} s; see operator.log in the logs folder.")
+        raise SandboxError(
+            f"The operator recommended nothing in {STORM_S:.0f} s; see operator-a.log in the logs folder."
+        )
 
 
 def _cure(story: Story, tenant: Tenant) -> None:

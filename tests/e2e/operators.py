@@ -16,7 +16,7 @@ _CYCLES: Final = re.compile(r"^heartbeat_tuner_cycle_duration_seconds_count (\S+
 
 
 class Operators:
-    """Starts operators; a new one ends the one before, since two would both act on every policy."""
+    """Starts operators; a new one ends the one before, since only one of two would act."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -31,6 +31,7 @@ class Operators:
                 self._sandbox, interval_s=INTERVAL_S, prometheus_url=prometheus_url, bootstrap=bootstrap
             )
             self._now, self._told = operator.__enter__(), (prometheus_url, bootstrap)  # `stop` ends it
+            wait_until(operator.leads, part="operator", what="its leadership", process=operator.process)
         return self._now
 
     def stop(self) -> None:

@@ -49,6 +49,7 @@ def configuration(**changes: object) -> str:
         "prometheus": {"url": f"http://{LOOPBACK}:1"},
         "kafka": {"clusters": {"main": {"bootstrapServers": f"{LOOPBACK}:1"}}},
         "http": {"address": LOOPBACK, "port": free_ports(1)[0]},
+        "leaderElection": {"namespace": "default"},
     }
     return yaml.safe_dump({**document, **changes})
 

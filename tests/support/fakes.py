@@ -16,6 +16,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.ports import Listing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from tests.support import worlds
 from tests.support.counters import Answers
@@ -167,6 +168,13 @@ class FakePolicies:
         for body in bodies:
             store.put(copy.deepcopy(body))
 
+    async def list_all(self) -> Listing:
+        """Return all policies; the moment is that of the newest."""
+        if self.error is not None:
+            raise self.error
+        versions = [int(body["metadata"]["resourceVersion"]) for body in self.stored.values()]
+        return Listing(copy.deepcopy(list(self.stored.values())), max(versions, default=0))
+
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the stored policy is of the same generation."""
         stored = self.stored.get(_key(body))
@@ -190,6 +198,11 @@ class FakePolicies:
     async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
         """Record an Event."""
         self.events.append(Event(body["metadata"]["name"], reason, message, warning))
+
+    def delete_from_watch(self, key: ObjectKey) -> None:
+        """Show the deletion of a policy, which carries a version of its own."""
+        _touch(self.stored[key])
+        self._store.remove(copy.deepcopy(self.stored[key]))
 
     def edit(self, key: ObjectKey, **spec: Any) -> None:
         """Change a policy's spec as a user would; the watch shows it."""

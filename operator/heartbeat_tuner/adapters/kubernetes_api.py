@@ -2,10 +2,14 @@
 
 A thin layer over the asyncio part of the Kubernetes client, which brings configuration, credentials and connections;
 its generated models are left out, because they cost memory and refuse objects newer than themselves.
+
+Behind a fence a write leaves only while this replica leads: that is asked before it is made, once more when it has its
+connection and is about to be sent, and it does not wait for an answer beyond the end of the leadership.
 """
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -14,6 +18,7 @@ import aiohttp
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, WriteConflictError
+from heartbeat_tuner.ports import Fence
 
 FIELD_MANAGER: Final = "heartbeat-tuner"
 APPLY: Final = "application/apply-patch+yaml"
@@ -24,15 +29,28 @@ SHOWN_BODY: Final = 300
 
 
 class KubernetesApi:
-    """One API server; make it with `connect`, end it with `close`."""
+    """One API server; make it with `connect`, end it with `close`.
 
-    def __init__(self, api_client: client.ApiClient, *, request_timeout: timedelta) -> None:
+    Args:
+        api_client: brings configuration, credentials and connections; nobody else's.
+        request_timeout: for one request.
+        fence: asked before each write; None if writes need no leadership.
+    """
+
+    def __init__(self, api_client: client.ApiClient, *, request_timeout: timedelta, fence: Fence | None = None) -> None:
         self._client = api_client
         self._timeout_s = request_timeout.total_seconds()
+        self._fence = fence
+        if fence is not None:
+            api_client.configuration.trace_configs = [_last_look(fence)]
 
     @classmethod
-    async def connect(cls, *, request_timeout: timedelta) -> "KubernetesApi":
+    async def connect(cls, *, request_timeout: timedelta, fence: Fence | None = None) -> "KubernetesApi":
         """Return a connection as the environment configures it: kubeconfig, or the pod's service account.
+
+        Args:
+            request_timeout: for one request.
+            fence: asked before each write; None if writes need no leadership.
 
         Raises:
             ApiServerError: neither is there.
@@ -45,7 +63,7 @@ class KubernetesApi:
                 await config.load_kube_config(client_configuration=configuration)
             except config.ConfigException as error:
                 raise ApiServerError(f"no service account and no usable kubeconfig: {error}") from error
-        return cls(client.ApiClient(configuration), request_timeout=request_timeout)
+        return cls(client.ApiClient(configuration), request_timeout=request_timeout, fence=fence)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -57,7 +75,7 @@ class KubernetesApi:
         Raises:
             ApiServerError: any other failure.
         """
-        return await self._request("GET", path, query=query)
+        return await self._request("GET", path, query=query, timeout_s=self._timeout_s)
 
     async def write(
         self, method: str, path: str, body: Mapping[str, Any], *, content_type: str = JSON, **query: str
@@ -67,9 +85,14 @@ class KubernetesApi:
         Raises:
             FieldOwnedError: server-side apply met another manager's field.
             WriteConflictError: the object is not the one that was read.
+            NotLeaderError: the fence is closed.
             ApiServerError: any other failure.
         """
-        return await self._request(method, path, query=query, body=dict(body), content_type=content_type)
+        timeout_s = self._timeout_s if self._fence is None else min(self._timeout_s, self._fence.remaining_s())
+        request = self._request(
+            method, path, query=query, body=dict(body), content_type=content_type, timeout_s=timeout_s
+        )
+        return await (request if self._fence is None else _to_its_end(request))
 
     async def _request(
         self,
@@ -77,6 +100,7 @@ class KubernetesApi:
         path: str,
         *,
         query: Mapping[str, str],
+        timeout_s: float,
         body: dict[str, Any] | None = None,
         content_type: str = JSON,
     ) -> dict[str, Any] | None:
@@ -89,10 +113,13 @@ class KubernetesApi:
             auth_settings=["BearerToken"],
         )
         try:
-            response = await self._client.call_api(*request, _request_timeout=self._timeout_s)
-            payload = await response.read()
+            async with asyncio.timeout(timeout_s):  # the library's own may be up to a second late
+                response = await self._client.call_api(*request, _request_timeout=timeout_s)
+                payload = await response.read()
         except TimeoutError as error:
-            raise ApiServerError(f"the API server did not answer {method} {path} in {self._timeout_s:.0f} s") from error
+            if body is not None and self._fence is not None:
+                self._fence.remaining_s()  # where the leadership ended first, that is what happened
+            raise ApiServerError(f"the API server did not answer {method} {path} in {timeout_s:.2g} s") from error
         except aiohttp.ClientError as error:
             raise ApiServerError(f"the API server did not answer {method} {path}: {error}") from error
         if response.status == HTTPStatus.NOT_FOUND:
@@ -106,6 +133,33 @@ class KubernetesApi:
         if response.status < HTTPStatus.BAD_REQUEST:
             return answer
         raise _refusal(response.status, answer, f"{method} {path}")
+
+
+def _last_look(fence: Fence) -> aiohttp.TraceConfig:
+    """Return what asks the fence when a write has got its connection, before its bytes leave.
+
+    Opening a connection takes tens of milliseconds, in which the process may have stood still for long.
+    """
+
+    async def ask(_session: object, _context: object, request: aiohttp.TraceRequestHeadersSentParams) -> None:
+        if request.method != "GET":
+            fence.remaining_s()
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_headers_sent.append(ask)  # called when they are about to be sent, whatever its name says
+    return trace
+
+
+async def _to_its_end(request: Coroutine[Any, Any, dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Await a write also where its caller is cancelled: nobody may take over while it is under way."""
+    sending = asyncio.create_task(request)
+    try:
+        return await asyncio.shield(sending)
+    except asyncio.CancelledError:
+        await asyncio.wait([sending])
+        if not sending.cancelled():
+            sending.exception()  # looked at, or asyncio complains that nobody did
+        raise
 
 
 def _refusal(

@@ -1,4 +1,4 @@
-"""Policies as the API server has them: status and Events written back."""
+"""Policies as the API server has them: listed, status and Events written back."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,24 +9,47 @@ import structlog
 from heartbeat_tuner.adapters import kubernetes_api
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api import v1alpha1
-from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
+from heartbeat_tuner.ports import Listing, NotLeaderError
 
 API_VERSION: Final = f"{v1alpha1.GROUP}/{v1alpha1.VERSION}"
 MAX_EVENT_MESSAGE: Final = 1024
 """The API server refuses longer ones."""
 
+PAGE: Final = 500
+"""Policies per request of a list."""
+
 _log = structlog.get_logger()
 
 
 class KubernetesPolicies:
-    """Writes what the reconciler found into the policies."""
+    """Reads policies, and writes what the reconciler found into them."""
 
-    def __init__(self, api: KubernetesApi) -> None:
+    def __init__(self, api: KubernetesApi, *, page: int = PAGE) -> None:
         self._api = api
+        self._page = page
 
     async def served(self) -> bool:
         """Whether the API server knows the resource at all."""
         return await self._api.get(f"/apis/{API_VERSION}/{v1alpha1.PLURAL}", limit="1") is not None
+
+    async def list_all(self) -> Listing:
+        """Return all policies of the cluster, page by page.
+
+        Raises:
+            ApiServerError: the API server did not answer, or forgot the moment of the first page.
+        """
+        bodies: list[Mapping[str, Any]] = []
+        query = {"limit": str(self._page)}
+        while True:
+            page = await self._api.get(f"/apis/{API_VERSION}/{v1alpha1.PLURAL}", **query)
+            if page is None:
+                raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
+            bodies += page["items"]
+            token = page["metadata"].get("continue")
+            if not token:
+                return Listing(bodies, int(page["metadata"]["resourceVersion"]))
+            query["continue"] = token
 
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the policy is still there and still asks for what `body` asks for.
@@ -44,6 +67,7 @@ class KubernetesPolicies:
 
         Raises:
             WriteConflictError: the policy changed since `body` was read, or is gone.
+            NotLeaderError: the leadership is over.
             ApiServerError: anything else.
         """
         metadata = body["metadata"]
@@ -63,7 +87,11 @@ class KubernetesPolicies:
         return stored
 
     async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
-        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error."""
+        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error.
+
+        Raises:
+            NotLeaderError: the leadership is over.
+        """
         metadata = body["metadata"]
         now = datetime.now(UTC)
         event = {
@@ -87,6 +115,8 @@ class KubernetesPolicies:
         }
         try:
             await self._api.write("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
+        except NotLeaderError:
+            raise
         except TunerError as error:
             _log.warning("event not written", policy=f"{metadata['namespace']}/{metadata['name']}", error=str(error))
 

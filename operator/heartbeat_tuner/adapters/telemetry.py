@@ -1,13 +1,10 @@
 """The operator's own metrics and probes, over HTTP.
 
-`/metrics` for Prometheus, `/readyz` (the first cycle is done), `/healthz` (a cycle finished lately: it fails when the
-loop is stuck, not only when the process is gone).
+`/metrics` for Prometheus, `/healthz` (fails when this process should be started anew) and `/readyz` (fails while it
+could not lead); what they say comes from outside.
 """
 
-import time
-from collections.abc import Mapping
-from datetime import timedelta
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
 
 import prometheus_client
 from aiohttp import web
@@ -16,20 +13,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.domain.verdicts import Verdict
 
-MISSED_CYCLES: Final = 3
-"""The loop counts as stuck when this many intervals passed without a finished cycle."""
-
-GRACE: Final = timedelta(seconds=60)
-"""And at least this long: a cycle may wait for a slow Prometheus once."""
+Complaint = Callable[[], str]
+"""Says what is wrong; an empty text if nothing is."""
 
 
 class Telemetry:
     """What the operator tells about itself."""
 
-    def __init__(self, *, interval: timedelta) -> None:
-        self._stuck_after_s = max(GRACE, MISSED_CYCLES * interval).total_seconds()
-        self._finished_at = time.monotonic()
-        self._ready = False
+    def __init__(self) -> None:
         self._runner: web.AppRunner | None = None
         self.registry = CollectorRegistry()
         self._cycles = Histogram(
@@ -41,6 +32,7 @@ class Telemetry:
         self._writes = Counter(
             "heartbeat_tuner_writes", "Writes to the API server by target.", ["target"], registry=self.registry
         )
+        self._leader = Gauge("heartbeat_tuner_leader", "Whether this replica leads: 1 or 0.", registry=self.registry)
         for verdict in Verdict:
             self._policies.labels(verdict.value)
         for target in ("workload", "status", "failed"):
@@ -48,22 +40,40 @@ class Telemetry:
 
     def cycle_finished(self, *, verdicts: Mapping[Verdict, int], writes: Mapping[str, int], duration_s: float) -> None:
         """Count one good pass."""
-        self._finished_at, self._ready = time.monotonic(), True
         self._cycles.observe(duration_s)
         for verdict, count in verdicts.items():
             self._policies.labels(verdict.value).set(count)
         for target, count in writes.items():
             self._writes.labels(target).inc(count)
 
-    async def serve(self, address: str, port: int) -> None:
+    def leadership_ended(self) -> None:
+        """Count no policies: another replica does, and a sum over all must not count them twice."""
+        for verdict in Verdict:
+            self._policies.labels(verdict.value).set(0)
+
+    async def serve(
+        self, address: str, port: int, *, leads: Callable[[], bool], unhealthy: Complaint, unready: Complaint
+    ) -> None:
         """Answer on `address`:`port` until `close`.
+
+        Args:
+            address: where to listen.
+            port: likewise.
+            leads: whether this replica leads now.
+            unhealthy: why this process should be started anew.
+            unready: why it could not lead now.
 
         Raises:
             InvalidSettingsError: nothing can listen there.
         """
+        self._leader.set_function(lambda: float(leads()))
         app = web.Application()
         app.add_routes(
-            [web.get("/metrics", self._metrics), web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
+            [
+                web.get("/metrics", self._metrics),
+                web.get("/healthz", _probe(unhealthy)),
+                web.get("/readyz", _probe(unready)),
+            ]
         )
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
@@ -82,13 +92,12 @@ class Telemetry:
         body = prometheus_client.generate_latest(self.registry)
         return web.Response(body=body, headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
 
-    async def _healthz(self, _request: web.Request) -> web.Response:
-        silent_s = time.monotonic() - self._finished_at
-        if silent_s > self._stuck_after_s:
-            return web.Response(status=503, text=f"no cycle has finished for {silent_s:.0f} s\n")
-        return web.Response(text="ok\n")
 
-    async def _readyz(self, _request: web.Request) -> web.Response:
-        if not self._ready:
-            return web.Response(status=503, text="the first cycle is not done\n")
-        return web.Response(text="ok\n")
+def _probe(complaint: Complaint) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Return what answers a probe."""
+
+    async def answer(_request: web.Request) -> web.Response:
+        wrong = complaint()
+        return web.Response(status=503, text=f"{wrong}\n") if wrong else web.Response(text="ok\n")
+
+    return answer

@@ -10,7 +10,6 @@ from typing import Any
 import kopf
 
 from heartbeat_tuner.api import v1alpha1
-from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 WATCH_SERVER_TIMEOUT_S = 240
@@ -31,9 +30,9 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
         """Take the object as it is now."""
         body = event["object"]
         if event["type"] == "DELETED":
-            store.remove(ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"]))
+            store.remove(body)
         else:
-            store.put(dict(body))
+            store.show(dict(body))
 
     @kopf.on.cleanup(registry=registry)
     async def ending(**_: Any) -> None:

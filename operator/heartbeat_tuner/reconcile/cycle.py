@@ -26,7 +26,7 @@ from heartbeat_tuner.domain.evidence import Situation
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.ports import Clock, Policies, Workloads
+from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, Workloads
 from heartbeat_tuner.reconcile import reporting
 from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surprise
@@ -48,7 +48,7 @@ class CycleReport:
 
 
 class Cycle:
-    """One pass, as often as it is called."""
+    """One pass, as often as it is called, during one leadership: what it remembers is worth nothing in another."""
 
     def __init__(
         self, *, store: PolicyStore, gatherer: Gatherer, workloads: Workloads, policies: Policies, clock: Clock
@@ -61,17 +61,28 @@ class Cycle:
         self._unreported: dict[ObjectKey, tuple[str, Application]] = {}
 
     async def run(self) -> CycleReport:
-        """Look at every policy once and do what is due."""
+        """Look at every policy once and do what is due.
+
+        Raises:
+            NotLeaderError: the leadership ended meanwhile; nothing was written or reported after that.
+        """
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = _parsed(bodies)
         gathered = await self._gatherer.gather(self._reminded(usable, bodies))
         limit = asyncio.Semaphore(CONCURRENT_WRITES)
 
-        async def finish(key: ObjectKey, found: Gathered) -> tuple[Outcome | Surprise, bool | None]:
+        async def finish(key: ObjectKey, found: Gathered) -> tuple[Outcome | Surprise, bool | None] | NotLeaderError:
             async with limit:
-                return await self._finished(bodies[key], found)
+                try:
+                    return await self._finished(bodies[key], found)
+                except NotLeaderError as error:
+                    return error  # the others find out too; all have ended when this pass ends
 
-        return _counted(await asyncio.gather(*(finish(key, found) for key, found in {**settled, **gathered}.items())))
+        results = await asyncio.gather(*(finish(key, found) for key, found in {**settled, **gathered}.items()))
+        for result in results:
+            if isinstance(result, NotLeaderError):
+                raise result
+        return _counted([result for result in results if not isinstance(result, NotLeaderError)])
 
     def _reminded(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> list[Policy]:
         """Return the policies with what was written for them, where their status could not take it yet."""
@@ -93,6 +104,8 @@ class Cycle:
                 body, Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
             )
             written = await self._reported(body, done)
+        except NotLeaderError:
+            raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return _skipped(body, Surprise(error)), None
         if isinstance(done, Decided) and written is not None:
@@ -140,6 +153,8 @@ class Cycle:
             return False
         try:
             self._store.refresh(await self._policies.write_status(body, document))
+        except NotLeaderError:
+            raise
         except TunerError as error:
             _log.warning(
                 "status not written, the next cycle tries again", policy=str(parsing.key_of(body)), error=str(error)

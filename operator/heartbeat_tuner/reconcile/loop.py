@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
+from typing import Any
 
 import structlog
 
+from heartbeat_tuner.ports import NotLeaderError
 from heartbeat_tuner.reconcile.cycle import CycleReport
 
 _log = structlog.get_logger()
@@ -23,7 +25,8 @@ async def run_until(
     """Run a cycle every `interval` until `stopped` is set.
 
     A cycle that fails unexpectedly is logged with its traceback and the loop goes on: the next one starts from what is
-    there. It does not count as finished, so a loop that only fails soon fails the probe.
+    there. It does not count as finished, so a loop that only fails soon fails the probe. A lost
+    leadership ends the loop.
 
     Args:
         stopped: set to end the loop; a cycle under way is finished first.
@@ -35,8 +38,29 @@ async def run_until(
         began = time.monotonic()
         try:
             finished(await run_cycle(), time.monotonic() - began)
+        except NotLeaderError as error:
+            _log.info("cycle ended early, nothing more is written", reason=str(error))
+            return
         except Exception:  # noqa: BLE001 - an unforeseen error may cost a pass, never the operator
             _log.exception("cycle failed")
         left_s = interval.total_seconds() - (time.monotonic() - began)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopped.wait(), timeout=max(left_s, 0.0))
+
+
+async def finish_or_give_up(work: Coroutine[Any, Any, None], stopped: asyncio.Event, *, patience_s: float) -> None:
+    """Await `work`; once `stopped` is set, only for `patience_s` seconds more.
+
+    Work that is given up, or whose caller is cancelled, is cancelled and has ended when this returns.
+    """
+    working = asyncio.create_task(work)
+    stopping = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([working], timeout=patience_s)
+    finally:
+        stopping.cancel()
+        working.cancel()
+        await asyncio.wait([working, stopping])
+    if not working.cancelled():
+        working.result()

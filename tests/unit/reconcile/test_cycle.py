@@ -198,7 +198,7 @@ async def test_a_rival_takes_over_when_the_older_is_deleted() -> None:
     """The conflict is one of today, not for ever."""
     stage = Stage([manifests.policy(), manifests.policy("rival", creationTimestamp="2026-03-01T12:00:01Z")])
     await stage.cycle()
-    stage.store.remove(ORDERS)
+    stage.policies.delete_from_watch(ORDERS)
     await stage.cycle()
     assert stage.condition("Ready", ObjectKey("shop", "rival")) == ("True", "Watching")
 
@@ -282,7 +282,7 @@ async def test_a_namesake_does_not_inherit_what_was_written() -> None:
     stage.policies.error = WriteConflictError("the policy is gone")
     await stage.cycle()
     stage.policies.error = None
-    stage.store.remove(ORDERS)
+    stage.policies.delete_from_watch(ORDERS)
     stage.policies.stored[ORDERS] |= {"metadata": stage.policies.stored[ORDERS]["metadata"] | {"uid": "second"}}
     stage.policies.edit(ORDERS)
     stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)

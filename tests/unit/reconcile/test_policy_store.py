@@ -1,32 +1,45 @@
-"""Policies as the watch last showed them."""
+"""Policies as the watch and the lists last showed them."""
+
+from collections.abc import Callable
+from typing import Any
 
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.ports import Listing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from tests.support import manifests
 
 KEY = ObjectKey("shop", "orders")
 
 
+def policy(version: int, name: str = "orders", uid: str = "first") -> dict[str, Any]:
+    """Return a policy in a version."""
+    return manifests.policy(name, resourceVersion=str(version), uid=uid)
+
+
 def store_of(*versions: int) -> PolicyStore:
-    """Return a store that was given these versions, in this order."""
+    """Return a store whose watch showed these versions, in this order."""
     store = PolicyStore()
     for version in versions:
-        store.put(manifests.policy(resourceVersion=str(version)))
+        store.show(policy(version))
     return store
+
+
+def versions(store: PolicyStore) -> dict[str, int]:
+    """Return what is known, by name."""
+    return {body["metadata"]["name"]: int(body["metadata"]["resourceVersion"]) for body in store.snapshot()}
 
 
 def test_the_newer_version_stays() -> None:
     """Our own write comes back through the watch later, and by then may be old."""
-    for versions in ((9, 10), (10, 9), (10, 10)):
-        (body,) = store_of(*versions).snapshot()
-        assert body["metadata"]["resourceVersion"] == "10"
+    for order in ((9, 10), (10, 9), (10, 10)):
+        assert versions(store_of(*order)) == {"orders": 10}
 
 
 def test_a_deleted_policy_is_gone() -> None:
     """Nothing is done for it any more, and nobody minds hearing it twice."""
     store = store_of(9)
-    store.remove(KEY)
-    store.remove(KEY)
+    store.remove(policy(10))
+    store.remove(policy(10))
     assert store.snapshot() == []
 
 
@@ -34,28 +47,115 @@ def test_policies_come_in_the_order_of_their_keys() -> None:
     """A pass looks at them in the same order as the last one did."""
     store = PolicyStore()
     for name in ("c", "a", "b"):
-        store.put(manifests.policy(name))
-    assert [body["metadata"]["name"] for body in store.snapshot()] == ["a", "b", "c"]
+        store.show(policy(1, name))
+    assert list(versions(store)) == ["a", "b", "c"]
 
 
 def test_our_own_write_is_remembered() -> None:
     """The next cycle decides on the status that stands."""
     store = store_of(9)
-    store.refresh(manifests.policy(resourceVersion="11"))
-    assert store.snapshot()[0]["metadata"]["resourceVersion"] == "11"
+    store.refresh(policy(11))
+    assert versions(store) == {"orders": 11}
 
 
 def test_our_own_write_does_not_bring_a_deleted_policy_back() -> None:
     """Its answer may arrive after the watch has shown the deletion."""
     store = store_of(9)
-    store.remove(KEY)
-    store.refresh(manifests.policy(resourceVersion="11"))
+    store.remove(policy(12))
+    store.refresh(policy(11))
     assert store.snapshot() == []
 
 
 def test_our_own_write_does_not_touch_a_namesake() -> None:
     """A policy that was deleted and created again is another one."""
     store = PolicyStore()
-    store.put(manifests.policy(resourceVersion="9", uid="second"))
-    store.refresh(manifests.policy(resourceVersion="11", uid="first"))
+    store.show(policy(9, uid="second"))
+    store.refresh(policy(11, uid="first"))
     assert store.snapshot()[0]["metadata"]["uid"] == "second"
+
+
+def test_a_list_mends_what_the_watch_missed() -> None:
+    """New, changed and deleted ones."""
+    store = PolicyStore()
+    for name, version in (("changed", 1), ("deleted", 2), ("known", 3)):
+        store.show(policy(version, name))
+    mended = store.mend(Listing([policy(11, "changed"), policy(3, "known"), policy(12, "new")], 12), at_s=0)
+    assert versions(store) == {"changed": 11, "known": 3, "new": 12}
+    assert mended.missed == (ObjectKey("shop", "changed"), ObjectKey("shop", "new"))
+    assert mended.gone == (ObjectKey("shop", "deleted"),)
+
+
+def test_a_policy_younger_than_the_list_stays() -> None:
+    """The watch may be ahead of a list that took its time."""
+    store = store_of(13)
+    assert store.mend(Listing([], 12), at_s=0).gone == ()
+    assert versions(store) == {"orders": 13}
+
+
+def test_a_list_older_than_a_deletion_does_not_bring_it_back() -> None:
+    """A ghost would be tuned until the next list."""
+    store = store_of(9)
+    store.remove(policy(13))
+    assert store.mend(Listing([policy(9)], 12), at_s=0).missed == ()
+    assert store.snapshot() == []
+    assert store.watch_behind_s(1_000) == 0
+
+
+def test_an_older_list_does_not_bring_back_what_a_newer_one_took_away() -> None:
+    """The list of a new leader and the regular one may overtake each other."""
+    store = store_of(9)
+    store.mend(Listing([], 15), at_s=0)
+    store.mend(Listing([policy(9)], 12), at_s=1)
+    assert store.snapshot() == []
+
+
+def test_a_namesake_made_after_a_deletion_is_taken() -> None:
+    """Through the watch, and through a list."""
+    for take in ("watch", "list"):
+        store = store_of(9)
+        store.remove(policy(13))
+        body = policy(14, uid="second")
+        if take == "watch":
+            store.show(body)
+        else:
+            store.mend(Listing([body], 14), at_s=0)
+        assert versions(store) == {"orders": 14}
+
+
+def test_a_late_deletion_does_not_take_a_namesake_away() -> None:
+    """A list may show the new one before the watch shows the end of the old one."""
+    store = store_of(9)
+    store.mend(Listing([policy(14, uid="second")], 14), at_s=0)
+    store.remove(policy(13))
+    assert versions(store) == {"orders": 14}
+
+
+def test_a_watch_that_does_not_follow_is_behind() -> None:
+    """Counted from the first list that showed what it did not, though the store is mended at once."""
+    store = store_of(9)
+    store.mend(Listing([policy(11)], 11), at_s=100)
+    store.mend(Listing([policy(12)], 12), at_s=400)
+    assert versions(store) == {"orders": 12}
+    assert store.watch_behind_s(410) == 310
+
+
+def test_a_watch_that_follows_is_not_behind() -> None:
+    """A change, a deletion, or what a list does not show any more."""
+    follows: list[Callable[[PolicyStore], object]] = [
+        lambda store: store.show(policy(11)),
+        lambda store: store.remove(policy(12)),
+        lambda store: store.mend(Listing([], 12), at_s=2),
+    ]
+    for follow in follows:
+        store = store_of(9)
+        store.mend(Listing([policy(11)], 11), at_s=1)
+        follow(store)
+        assert store.watch_behind_s(1_000) == 0
+
+
+def test_our_own_write_is_not_shown_by_the_watch() -> None:
+    """A silent watch must not hide behind our status writes."""
+    store = store_of(9)
+    store.refresh(policy(11))
+    store.mend(Listing([policy(11)], 11), at_s=100)
+    assert store.watch_behind_s(300) == 200

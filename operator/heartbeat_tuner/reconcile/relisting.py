@@ -1,0 +1,76 @@
+"""Lists all policies now and then, and mends what the watch missed.
+
+A watch may fall silent without an error (a connection that swallows bytes) or lose a deletion while it is interrupted.
+A list heals both; a watch that stays behind what a list showed fails the probe.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.ports import Policies
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+
+EVERY: Final = timedelta(minutes=5)
+RETRY: Final = timedelta(seconds=2)
+"""After a list that failed."""
+
+_log = structlog.get_logger()
+
+
+class Relisting:
+    """Lists, and the store that they mend.
+
+    Args:
+        policies: lists them.
+        store: what the watch feeds.
+        every: from the end of one list to the next.
+        monotonic: a clock in seconds that nobody sets.
+    """
+
+    def __init__(
+        self,
+        policies: Policies,
+        store: PolicyStore,
+        *,
+        every: timedelta = EVERY,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._policies = policies
+        self._store = store
+        self._every = every
+        self._monotonic = monotonic
+
+    async def refresh(self) -> None:
+        """List until it succeeds: the store is then no older than the call."""
+        while True:
+            if await self._mended():
+                return
+            await asyncio.sleep(RETRY.total_seconds())
+
+    async def run_until(self, stopped: asyncio.Event) -> None:
+        """List at once and every so often until `stopped` is set."""
+        while not stopped.is_set():
+            pause = self._every if await self._mended() else RETRY
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stopped.wait(), timeout=pause.total_seconds())
+
+    async def _mended(self) -> bool:
+        try:
+            listing = await self._policies.list_all()
+        except TunerError as error:
+            _log.warning("policies not listed, trying again", error=str(error))
+            return False
+        except Exception:  # noqa: BLE001 - a surprise may cost a list, never the operator
+            _log.exception("policies not listed, trying again")
+            return False
+        mended = self._store.mend(listing, at_s=self._monotonic())
+        if mended.missed or mended.gone:
+            _log.info("list ahead of watch", missed=[*map(str, mended.missed)], gone=[*map(str, mended.gone)])
+        return True
