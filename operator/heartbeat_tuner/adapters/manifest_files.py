@@ -123,7 +123,7 @@ def _objects(text: str, file: str) -> Iterator[_Place]:
 def _documents(text: str, file: str) -> list[Any]:
     try:
         _refuse_costly(text, file)
-        return list(yaml.load_all(text, Loader=_LOADER))  # noqa: S506 - a safe loader, the C one where there is one
+        return list(yaml.load_all(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
         # Not the error's own text: it may repeat the line, and that may hold a password.
         at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
@@ -138,19 +138,20 @@ def _refuse_costly(text: str, file: str) -> None:
     Raises:
         ManifestError: what it stands for is too much, or too deep, or has types of its own.
     """
-    nodes, open_at, anchors = 0, [], {}  # type: int, list[tuple[str | None, int]], dict[str, int]
+    nodes = 0
+    open_at: list[tuple[str | None, int]] = []
+    anchors: dict[str | None, int] = {}
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.DocumentStartEvent):
             anchors = {}
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in anchors:
-                line = event.start_mark.line + 1
-                raise ManifestError(f"{file}, line {line} has an alias (*) for nothing that is complete before it")
+                raise ManifestError(f"{_line(file, event)} has an alias (*) for nothing that is complete before it")
             nodes += anchors[event.anchor]
-        elif isinstance(event, yaml.NodeEvent):
+        elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
             nodes += 1
-            if getattr(event, "tag", None) not in {None, "!", _PLAIN_TEXT}:
-                raise ManifestError(f"{file}, line {event.start_mark.line + 1} has a tag (!), which manifests do not need")
+            if event.tag not in {None, "!", _PLAIN_TEXT}:
+                raise ManifestError(f"{_line(file, event)} has a tag (!), which manifests do not need")
             if isinstance(event, yaml.ScalarEvent):
                 anchors[event.anchor] = 1
             else:
@@ -160,9 +161,13 @@ def _refuse_costly(text: str, file: str) -> None:
             anchors[anchor] = nodes - since + 1
         if nodes > MOST_NODES or len(open_at) > DEEPEST:
             raise ManifestError(
-                f"{file} is more than is read: at most {MOST_NODES} values, aliases counted as what they stand for, and "
-                f"{DEEPEST} levels"
+                f"{file} is more than is read: at most {MOST_NODES} values, aliases counted as what they stand for, "
+                f"and {DEEPEST} levels"
             )
+
+
+def _line(file: str, event: yaml.Event) -> str:
+    return f"{file}, line {event.start_mark.line + 1}" if event.start_mark else file
 
 
 def _identity(place: _Place) -> tuple[str, str]:

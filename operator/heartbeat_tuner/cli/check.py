@@ -18,7 +18,8 @@ from heartbeat_tuner.cli.sources import Subject, Wanted
 from heartbeat_tuner.cli.verdicts import Verdict
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import linting, remedies
-from heartbeat_tuner.decision.linting import Expectations, Severity
+from heartbeat_tuner.decision.lint_rules import Severity
+from heartbeat_tuner.decision.linting import Expectations
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.liveness import Setting
@@ -28,32 +29,27 @@ _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,252}")
 _FAILING: Final = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}}
 
 
-class _Duration(click.ParamType):
-    """A duration in Go's notation that Kafka's protocol can hold."""
+def duration(text: str) -> timedelta:
+    """Return a duration in Go's notation that Kafka's protocol can hold; click calls its kind by this name.
 
-    name = "duration"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        if isinstance(value, timedelta):
-            return value
-        try:
-            duration = durations.parse(str(value))
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if not timedelta(0) < duration <= _LONGEST:
-            self.fail(f"{value!r} is not between 1ms and {durations.show(_LONGEST)}", param, ctx)
-        return duration
-
-
-_DURATION: Final = _Duration()
+    Raises:
+        click.BadParameter: it is none.
+    """
+    try:
+        found = durations.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    if not timedelta(0) < found <= _LONGEST:
+        raise click.BadParameter(f"{text!r} is not between 1ms and {durations.show(_LONGEST)}")
+    return found
 
 
 @click.command("check", short_help="Check liveness settings: no metrics, no cluster.")
 @click.option("--client", required=True, type=click.Choice(sorted(catalogue.CLIENTS)), help="The client library.")
-@click.option("--session-timeout", type=_DURATION, help="Where the files do not say it; else the library's default.")
-@click.option("--heartbeat-interval", type=_DURATION, help="Likewise.")
-@click.option("--fetch-wait", type=_DURATION, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms.")
-@click.option("--max-poll-interval", type=_DURATION, help="Likewise; KafkaJS has none.")
+@click.option("--session-timeout", type=duration, help="Where the files do not say it; else the library's default.")
+@click.option("--heartbeat-interval", type=duration, help="Likewise.")
+@click.option("--fetch-wait", type=duration, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms.")
+@click.option("--max-poll-interval", type=duration, help="Likewise; KafkaJS has none.")
 @click.option("--group-protocol", type=click.Choice(sources.PROTOCOLS), help="Likewise: group.protocol of Java.")
 @click.option("--env-file", type=click.Path(path_type=Path), help="Read NAME=value lines; - is the standard input.")
 @click.option(
@@ -73,10 +69,10 @@ _DURATION: Final = _Duration()
     metavar="SETTING=NAME",
     help="The variable that holds a setting in the files, like sessionTimeout=MY_TIMEOUT_MS; may be repeated.",
 )
-@click.option("--handler-time", type=_DURATION, help="The longest handler of one message (KafkaJS) or poll (Java).")
+@click.option("--handler-time", type=duration, help="The longest handler of one message (KafkaJS) or poll (Java).")
 @click.option("--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Of the Kafka cluster.")
 @click.option(
-    "--max-detection-time", type=_DURATION, default="60s", show_default=True, help="How late a crash may be noticed."
+    "--max-detection-time", type=duration, default="60s", show_default=True, help="How late a crash may be noticed."
 )
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
@@ -144,18 +140,22 @@ def _wanted(
         raise UsageProblem(f"--group-protocol is for the Java consumer; {client.title} has classic groups only")
     names = dict(client.env_preset)
     for override in overrides:
-        setting, sign, variable = override.partition("=")
+        named, sign, variable = override.partition("=")
         known = [one.value for one in names]
-        if setting not in known or not sign:
-            raise UsageProblem(f"--env {setting}: write SETTING=NAME, with one of {', '.join(known)}")
+        if named not in known or not sign:
+            raise UsageProblem(f"--env {override}: write SETTING=NAME, with one of {', '.join(known)}")
         if not _ENV_NAME.fullmatch(variable):
             raise UsageProblem(f"--env {override}: {variable!r} cannot be the name of a variable")
-        names[Setting(setting)] = variable
+        names[Setting(named)] = variable
     return Wanted(client, given, names, protocol)
 
 
 def _subjects(
-    wanted: Wanted, env_file: Path | None, filenames: tuple[Path, ...], container: str | None, overrides: tuple[str, ...]
+    wanted: Wanted,
+    env_file: Path | None,
+    filenames: tuple[Path, ...],
+    container: str | None,
+    overrides: tuple[str, ...],
 ) -> list[Subject]:
     if env_file is not None and filenames:
         raise UsageProblem("--env-file and --filename cannot be used together: run the command twice")

@@ -5,10 +5,11 @@ the rest is the library's default.
 """
 
 import dataclasses
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -83,9 +84,7 @@ def from_manifests(wanted: Wanted, paths: Sequence[Path], container: str | None)
     if container is not None and not any(_named(one, container) for one in workloads):
         there = "; ".join(f"{one.title} has {_containers(one)}" for one in workloads)
         raise UsageProblem(f"--container {container}: there is no container of that name: {there}")
-    return [
-        subject for one in workloads if (subject := _of_workload(wanted, one, container)) is not None
-    ]
+    return [subject for one in workloads if (subject := _of_workload(wanted, one, container)) is not None]
 
 
 def _of_workload(wanted: Wanted, workload: FoundWorkload, container: str | None) -> Subject | None:
@@ -96,6 +95,7 @@ def _of_workload(wanted: Wanted, workload: FoundWorkload, container: str | None)
         )
     found = workload.containers[0] if container is None else _named(workload, container)
     if found is None:
+        click.echo(f"not checked: {workload.title} has no container {container}", err=True)
         return None
     return _subject(
         wanted,
@@ -105,7 +105,7 @@ def _of_workload(wanted: Wanted, workload: FoundWorkload, container: str | None)
     )
 
 
-def _named(workload: FoundWorkload, container: str) -> Mapping[str, object] | None:
+def _named(workload: FoundWorkload, container: str) -> Mapping[str, Any] | None:
     return manifests.container_of({"containers": workload.containers}, container)
 
 
@@ -139,14 +139,16 @@ def _text(path: Path) -> str:
     """
     try:
         if path == Path("-"):
-            content = click.get_binary_stream("stdin").read(LARGEST_FILE + 1)
+            content = sys.stdin.buffer.read(LARGEST_FILE + 1)
         else:
             with path.open("rb") as file:
                 content = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise UsageProblem(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageProblem(f"{_shown(path)} cannot be read: {error.strerror}") from error
     if len(content) > LARGEST_FILE:
-        raise UsageProblem(f"{_shown(path)} is larger than {LARGEST_FILE // 1024 // 1024} MiB, which is more than is read")
+        raise UsageProblem(
+            f"{_shown(path)} is larger than {LARGEST_FILE // 1024 // 1024} MiB, which is more than is read"
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -154,4 +156,4 @@ def _text(path: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    return "standard input" if path == Path("-") else str(path)
+    return "standard input" if path == Path("-") else click.format_filename(path)

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from heartbeat_tuner.cli.sources import Subject
 from heartbeat_tuner.decision.choice import Infeasible
-from heartbeat_tuner.decision.linting import NAMES, Finding, Inspected, Origin, Severity
+from heartbeat_tuner.decision.lint_rules import Severity
+from heartbeat_tuner.decision.linting import NAMES, Finding, Inspected, Origin
 from heartbeat_tuner.decision.remedies import Remedy
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
@@ -94,7 +95,7 @@ def _wrapped(text: str, indent: str) -> str:
 def _summary(verdicts: Sequence[Verdict]) -> str:
     counts = _counts(verdicts)
     terms = [_counted(counts[Severity.ERROR], "error"), _counted(counts[Severity.WARNING], "warning")]
-    return f"{', '.join(terms)}, {counts[Severity.INFO]} for information; {_counted(len(verdicts), 'client')} checked"
+    return f"{', '.join(terms)}, {counts[Severity.INFO]} for information; {_counted(len(verdicts), 'consumer')} checked"
 
 
 def _counted(number: int, noun: str) -> str:

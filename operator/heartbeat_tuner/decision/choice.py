@@ -209,9 +209,7 @@ def _floors(
     largest = max(absences, default=timedelta(0))
     if largest > timedelta(0):
         survived = durations.ceil_to_second(period + ABSENCE_MARGIN * largest)
-        floors.append(
-            Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {durations.about(largest)}")
-        )
+        floors.append(Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {durations.about(largest)}"))
     return floors
 
 

@@ -12,13 +12,10 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.decision import lint_rules
 from heartbeat_tuner.decision.choice import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-
-BROKER_MIN_SESSION: Final = timedelta(seconds=6)
-BROKER_MAX_SESSION: Final = timedelta(minutes=30)
-"""`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
 
 NEARLY_TWICE: Final = 1.5
 """A beat that comes this much later than the heartbeat interval says is worth a word."""
@@ -32,131 +29,11 @@ NAMES: Final[Mapping[Setting, str]] = {
 """The settings as sentences call them."""
 
 
-class Severity(enum.StrEnum):
-    """How bad a finding is."""
-
-    ERROR = "error"  # it does not work, or live members are removed
-    WARNING = "warning"  # it works until something ordinary happens, or rests on an assumption
-    INFO = "info"  # worth knowing
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule by its id; `when` says when it speaks, for the reference page."""
-
-    id: str
-    severity: Severity
-    when: str
-
-
-REFUSED: Final = Rule(
-    "refused-by-client",
-    Severity.ERROR,
-    "the heartbeat interval is not below the session timeout: the client refuses to start",
-)
-NEVER_HOLDS: Final = Rule(
-    "beat-never-in-time",
-    Severity.ERROR,
-    "even the shortest heartbeat period that the settings give reaches the session timeout: rebalances for ever",
-)
-MAY_NOT_HOLD: Final = Rule(
-    "beat-not-always-in-time",
-    Severity.ERROR,
-    "the longest heartbeat period that the settings give reaches the session timeout, the shortest does not",
-)
-FEW_BEATS: Final = Rule(
-    "few-beats-per-session",
-    Severity.WARNING,
-    f"the session timeout is shorter than {BEATS_PER_SESSION} heartbeat periods: one or two late beats remove a member",
-)
-BEAT_WAITS: Final = Rule(
-    "beat-waits-for-fetch",
-    Severity.INFO,
-    "KafkaJS: the fetch wait, not the heartbeat interval, says when a beat comes",
-)
-SHORT_INTERVAL: Final = Rule(
-    "interval-below-floor",
-    Severity.INFO,
-    f"the heartbeat interval is below {durations.show(HEARTBEAT_FLOOR)}: more requests for nothing",
-)
-OUTSIDE_BROKER_BOUNDS: Final = Rule(
-    "session-outside-broker-bounds",
-    Severity.WARNING,
-    f"the session timeout is outside {durations.show(BROKER_MIN_SESSION)} to {durations.show(BROKER_MAX_SESSION)}, what "
-    "brokers accept by default (assumed: yours is not asked)",
-)
-SLOW_DETECTION: Final = Rule(
-    "slow-detection",
-    Severity.WARNING,
-    "the session timeout is above `--max-detection-time`: a crash is noticed too late",
-)
-HANDLER_OUTLASTS_SESSION: Final = Rule(
-    "handler-outlasts-session",
-    Severity.ERROR,
-    "KafkaJS, with `--handler-time`: heartbeat interval plus the longer of handler and fetch wait reach the session "
-    "timeout",
-)
-HUNG_HANDLER: Final = Rule(
-    "hung-handler-unnoticed",
-    Severity.INFO,
-    "KafkaJS, with `--brokers` above 1: a member whose handler hangs may beat for ever",
-)
-HANDLER_OUTLASTS_POLL: Final = Rule(
-    "handler-outlasts-poll-interval",
-    Severity.ERROR,
-    "Java, with `--handler-time`: the handler of one poll is not shorter than the max poll interval",
-)
-POLL_BELOW_SESSION: Final = Rule(
-    "poll-interval-below-session",
-    Severity.INFO,
-    "Java: the max poll interval is shorter than the session timeout",
-)
-LONG_POLL: Final = Rule(
-    "long-poll-interval",
-    Severity.INFO,
-    "Java: the max poll interval is above the library's default, and it is the rebalance timeout, too",
-)
-CONSUMER_PROTOCOL: Final = Rule(
-    "consumer-protocol-refuses",
-    Severity.ERROR,
-    "Java with `group.protocol=consumer`: session timeout or heartbeat interval are given, which are set at the broker",
-)
-UNSEEN: Final = Rule(
-    "setting-unseen",
-    Severity.WARNING,
-    "a value comes from where it cannot be seen (a Secret, a ConfigMap that is not in the files): not checked",
-)
-NOTHING_SET: Final = Rule("nothing-set", Severity.INFO, "no setting is given: the library's defaults were checked")
-
-RULES: Final = (
-    REFUSED,
-    NEVER_HOLDS,
-    MAY_NOT_HOLD,
-    FEW_BEATS,
-    HANDLER_OUTLASTS_SESSION,
-    HANDLER_OUTLASTS_POLL,
-    CONSUMER_PROTOCOL,
-    OUTSIDE_BROKER_BOUNDS,
-    SLOW_DETECTION,
-    UNSEEN,
-    BEAT_WAITS,
-    SHORT_INTERVAL,
-    HUNG_HANDLER,
-    POLL_BELOW_SESSION,
-    LONG_POLL,
-    NOTHING_SET,
-)
-"""All rules, worst first: the order of findings."""
-
-BEAT_RULES: Final = frozenset({REFUSED, NEVER_HOLDS, MAY_NOT_HOLD, FEW_BEATS})
-"""The steps of one ladder, of which the worst speaks: the session is too short for the beat."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
     """What a rule found, as a sentence."""
 
-    rule: Rule
+    rule: lint_rules.Rule
     message: str
 
 
@@ -209,7 +86,7 @@ class Inspected:
 
         return cls(
             client,
-            LivenessSettings.of(client.defaults.by_setting | given),
+            LivenessSettings.of({**client.defaults.by_setting, **given}),
             {setting: origin(setting) for setting in client.settings},
             consumer_protocol,
         )
@@ -249,7 +126,7 @@ class Expectations:
 def lint(inspected: Inspected, expectations: Expectations) -> tuple[Finding, ...]:
     """Return what the rules find, worst first."""
     found = [finding for check in _CHECKS for finding in check(inspected, expectations)]
-    return tuple(sorted(found, key=lambda finding: RULES.index(finding.rule)))
+    return tuple(sorted(found, key=lambda finding: lint_rules.RULES.index(finding.rule)))
 
 
 def longest_silence(inspected: Inspected, handler_time: timedelta) -> timedelta:
@@ -267,32 +144,31 @@ def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectat
     # A beat from a thread is late by milliseconds: a third of the session, as Kafka's manual says, is a third of it.
     usual = beats.longest if client.beat_waits_for_fetch else beats.shortest
     if broken := client.violations(values):
-        yield Finding(REFUSED, broken[0])
+        yield Finding(lint_rules.REFUSED, broken[0])
     elif beats.shortest >= session:
         yield Finding(
-            NEVER_HOLDS, f"{why}: an idle member is removed between its own beats, and the group rebalances for ever"
+            lint_rules.NEVER_HOLDS,
+            f"{why}: an idle member is removed between its own beats, and the group rebalances for ever",
         )
     elif beats.longest >= session:
-        yield Finding(MAY_NOT_HOLD, f"{why}: whenever a beat comes that late, a live member is removed")
+        yield Finding(lint_rules.MAY_NOT_HOLD, f"{why}: whenever a beat comes that late, a live member is removed")
     elif usual * BEATS_PER_SESSION > session:
         yield Finding(
-            FEW_BEATS,
-            f"{why}: that is less than {BEATS_PER_SESSION} beats of {durations.show(usual)}, so that one or two that are "
-            f"lost or late remove a live member",
+            lint_rules.FEW_BEATS,
+            f"{why}: that is less than {BEATS_PER_SESSION} beats of {durations.show(usual)}, so that one or two "
+            f"that are lost or late remove a live member",
         )
 
 
 def _beat_waits_for_fetch(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
     """Find a heartbeat interval that says little about when a beat comes."""
-    if not inspected.client.beat_waits_for_fetch or not inspected.knows(
-        Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT
-    ):
+    if not inspected.client.beat_waits_for_fetch or not inspected.knows(Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT):
         return
     interval, wait = inspected.values.heartbeat_interval, inspected.values.fetch_wait
-    cure = f"set the fetch wait to the heartbeat interval ({durations.show(interval)}) to have a beat that often"
+    cure = "a fetch wait of just the heartbeat interval makes it come that often"
     if wait > interval:
         yield Finding(
-            BEAT_WAITS,
+            lint_rules.BEAT_WAITS,
             f"the fetch wait ({durations.show(wait)}) is longer than the heartbeat interval "
             f"({durations.show(interval)}), and KafkaJS beats only between two fetches: an idle member's beat may take "
             f"{durations.show(inspected.client.period(inspected.values, expectations.brokers).longest)}; {cure}",
@@ -301,9 +177,10 @@ def _beat_waits_for_fetch(inspected: Inspected, expectations: Expectations) -> I
         period = inspected.client.period(inspected.values, 1).longest
         if period >= NEARLY_TWICE * interval:
             yield Finding(
-                BEAT_WAITS,
+                lint_rules.BEAT_WAITS,
                 f"a fetch wait ({durations.show(wait)}) a little below the heartbeat interval "
-                f"({durations.show(interval)}) misses it by a turn: KafkaJS beats every {durations.show(period)}; {cure}",
+                f"({durations.show(interval)}) misses it by a turn: KafkaJS beats every "
+                f"{durations.show(period)}; {cure}",
             )
 
 
@@ -312,7 +189,7 @@ def _interval_below_floor(inspected: Inspected, _: Expectations) -> Iterator[Fin
     interval = inspected.values.heartbeat_interval
     if inspected.knows(Setting.HEARTBEAT_INTERVAL) and interval < HEARTBEAT_FLOOR:
         yield Finding(
-            SHORT_INTERVAL,
+            lint_rules.SHORT_INTERVAL,
             f"a heartbeat interval of {durations.show(interval)} asks for more requests and keeps nobody longer in the "
             f"group: how long a member may be silent is the session timeout; {durations.show(HEARTBEAT_FLOOR)} or more "
             f"is enough",
@@ -323,20 +200,20 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
     """Find sessions that brokers refuse, or that last too long."""
     if not inspected.knows(Setting.SESSION_TIMEOUT):
         return
-    session, name = inspected.values.session_timeout, "group.min.session.timeout.ms"
-    if not BROKER_MIN_SESSION <= session <= BROKER_MAX_SESSION:
-        below = session < BROKER_MIN_SESSION
-        bound = BROKER_MIN_SESSION if below else BROKER_MAX_SESSION
+    session = inspected.values.session_timeout
+    if not lint_rules.BROKER_MIN_SESSION <= session <= lint_rules.BROKER_MAX_SESSION:
+        below = session < lint_rules.BROKER_MIN_SESSION
+        bound = lint_rules.BROKER_MIN_SESSION if below else lint_rules.BROKER_MAX_SESSION
         name = f"group.{'min' if below else 'max'}.session.timeout.ms"
         yield Finding(
-            OUTSIDE_BROKER_BOUNDS,
+            lint_rules.OUTSIDE_BROKER_BOUNDS,
             f"the session timeout ({durations.show(session)}) is {'below' if below else 'above'} "
-            f"{durations.show(bound)}, the broker's {name} (assumed: Kafka's default; yours is not asked): a broker with "
-            f"that bound does not let the member join",
+            f"{durations.show(bound)}, the broker's {name} (assumed: Kafka's default; yours is not asked): a broker "
+            f"with that bound does not let the member join",
         )
     if session > expectations.max_detection_time:
         yield Finding(
-            SLOW_DETECTION,
+            lint_rules.SLOW_DETECTION,
             f"a member that crashes is noticed only when its session timeout ({durations.show(session)}) is over, and "
             f"nobody reads its partitions until then; --max-detection-time allows "
             f"{durations.show(expectations.max_detection_time)}",
@@ -352,18 +229,18 @@ def _handler_delays_beat(inspected: Inspected, expectations: Expectations) -> It
         silence = longest_silence(inspected, handler)
         if silence >= inspected.values.session_timeout:
             yield Finding(
-                HANDLER_OUTLASTS_SESSION,
+                lint_rules.HANDLER_OUTLASTS_SESSION,
                 f"{inspected.client.title} does not beat while a handler runs: with one that takes "
                 f"{durations.show(handler)} a member may be silent for {durations.show(silence)} (heartbeat interval "
                 f"plus the longer of handler and fetch wait), but the session ends after "
-                f"{durations.show(inspected.values.session_timeout)}; let the handler call heartbeat() now and then, or "
-                f"raise the session timeout",
+                f"{durations.show(inspected.values.session_timeout)}; let the handler call heartbeat() now and then, "
+                f"or raise the session timeout",
             )
     if expectations.brokers > 1:
         yield Finding(
-            HUNG_HANDLER,
-            f"{inspected.client.title} has no max poll interval, and with {expectations.brokers} brokers the fetch loops "
-            f"of those that lead none of a member's partitions go on beating: a handler that hangs may never be "
+            lint_rules.HUNG_HANDLER,
+            f"{inspected.client.title} has no max poll interval, and with {expectations.brokers} brokers the fetch "
+            f"loops of those that lead none of a member's partitions go on beating: a handler that hangs may never be "
             f"noticed; give handlers a time limit of their own",
         )
 
@@ -376,21 +253,21 @@ def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator
     handler = expectations.handler_time
     if handler is not None and handler >= limit:
         yield Finding(
-            HANDLER_OUTLASTS_POLL,
+            lint_rules.HANDLER_OUTLASTS_POLL,
             f"a member that does not poll for {durations.show(limit)} (max poll interval) leaves the group though it "
-            f"beats, and the handler of one poll takes {durations.show(handler)}; raise the limit, or take fewer records "
-            f"with each poll (max.poll.records)",
+            f"beats, and the handler of one poll takes {durations.show(handler)}; raise the limit, or take fewer "
+            f"records with each poll (max.poll.records)",
         )
     if inspected.knows(Setting.SESSION_TIMEOUT) and limit < inspected.values.session_timeout:
         yield Finding(
-            POLL_BELOW_SESSION,
+            lint_rules.POLL_BELOW_SESSION,
             f"the max poll interval ({durations.show(limit)}) is shorter than the session timeout "
             f"({durations.show(inspected.values.session_timeout)}): a member that is slow leaves sooner than one that "
             f"is dead is removed, and has no longer than that to rejoin",
         )
     if limit > default:
         yield Finding(
-            LONG_POLL,
+            lint_rules.LONG_POLL,
             f"the max poll interval ({durations.show(limit)}) is the rebalance timeout, too: so late a handler that "
             f"hangs is noticed, and so long may every rebalance of the whole group wait for one slow member",
         )
@@ -402,7 +279,7 @@ def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[Findin
     if inspected.consumer_protocol and given:
         named = " and ".join(NAMES[setting] for setting in inspected.client.settings if setting in given)
         yield Finding(
-            CONSUMER_PROTOCOL,
+            lint_rules.CONSUMER_PROTOCOL,
             f"with group.protocol=consumer the {named} must not be set in the client: {inspected.client.title} refuses "
             f"to start (ConfigException); take it out, and set consumer.session.timeout.ms and "
             f"consumer.heartbeat.interval.ms of the group at the broker",
@@ -416,13 +293,13 @@ def _not_seen(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
     if unseen:
         options = ", ".join(f"--{name.replace(' ', '-')}" for name in unseen)
         yield Finding(
-            UNSEEN,
-            f"{' and '.join(unseen)} may be set in a Secret or in a ConfigMap that is not in the files, which cannot be "
-            f"seen: what needs them was not checked; say what they are with {options}",
+            lint_rules.UNSEEN,
+            f"{' and '.join(unseen)} may be set in a Secret or in a ConfigMap that is not in the files, which cannot "
+            f"be seen: what needs them was not checked; say what they are with {options}",
         )
     if all(origin in {Origin.DEFAULT, Origin.BROKER} for origin in inspected.origins.values()):
         yield Finding(
-            NOTHING_SET,
+            lint_rules.NOTHING_SET,
             f"no setting is given, so the defaults of {inspected.client.title} were checked; if the application sets "
             f"them under other names, say which",
         )

@@ -7,11 +7,11 @@ to the library's default, where no session would be long enough otherwise.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.decision import choice, linting
+from heartbeat_tuner.decision import choice, lint_rules, linting
 from heartbeat_tuner.decision.choice import Infeasible, Limit
 from heartbeat_tuner.decision.linting import Expectations, Finding, Inspected, Origin
 from heartbeat_tuner.domain import durations, liveness
@@ -20,10 +20,10 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 LONGEST: Final = timedelta(milliseconds=2**31 - 1)
 """Kafka's protocol has 32 bits for a time."""
 
-_SESSION_RULES: Final = linting.BEAT_RULES | {
-    linting.HANDLER_OUTLASTS_SESSION,
-    linting.OUTSIDE_BROKER_BOUNDS,
-    linting.SLOW_DETECTION,
+_SESSION_RULES: Final = lint_rules.BEAT_RULES | {
+    lint_rules.HANDLER_OUTLASTS_SESSION,
+    lint_rules.OUTSIDE_BROKER_BOUNDS,
+    lint_rules.SLOW_DETECTION,
 }
 
 
@@ -40,16 +40,18 @@ class Remedy:
     removals: tuple[Setting, ...]
 
 
-def suggest(inspected: Inspected, expectations: Expectations, findings: Sequence[Finding]) -> Remedy | Infeasible | None:
+def suggest(
+    inspected: Inspected, expectations: Expectations, findings: Sequence[Finding]
+) -> Remedy | Infeasible | None:
     """Return what would hold: it has neither errors nor warnings of its own; None if nothing has to change."""
     rules = {finding.rule for finding in findings}
     values = inspected.values
     if rules & _SESSION_RULES and inspected.knows(*inspected.beat_settings):
-        held = _session_held(inspected, expectations, beat_is_sound=not rules & linting.BEAT_RULES)
+        held = _session_held(inspected, expectations, beat_is_sound=not rules & lint_rules.BEAT_RULES)
         if isinstance(held, Infeasible):
             return held
         values = held
-    if linting.HANDLER_OUTLASTS_POLL in rules and expectations.handler_time is not None:
+    if lint_rules.HANDLER_OUTLASTS_POLL in rules and expectations.handler_time is not None:
         polled = _poll_held(inspected, expectations.handler_time, values)
         if isinstance(polled, Infeasible):
             return polled
@@ -58,7 +60,7 @@ def suggest(inspected: Inspected, expectations: Expectations, findings: Sequence
     removals = tuple(
         setting
         for setting in inspected.client.settings
-        if linting.CONSUMER_PROTOCOL in rules
+        if lint_rules.CONSUMER_PROTOCOL in rules
         and setting in linting.AT_THE_BROKER
         and inspected.origins[setting] is Origin.GIVEN
     )
@@ -69,29 +71,25 @@ def _session_held(
     inspected: Inspected, expectations: Expectations, *, beat_is_sound: bool
 ) -> LivenessSettings | Infeasible:
     """Return values whose session holds, with the beat that is nearest to what is set."""
-    fitted: timedelta | Infeasible | None = None
-    first: Infeasible | None = None
-    ceiling = min(_ceilings(expectations), key=lambda limit: limit.value)
-    for beat in _beats(inspected, keep=beat_is_sound):
-        tried = dataclasses.replace(inspected, values=beat)
-        floor = max(_floors(tried, expectations), key=lambda limit: limit.value)
-        fitted = choice.session_between(floor, ceiling, inspected.client)
-        if not isinstance(fitted, Infeasible):
-            kept = min(inspected.values.session_timeout, ceiling.value)
-            return dataclasses.replace(beat, session_timeout=max(fitted, kept))
-        first = first or fitted
-    assert first is not None
-    return first
-
-
-def _beats(inspected: Inspected, *, keep: bool) -> Iterator[LivenessSettings]:
-    """Yield H and W to try, the least change first."""
     values, client = inspected.values, inspected.client
-    if keep:
-        yield values
     interval = max(values.heartbeat_interval, choice.HEARTBEAT_FLOOR)
-    yield choice.with_interval(values, client, interval)
-    yield choice.with_interval(values, client, min(interval, client.defaults.heartbeat_interval))
+    # The least change first.
+    beats = [values] if beat_is_sound else []
+    beats.append(choice.with_interval(values, client, interval))
+    beats.append(choice.with_interval(values, client, min(interval, client.defaults.heartbeat_interval)))
+    tried = [_with_session(dataclasses.replace(inspected, values=beat), expectations) for beat in beats]
+    return next((one for one in tried if isinstance(one, LivenessSettings)), tried[-1])
+
+
+def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessSettings | Infeasible:
+    """Return the values with a session that holds for their beat."""
+    floor = max(_floors(inspected, expectations), key=lambda limit: limit.value)
+    ceiling = min(_ceilings(expectations), key=lambda limit: limit.value)
+    session = choice.session_between(floor, ceiling, inspected.client)
+    if isinstance(session, Infeasible):
+        return session
+    kept = min(inspected.values.session_timeout, ceiling.value)
+    return dataclasses.replace(inspected.values, session_timeout=max(session, kept))
 
 
 def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
@@ -100,11 +98,12 @@ def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     beats = choice.BEATS_PER_SESSION
     floors = [
         Limit(beats * period, f"{beats} heartbeats of {durations.show(period)}"),
-        Limit(linting.BROKER_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
+        Limit(lint_rules.BROKER_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
     ]
     if inspected.client.handler_delays_beat and expectations.handler_time is not None:
         silence = linting.longest_silence(inspected, expectations.handler_time)
-        floors.append(Limit(silence + timedelta(milliseconds=1), "more than a member is silent while a handler runs"))
+        longer = durations.ceil_to_second(silence + timedelta(milliseconds=1))
+        floors.append(Limit(longer, f"longer than a member is silent while a handler runs, {durations.show(silence)}"))
     return floors
 
 
@@ -112,7 +111,7 @@ def _ceilings(expectations: Expectations) -> list[Limit]:
     """Return what S must not be above."""
     return [
         Limit(expectations.max_detection_time, "--max-detection-time"),
-        Limit(linting.BROKER_MAX_SESSION, "the broker's group.max.session.timeout.ms (assumed)"),
+        Limit(lint_rules.BROKER_MAX_SESSION, "the broker's group.max.session.timeout.ms (assumed)"),
     ]
 
 
