@@ -9,7 +9,7 @@ import dataclasses
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, Self
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import lint_rules
@@ -71,7 +71,7 @@ class Inspected:
         *,
         unseen: Iterable[Setting] = (),
         consumer_protocol: bool = False,
-    ) -> "Inspected":
+    ) -> Self:
         """Return the settings from what is given; the rest is the library's default, or the broker's business."""
         hidden = frozenset(unseen)
 
