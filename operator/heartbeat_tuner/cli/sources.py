@@ -122,7 +122,7 @@ def _subject(
         if text is not None:
             remedy = f"write 30 seconds as 30000, or name the right variable with --env {setting}=NAME"
             given[setting] = manifests.duration(text, where=title, name=name, remedy=remedy)
-        elif setting not in given and hidden(name):
+        elif hidden(name):
             unseen.add(setting)
     protocol = value(PROTOCOL_ENV) if wanted.client.name == "java" else None
     if protocol is not None and protocol.lower() not in PROTOCOLS:
