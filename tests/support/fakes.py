@@ -13,7 +13,7 @@ from typing import Any
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Listing
@@ -108,6 +108,7 @@ class FakeWorkloads:
         self.writes: list[Write] = []
         self.read_error: Exception | None = None
         self.apply_error: Exception | None = None
+        self.answer_error: Exception | None = None
         self.broken: set[ObjectKey] = set()
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
@@ -119,20 +120,23 @@ class FakeWorkloads:
         found = self.stored.get(policy.workload.key)
         return found or MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{policy.workload} does not exist")
 
-    async def apply(self, policy: Policy, workload: Workload, target: LivenessSettings) -> None:
-        """Store the values and begin to roll out."""
+    async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
+        """Store the values with their record and begin to roll out; `answer_error` loses the answer, not the write."""
         if self.apply_error is not None:
             raise self.apply_error
         key = policy.workload.key
         stored = self.stored.get(key)
         if stored is None or (stored.uid, stored.resource_version) != (workload.uid, workload.resource_version):
             raise WriteConflictError(f"{policy.workload} changed")
-        self.writes.append(Write(key, workload.uid, workload.resource_version, target))
+        self.writes.append(Write(key, workload.uid, workload.resource_version, application.values))
         self.stored[key] = dataclasses.replace(
             stored,
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
+            applications={**stored.applications, policy.workload.container: application},
         )
+        if self.answer_error is not None:
+            raise self.answer_error
 
     def roll_out(self, key: ObjectKey, at: datetime) -> None:
         """Replace all pods: new ones run with what was written last."""

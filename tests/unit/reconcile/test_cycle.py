@@ -13,7 +13,7 @@ from heartbeat_tuner.domain.errors import (
     WriteConflictError,
 )
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.support import manifests, stages, worlds
 from tests.support.fakes import Write
@@ -240,7 +240,7 @@ async def test_a_workload_that_changed_between_reading_and_writing_is_not_writte
     assert isinstance(read, Workload)
     stage.workloads.stored[CONSUMER] = dataclasses.replace(read, resource_version="101")
     with pytest.raises(WriteConflictError):
-        await stage.workloads.apply(worlds.policy(), read, CURED)
+        await stage.workloads.apply(worlds.policy(), read, Application(CURED, worlds.STORM, worlds.NOW, read.uid))
 
 
 async def test_an_invalid_policy_is_told_and_the_others_are_looked_at() -> None:
@@ -276,8 +276,8 @@ async def test_what_was_written_is_not_forgotten_when_the_status_could_not_be() 
     assert len(stage.workloads.writes) == 1
 
 
-async def test_a_namesake_does_not_inherit_what_was_written() -> None:
-    """A policy that was deleted and created again begins anew."""
+async def test_a_policy_made_anew_knows_what_was_written_to_its_workload() -> None:
+    """The workload carries the record: its pods are not replaced twice within the cooldown."""
     stage = stages.storm()
     stage.policies.error = WriteConflictError("the policy is gone")
     await stage.cycle()
@@ -287,7 +287,47 @@ async def test_a_namesake_does_not_inherit_what_was_written() -> None:
     stage.policies.edit(ORDERS)
     stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
     await stage.cycle()
-    assert len(stage.workloads.writes) == 2
+    assert len(stage.workloads.writes) == 1
+    assert stage.condition("Applied") == ("False", "Cooldown")
+
+
+async def test_a_workload_made_anew_is_cured_anew() -> None:
+    """What took its name has not been written to: the storm is back, and no cooldown holds its cure."""
+    stage = stages.storm()
+    await stage.cycle()
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(
+        stage.workloads.stored[CONSUMER], uid="workload-2", rolling_out=False, applications={}
+    )
+    await stage.cycle()
+    assert [write.uid for write in stage.workloads.writes] == ["workload-1", "workload-2"]
+
+
+async def test_a_write_whose_answer_was_lost_is_not_forgotten() -> None:
+    """The API server took it and the answer never came: the next cycle finds the record on the workload."""
+    stage = stages.storm()
+    stage.workloads.answer_error = ApiServerError("no answer in 30 s")
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "ApiServerError")
+    stage.workloads.answer_error = None
+    await stage.cycle()
+    assert stage.condition("Applied") == ("True", "RollingOut")
+    stage.workloads.roll_out(CONSUMER, stage.clock.now())
+    await stage.cycle()
+    assert stage.condition("Applied") == ("True", "Applied")
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_a_writer_that_died_before_its_status_leaves_its_record() -> None:
+    """Whoever leads next reports the write and keeps its cooldown, and writes nothing."""
+    stage = stages.storm()
+    stage.policies.error = ApiServerError("killed")
+    await stage.cycle()
+    stage.policies.error = None
+    stage.restart()
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "Cooldown")
+    assert len(stage.workloads.writes) == 1
 
 
 async def test_a_surprise_costs_one_policy_one_cycle() -> None:
