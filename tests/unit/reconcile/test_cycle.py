@@ -1,5 +1,6 @@
 """Whole cycles on fakes: what is written, once, and what is not."""
 
+import asyncio
 import dataclasses
 from datetime import timedelta
 
@@ -15,6 +16,7 @@ from heartbeat_tuner.domain.errors import (
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.ports import NotLeaderError
 from tests.support import manifests, stages, worlds
 from tests.support.fakes import Write
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
@@ -396,3 +398,30 @@ async def test_a_policy_that_changed_behind_the_watch_writes_nothing(change: str
         stored["metadata"]["generation"] += 1
     await stage.cycle()
     assert stage.workloads.writes == []
+
+
+async def test_a_leadership_lost_before_the_write_reports_nothing() -> None:
+    """Neither as an error in a status: another replica's are right by now."""
+    stage = stages.storm()
+    stage.workloads.apply_error = NotLeaderError("over")
+    with pytest.raises(NotLeaderError):
+        await stage.cycle()
+    assert (stage.policies.writes, stage.policies.events) == (0, [])
+
+
+async def test_a_leadership_lost_before_the_status_announces_nothing() -> None:
+    """And what was written is for another leadership to find."""
+    stage = stages.storm()
+    stage.policies.error = NotLeaderError("over")
+    with pytest.raises(NotLeaderError):
+        await stage.cycle()
+    assert stage.policies.events == []
+
+
+async def test_a_lost_leadership_ends_a_cycle_when_all_of_it_has_ended() -> None:
+    """Nothing of it may go on beside the next leader's."""
+    stage = stages.fleet(30)
+    stage.policies.error = NotLeaderError("over")
+    with pytest.raises(NotLeaderError):
+        await stage.cycle()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
