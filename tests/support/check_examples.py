@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.decision.linting import Expectations, Inspected
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
@@ -33,7 +34,7 @@ class Example:
         return Inspected.of(
             catalogue.client(self.client),
             {Setting(name): durations.parse(value) for name, value in self.settings.items()},
-            consumer_protocol=self.options.get("groupProtocol") == "consumer",
+            protocol=Protocol(self.options["groupProtocol"]) if "groupProtocol" in self.options else None,
         )
 
     @property

@@ -80,7 +80,7 @@ def policy(**changes: Any) -> Policy:
 
 def java_policy(**changes: Any) -> Policy:
     """Return a policy of the same group with Java consumers."""
-    return policy(library="java", env_names=dict(java.CLIENT.env_preset), **changes)
+    return policy(library="java", env_names=dict(java.JAVA.env_preset), **changes)
 
 
 def pod(number: int = 0, *, started: datetime = NOW - HOUR, restarts: int = 0) -> Pod:

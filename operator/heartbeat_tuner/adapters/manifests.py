@@ -11,11 +11,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from heartbeat_tuner.clients.formats import LONGEST_MS
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Pod
-
-LONGEST_MS: Final = 2_147_483_647
-"""Kafka's protocol has 32 bits for a time."""
 
 _DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
 
@@ -94,12 +92,16 @@ def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
         SettingUnreadableError: it is something else than a positive whole number of 32 bits.
     """
     if not _WHOLE_NUMBER.fullmatch(text) or not 0 < int(text) <= LONGEST_MS:
-        # Only what looks like a duration is shown: the name may be any variable's, a password's too.
-        shown = repr(text) if _DURATION_LIKE.fullmatch(text) else f"a text of {len(text)} characters"
         raise SettingUnreadableError(
-            f"{where} has {name}={shown}, which is no whole number of milliseconds between 1 and {LONGEST_MS}; {remedy}"
+            f"{where} has {name}={shown(text)}, which is no whole number of milliseconds between 1 and {LONGEST_MS}; "
+            f"{remedy}"
         )
     return timedelta(milliseconds=int(text))
+
+
+def shown(text: str) -> str:
+    """Return what a sentence may show of a variable's value: the name may be any variable's, a password's too."""
+    return repr(text) if _DURATION_LIKE.fullmatch(text) else f"a text of {len(text)} characters"
 
 
 def is_hidden(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> bool:

@@ -171,7 +171,7 @@ def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: S
     defaults = catalogue.client(policy.library).defaults
     values: dict[Setting, timedelta] = {}
     sources: dict[Setting, Source] = {}
-    for setting in defaults.by_setting:
+    for setting in policy.env_names:
         seen = found[setting]
         if seen is not None:
             values[setting], sources[setting] = seen, source

@@ -15,7 +15,7 @@ from heartbeat_tuner.api.applied import application_of
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
-from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.liveness import TUNED, Setting
 from heartbeat_tuner.domain.policies import Objective, ObjectKey, Policy, Range, WorkloadRef
 
 SHOWN_VALUE: Final = 200
@@ -95,7 +95,9 @@ def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
     """Return the environment name of each setting: the policy's where it has one, else the library's."""
     overrides = {} if client.env is None else client.env.model_dump(by_alias=True, exclude_none=True)
     preset = catalogue.client(client.library).env_preset
-    return {setting: overrides.get(setting.value, {}).get("name", name) for setting, name in preset.items()}
+    return {
+        setting: overrides.get(setting.value, {}).get("name", preset[setting]) for setting in TUNED if setting in preset
+    }
 
 
 def _declared(current: v1alpha1.DeclaredSettings | None) -> dict[Setting, timedelta]:

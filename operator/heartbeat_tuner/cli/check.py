@@ -11,12 +11,13 @@ from typing import Final
 
 import click
 
-from heartbeat_tuner.adapters.manifests import LONGEST_MS
 from heartbeat_tuner.cli import sources, verdicts
+from heartbeat_tuner.cli.options import client_of
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.sources import Subject, Wanted
 from heartbeat_tuner.cli.verdicts import Verdict
-from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Client, Protocol
+from heartbeat_tuner.clients.formats import LONGEST_MS
 from heartbeat_tuner.decision import linting, remedies
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import Expectations
@@ -45,12 +46,14 @@ def duration(text: str) -> timedelta:
 
 
 @click.command("check", short_help="Check liveness settings: no metrics, no cluster.")
-@click.option("--client", required=True, type=click.Choice(sorted(catalogue.CLIENTS)), help="The client library.")
+@click.option("--client", "name", required=True, help="The client library; `heartbeat-tuner clients` lists them.")
+@click.option("--client-version", help="Where older versions differ, like 2.8; else a recent one is meant.")
 @click.option("--session-timeout", type=duration, help="Where the files do not say it; else the library's default.")
 @click.option("--heartbeat-interval", type=duration, help="Likewise.")
 @click.option("--fetch-wait", type=duration, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms.")
-@click.option("--max-poll-interval", type=duration, help="Likewise; KafkaJS has none.")
-@click.option("--group-protocol", type=click.Choice(sources.PROTOCOLS), help="Likewise: group.protocol of Java.")
+@click.option("--max-poll-interval", type=duration, help="Likewise, of clients that have one.")
+@click.option("--rebalance-timeout", type=duration, help="Likewise.")
+@click.option("--group-protocol", type=click.Choice([one.value for one in Protocol]), help="Likewise: group.protocol.")
 @click.option("--env-file", type=click.Path(path_type=Path), help="Read NAME=value lines; - is the standard input.")
 @click.option(
     "--filename",
@@ -69,7 +72,16 @@ def duration(text: str) -> timedelta:
     metavar="SETTING=NAME",
     help="The variable that holds a setting in the files, like sessionTimeout=MY_TIMEOUT_MS; may be repeated.",
 )
-@click.option("--handler-time", type=duration, help="The longest handler of one message (KafkaJS) or poll (Java).")
+@click.option(
+    "--handler-time", type=duration, help="The longest handler of one message, or of one poll of clients that poll."
+)
+@click.option(
+    "--blocking-messages",
+    type=click.IntRange(0, 1_000_000),
+    default=0,
+    show_default=True,
+    help="How many messages are handled before the client's event loop has a turn; 0: handlers wait, not compute.",
+)
 @click.option("--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Of the Kafka cluster.")
 @click.option(
     "--max-detection-time", type=duration, default="60s", show_default=True, help="How late a crash may be noticed."
@@ -80,17 +92,20 @@ def duration(text: str) -> timedelta:
 )
 def command(  # noqa: PLR0913 - one parameter for each option
     *,
-    client: str,
+    name: str,
+    client_version: str | None,
     session_timeout: timedelta | None,
     heartbeat_interval: timedelta | None,
     fetch_wait: timedelta | None,
     max_poll_interval: timedelta | None,
+    rebalance_timeout: timedelta | None,
     group_protocol: str | None,
     env_file: Path | None,
     filenames: tuple[Path, ...],
     container: str | None,
     overrides: tuple[str, ...],
     handler_time: timedelta | None,
+    blocking_messages: int,
     brokers: int,
     max_detection_time: timedelta,
     output: str,
@@ -98,8 +113,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Check the liveness settings of a Kafka consumer: can they work, and what would?
 
-    Settings come from flags, from an env file, or from manifests; values in files are whole milliseconds. What nothing
-    says is the library's default.
+    Settings come from flags, from an env file, or from manifests; values in files are whole milliseconds, or durations
+    as Go writes them where the client is one in Go. What nothing says is the library's default.
 
     Exit status: 0 if nothing was found that --fail-on names, 1 if something was, 2 if the command line or a file cannot
     be used.
@@ -109,15 +124,22 @@ def command(  # noqa: PLR0913 - one parameter for each option
         Setting.HEARTBEAT_INTERVAL: heartbeat_interval,
         Setting.FETCH_WAIT: fetch_wait,
         Setting.MAX_POLL_INTERVAL: max_poll_interval,
+        Setting.REBALANCE_TIMEOUT: rebalance_timeout,
     }
+    client = client_of(name, client_version)
+    if handler_time is not None and not client.handles_messages:
+        raise UsageProblem(
+            f"{client.title} handles no messages itself: take --handler-time out, and check the consumers of its sink "
+            f"tasks with --client java"
+        )
     wanted = _wanted(client, flags, group_protocol, overrides)
     try:
         subjects = _subjects(wanted, env_file, filenames, container, overrides)
     except TunerError as error:
         raise UsageProblem(str(error)) from error
-    expectations = Expectations(brokers, max_detection_time, handler_time)
+    expectations = Expectations(brokers, max_detection_time, handler_time, blocking_messages)
     found = [_verdict(subject, expectations) for subject in subjects]
-    text = verdicts.as_json(found) if output == "json" else verdicts.as_text(found, wanted.env_names)
+    text = verdicts.as_json(found) if output == "json" else verdicts.as_text(found, wanted)
     click.echo(text, nl=False)
     if any(finding.rule.severity in _FAILING[fail_on] for verdict in found for finding in verdict.findings):
         raise click.exceptions.Exit(1)
@@ -129,15 +151,17 @@ def _verdict(subject: Subject, expectations: Expectations) -> Verdict:
 
 
 def _wanted(
-    name: str, flags: dict[Setting, timedelta | None], protocol: str | None, overrides: tuple[str, ...]
+    client: Client, flags: dict[Setting, timedelta | None], protocol: str | None, overrides: tuple[str, ...]
 ) -> Wanted:
-    client = catalogue.client(name)
     given = {setting: value for setting, value in flags.items() if value is not None}
     for setting in given:
         if setting not in client.settings:
-            raise UsageProblem(f"{client.title} has no {linting.NAMES[setting]}: take the option out")
-    if protocol is not None and client.name != "java":
-        raise UsageProblem(f"--group-protocol is for the Java consumer; {client.title} has classic groups only")
+            raise UsageProblem(f"{client.title} has no {linting.NAMES[setting]}: {client.part_of(setting)}")
+    if protocol is not None and protocol not in client.protocols:
+        raise UsageProblem(
+            f"--group-protocol {protocol}: groups of {client.title} are {' or '.join(client.protocols)} ones; take the "
+            f"option out"
+        )
     names = dict(client.env_preset)
     for override in overrides:
         named, sign, variable = override.partition("=")
@@ -147,7 +171,7 @@ def _wanted(
         if not _ENV_NAME.fullmatch(variable):
             raise UsageProblem(f"--env {override}: {variable!r} cannot be the name of a variable")
         names[Setting(named)] = variable
-    return Wanted(client, given, names, protocol)
+    return Wanted(client, given, names, None if protocol is None else Protocol(protocol))
 
 
 def _subjects(

@@ -16,8 +16,11 @@ import click
 from heartbeat_tuner.adapters import env_files, manifest_files, manifests
 from heartbeat_tuner.adapters.manifest_files import FoundWorkload
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import NO_TIME, Client, Protocol
+from heartbeat_tuner.clients.formats import LONGEST_MS
+from heartbeat_tuner.decision import linting
 from heartbeat_tuner.decision.linting import Inspected
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 
 LARGEST_FILE: Final = 4 * 1024 * 1024
@@ -26,7 +29,13 @@ LARGEST_FILE: Final = 4 * 1024 * 1024
 PROTOCOL_ENV: Final = "KAFKA_GROUP_PROTOCOL"
 """The variable of the Java consumer's `group.protocol`, named as the presets of the settings are."""
 
-PROTOCOLS: Final = ("classic", "consumer")
+SHORTEST_MEANT: Final = {
+    Setting.SESSION_TIMEOUT: timedelta(milliseconds=500),
+    Setting.HEARTBEAT_INTERVAL: timedelta(milliseconds=50),
+    Setting.MAX_POLL_INTERVAL: timedelta(milliseconds=500),
+    Setting.REBALANCE_TIMEOUT: timedelta(milliseconds=500),
+}
+"""What is below these in a file was most likely meant as seconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,13 +45,13 @@ class Wanted:
     Attributes:
         given: settings by flags.
         env_names: the variable of each setting.
-        protocol: `classic`, `consumer`, or None where nothing is said.
+        protocol: the group's; None where nothing is said.
     """
 
     client: Client
     given: Mapping[Setting, timedelta]
     env_names: Mapping[Setting, str]
-    protocol: str | None
+    protocol: Protocol | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,7 +64,7 @@ class Subject:
 
 def from_flags(wanted: Wanted) -> list[Subject]:
     """Return what the flags say."""
-    return [Subject("", Inspected.of(wanted.client, wanted.given, consumer_protocol=wanted.protocol == "consumer"))]
+    return [Subject("", Inspected.of(wanted.client, wanted.given, protocol=wanted.protocol))]
 
 
 def from_env_file(wanted: Wanted, path: Path) -> list[Subject]:
@@ -120,15 +129,40 @@ def _subject(
     for setting, name in wanted.env_names.items():
         text = value(name)
         if text is not None:
-            remedy = f"write 30 seconds as 30000, or name the right variable with --env {setting}=NAME"
-            given[setting] = manifests.duration(text, where=title, name=name, remedy=remedy)
+            given[setting] = _value(wanted.client, setting, text, f"{title} has {name}")
         elif hidden(name):
             unseen.add(setting)
-    protocol = value(PROTOCOL_ENV) if wanted.client.name == "java" else None
-    if protocol is not None and protocol.lower() not in PROTOCOLS:
+    named = value(PROTOCOL_ENV) if len(wanted.client.protocols) > 1 else None
+    if named is not None and named.lower() not in list(Protocol):
         raise UsageProblem(f"{title} has {PROTOCOL_ENV} with a value that is neither classic nor consumer; correct it")
-    is_consumer = (protocol or wanted.protocol or "classic").lower() == "consumer"
-    return Subject(title, Inspected.of(wanted.client, given, unseen=unseen, consumer_protocol=is_consumer))
+    protocol = wanted.protocol if named is None else Protocol(named.lower())
+    return Subject(title, Inspected.of(wanted.client, given, unseen=unseen, protocol=protocol))
+
+
+def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta:
+    """Return the duration that a variable's text says.
+
+    Raises:
+        UsageProblem: it says none, or one that was most likely meant otherwise.
+    """
+    example = client.format.example(30_000)
+    try:
+        found = client.format.parse(text)
+    except ValueError:
+        # Only what looks like a duration is shown: the name may be any variable's, a password's too.
+        shown = manifests.shown(text)
+        raise UsageProblem(
+            f"{where}={shown}, which is no {client.format.value} between {client.format.example(1)} and "
+            f"{client.format.example(LONGEST_MS)}; write 30 seconds as {example}, or "
+            f"name the right variable with --env {setting}=NAME"
+        ) from None
+    if found < SHORTEST_MEANT.get(setting, NO_TIME):
+        meant = client.format.render(found * 1_000)
+        raise UsageProblem(
+            f"{where}={text.strip()}, which is {durations.show(found)}; if {durations.show(found * 1_000)} is meant, "
+            f"write {meant}; a {linting.NAMES[setting]} of {durations.show(found)} is shorter than any that works"
+        )
+    return found
 
 
 def _text(path: Path) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.cli.sources import Subject
+from heartbeat_tuner.cli.sources import Subject, Wanted
 from heartbeat_tuner.decision.choice import Infeasible
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import NAMES, Finding, Inspected, Origin
@@ -30,9 +30,9 @@ class Verdict:
     remedy: Remedy | Infeasible | None
 
 
-def as_text(verdicts: Sequence[Verdict], env_names: Mapping[Setting, str]) -> str:
-    """Return the verdicts as lines, a summary last; `env_names` are the variables that hold the settings."""
-    blocks = [_block(verdict, env_names) for verdict in verdicts]
+def as_text(verdicts: Sequence[Verdict], wanted: Wanted) -> str:
+    """Return the verdicts as lines, a summary last."""
+    blocks = [_block(verdict, wanted) for verdict in verdicts]
     return "\n\n".join([*blocks, _summary(verdicts)]) + "\n"
 
 
@@ -46,7 +46,7 @@ def as_json(verdicts: Sequence[Verdict]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _block(verdict: Verdict, env_names: Mapping[Setting, str]) -> str:
+def _block(verdict: Verdict, wanted: Wanted) -> str:
     inspected = verdict.subject.inspected
     title = f"{verdict.subject.title}: " if verdict.subject.title else ""
     values = ", ".join(f"{NAMES[setting]} {_value(inspected, setting)}" for setting in inspected.client.settings)
@@ -54,18 +54,19 @@ def _block(verdict: Verdict, env_names: Mapping[Setting, str]) -> str:
     for finding in verdict.findings:
         lines += ["", f"{finding.rule.severity}: {finding.rule.id}", _wrapped(_sentence(finding.message), "  ")]
     if verdict.remedy is not None:
-        lines += ["", *_remedy(verdict, verdict.remedy, env_names)]
+        lines += ["", *_remedy(verdict, verdict.remedy, wanted)]
     return "\n".join(lines)
 
 
-def _remedy(verdict: Verdict, remedy: Remedy | Infeasible, env_names: Mapping[Setting, str]) -> list[str]:
+def _remedy(verdict: Verdict, remedy: Remedy | Infeasible, wanted: Wanted) -> list[str]:
     if isinstance(remedy, Infeasible):
         return [_wrapped(_sentence(remedy.message), "")]
     terms = [f"{NAMES[setting]} {durations.show(value)}" for setting, value in remedy.changes.items()]
     terms += [f"no {NAMES[setting]}" for setting in remedy.removals]
     lines = [_wrapped(f"What would hold: {', '.join(terms)}.", "")]
     if verdict.subject.title:
-        lines += [f"  {env_names[setting]}={durations.to_ms(value)}" for setting, value in remedy.changes.items()]
+        render = wanted.client.format.render
+        lines += [f"  {wanted.env_names[setting]}={render(value)}" for setting, value in remedy.changes.items()]
     return lines
 
 

@@ -1,20 +1,66 @@
-"""The client libraries this version knows, by the name a policy uses."""
+"""The client libraries this version knows, by the name a policy and the command line use."""
 
+import dataclasses
+import difflib
+import re
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients import java, kafkajs
+from heartbeat_tuner.clients import golang, java, kafkajs, librdkafka, node, python
 from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.domain.liveness import LivenessSettings
 
-CLIENTS: Final = MappingProxyType({client.name: client for client in (java.CLIENT, kafkajs.CLIENT)})
+_VERSION: Final = re.compile(r"v?[0-9]{1,5}(\.[0-9]{1,5}){0,3}")
+_FAMILIES: Final = (golang, java, kafkajs, librdkafka, node, python)
+
+CLIENTS: Final[Mapping[str, Client]] = MappingProxyType(
+    {
+        client.name: client
+        for client in sorted((one for family in _FAMILIES for one in family.CLIENTS), key=lambda client: client.name)
+    }
+)
 
 
 def client(name: str) -> Client:
     """Return the client library called `name`.
 
     Raises:
-        ValueError: the name is unknown; the message lists the known ones.
+        ValueError: the name is unknown; the message names the nearest that is known, and lists all.
     """
     if name not in CLIENTS:
-        raise ValueError(f"client library {name!r} is unknown; known are {', '.join(sorted(CLIENTS))}")
+        near = difflib.get_close_matches(name.lower(), CLIENTS, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ";"
+        raise ValueError(f"client library {name!r} is unknown{hint} known are {', '.join(CLIENTS)}")
     return CLIENTS[name]
+
+
+def at_version(of: Client, version: str) -> Client:
+    """Return the card of `of` as it was in a version: `2.8`, `v2.8.1`.
+
+    Raises:
+        ValueError: this is no version, or none that is known; the message names the nearest that is known.
+    """
+    asked = _numbers(version)
+    if not asked:
+        raise ValueError(f"version {version!r} is none; write it like {of.measured}")
+    oldest, newest = of.versions
+    if not _numbers(oldest) <= asked[:2] <= _numbers(newest):
+        nearest = oldest if asked < _numbers(oldest) else newest
+        raise ValueError(
+            f"{of.title} {version} is unknown; the nearest known version is {nearest} (known are {oldest} to {newest})"
+        )
+    older = [release for release in of.releases if asked < _numbers(release.before)]
+    found = of
+    for release in reversed(older):
+        values = LivenessSettings.of({**found.defaults.by_setting, **release.defaults})
+        advice = (*found.advice, f"Before {release.before}: {release.note}.") if release.note else found.advice
+        found = dataclasses.replace(found, defaults=values, advice=advice)
+    return found
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return what a version is made of; empty if it is none."""
+    if not _VERSION.fullmatch(version):
+        return ()
+    return tuple(int(part) for part in version.removeprefix("v").split("."))

@@ -1,28 +1,119 @@
 """What every client library answers.
 
-A `Client` is the card of one library: its defaults, the environment names people usually give its settings, and the
-two pure functions that carry its physics: the heartbeat period that follows from given settings, and the rules a
-combination must satisfy.
+A `Client` is the card of one library: how it beats, what that takes from it, which settings it has and what they are
+called, and what the end of a member costs. The data is the same for all; only the heartbeat period is a function of
+each library's own, since that is where their physics differ. `removal` says what follows from a card when a member dies
+or hangs.
 """
 
 import dataclasses
+import enum
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Final
 
+from heartbeat_tuner.clients.formats import Format
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+
+NO_TIME: Final = timedelta(0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Period:
-    """The time between two heartbeats as the coordinator sees them, of a member that has nothing to do.
+    """The time between two heartbeats as the coordinator sees them.
 
     Attributes:
         shortest: the least the settings give.
-        longest: the most the settings give; delays of the workload come on top.
+        longest: the most the settings give; pauses of the process come on top.
+        usual: what most of them are; beats in a session are counted by it.
     """
 
     shortest: timedelta
     longest: timedelta
+    usual: timedelta
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a period depends on beside the settings.
+
+    Attributes:
+        brokers: of the Kafka cluster.
+        round_trip: of one heartbeat to the coordinator and back.
+        handler: how long the application handles one message; zero for a member that has nothing to do.
+        blocking: how many messages the application handles without giving the processor back to the client library;
+            zero for handlers that wait, or run beside it.
+    """
+
+    brokers: int = 1
+    round_trip: timedelta = NO_TIME
+    handler: timedelta = NO_TIME
+    blocking: int = 0
+
+    @property
+    def blocked(self) -> timedelta:
+        """How long nothing else runs in the application's thread."""
+        return self.blocking * self.handler
+
+
+class Beater(enum.StrEnum):
+    """What sends the heartbeats."""
+
+    THREAD = "a thread of its own"  # nothing delays a beat but what stops the process, or the machine
+    EVENT_LOOP = "a timer of the event loop"  # a handler that keeps the processor delays it
+    FETCH_LOOP = "the fetch loop"  # fetches and handlers delay it
+
+
+class Protocol(enum.StrEnum):
+    """Of a group, as `group.protocol` calls it."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"  # KIP-848: the broker says S and H
+
+
+class Hung(enum.StrEnum):
+    """What becomes of a member whose handler does not return."""
+
+    LEAVES = "leaves after the max poll interval"
+    PLACEMENT = (
+        "is removed after the session timeout, but only where each broker leads one of its partitions: the "
+        "fetch loop of one that leads none goes on beating, for ever"
+    )
+    UNNOTICED = "keeps its partitions for ever"
+
+
+class StaticMembership(enum.StrEnum):
+    """What `group.instance.id` does."""
+
+    NONE = "not supported"
+    WORKS = "supported; the older of two members with one id is fenced"
+    STEALS = "supported, but two members with one id steal it from each other for ever"
+    LEAVES = "of no use: the id is sent, and the member leaves all the same when it closes"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Release:
+    """Releases that differ from the card.
+
+    Attributes:
+        before: the first version that is as the card says.
+        defaults: what those before it use where nothing is set.
+        note: what else is different, as a sentence; may be empty.
+    """
+
+    before: str
+    defaults: Mapping[Setting, timedelta]
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Property:
+    """Something else that can be set and matters here, by the library's own name for it."""
+
+    name: str
+    default: str
+    note: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,33 +123,131 @@ class Client:
     Attributes:
         name: as policies call it.
         title: as sentences call it.
+        versions: the oldest and the newest that are known, as `major.minor`.
+        measured: the version that the laboratory measures.
+        beater: what sends the heartbeats.
+        how: when it sends them, as part of a sentence: `<title> beats <how>`.
+        period: settings and circumstances to the heartbeat period.
         defaults: what the library uses where nothing is set.
-        env_preset: the environment names expected unless a policy names others; values in whole milliseconds. Its keys
-            are the settings that the library has.
-        beat_waits_for_fetch: whether a heartbeat has to wait for the fetch loop, so that a shorter fetch wait makes it
-            come sooner.
-        handler_delays_beat: whether a heartbeat has to wait for the handler of messages too.
-        period: settings and number of brokers to the idle heartbeat period.
-        violations: the library's own rules that a combination breaks, as sentences; empty when it is sound.
-        explain_period: why the period is what it is, as a sentence, for given settings and number of brokers.
+        names: the settings that the library has, by the library's own names.
+        presets: names of environment variables, by the way of configuring that they belong to; the first is the one
+            that is expected unless something else is said.
+        format: how the variables' values are written.
+        beat_waits_for_fetch: whether a shorter fetch wait makes a beat come sooner.
+        interval_may_reach_session: whether H may be as long as S: `None` if it may be longer, too.
+        must_cover_session: the settings that must not be shorter than S, or the library refuses to start.
+        rebalance_wait: the setting that says how long a rebalance waits for a member.
+        poll_limit_factor: how many times M the library really waits.
+        protocols: those that its groups may have; the first is what it uses unless told otherwise.
+        hung: what becomes of a member whose handler does not return.
+        leaves_on_close: whether a member that is closed tells the group.
+        static_membership: what `group.instance.id` does.
+        others: what else can be set and matters here.
+        releases: which older ones differ, the oldest first.
+        handles_messages: whether its members run handlers of messages at all.
+        advice: what follows from the library and is none of the settings, as sentences.
     """
 
     name: str
     title: str
+    versions: tuple[str, str]
+    measured: str
+    beater: Beater
+    how: str
+    period: Callable[[LivenessSettings, Circumstances], Period]
     defaults: LivenessSettings
-    env_preset: Mapping[Setting, str]
-    beat_waits_for_fetch: bool
-    handler_delays_beat: bool
-    period: Callable[[LivenessSettings, int], Period]
-    violations: Callable[[LivenessSettings], tuple[str, ...]]
-    explain_period: Callable[[LivenessSettings, int], str]
+    names: Mapping[Setting, str]
+    presets: Mapping[str, Mapping[Setting, str]]
+    hung: Hung
+    rebalance_wait: Setting
+    format: Format = Format.MILLISECONDS
+    beat_waits_for_fetch: bool = False
+    interval_may_reach_session: bool | None = False
+    must_cover_session: tuple[Setting, ...] = ()
+    poll_limit_factor: int = 1
+    protocols: tuple[Protocol, ...] = (Protocol.CLASSIC,)
+    leaves_on_close: bool = True
+    static_membership: StaticMembership = StaticMembership.NONE
+    others: tuple[Property, ...] = ()
+    releases: tuple[Release, ...] = ()
+    handles_messages: bool = True
+    advice: tuple[str, ...] = ()
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """The settings that the library has, in the API's order."""
-        return tuple(self.defaults.by_setting)
+        return tuple(setting for setting in Setting if setting in self.names)
+
+    @property
+    def env_preset(self) -> Mapping[Setting, str]:
+        """The names of environment variables that are expected unless something else is said."""
+        return next(iter(self.presets.values()))
 
     @property
     def default_session_timeout(self) -> timedelta:
         """The library's default session timeout."""
         return self.defaults.session_timeout
+
+    @property
+    def handler_delays_beat(self) -> bool:
+        """Whether a heartbeat has to wait for handlers, even for those that only wait themselves."""
+        return self.beater is Beater.FETCH_LOOP
+
+    @property
+    def blocking_delays_beat(self) -> bool:
+        """Whether a heartbeat has to wait for handlers that keep the processor."""
+        return self.beater is not Beater.THREAD
+
+    def explain_period(self, settings: LivenessSettings, circumstances: Circumstances) -> str:
+        """Return why the period is what it is, as a sentence."""
+        given = [f"a heartbeat interval of {durations.show(settings.heartbeat_interval)}"]
+        if self.beat_waits_for_fetch:
+            given.append(f"a fetch wait of {durations.show(settings.fetch_wait)}")
+            if circumstances.brokers > 1:
+                given.insert(0, f"{circumstances.brokers} brokers")
+        beats = self.period(settings, circumstances)
+        every = durations.show(beats.shortest)
+        if beats.longest > beats.shortest:
+            every += f" to {durations.show(beats.longest)}"
+        at_rest = "" if self.beater is not Beater.THREAD else ", however long a handler takes"
+        *most, last = given
+        listed = f"{', '.join(most)} and {last}" if most else last
+        return f"{self.title} beats {self.how}: with {listed}, there is a beat every {every}{at_rest}"
+
+    def violations(self, settings: LivenessSettings) -> tuple[str, ...]:
+        """Return the library's own rules that `settings` break, as sentences; empty when it would start."""
+        return (*self.interval_violation(settings), *self.limit_violations(settings))
+
+    def interval_violation(self, settings: LivenessSettings) -> tuple[str, ...]:
+        """Return the rule on H that is broken, if it is."""
+        interval, session = settings.heartbeat_interval, settings.session_timeout
+        too_long = interval > session if self.interval_may_reach_session else interval >= session
+        if self.interval_may_reach_session is None or not too_long:
+            return ()
+        rule = "above" if self.interval_may_reach_session else "not below"
+        sentence = (
+            f"{self.title} refuses to start with a heartbeat interval ({durations.show(interval)}) that is {rule} the "
+            f"session timeout ({durations.show(session)})"
+        )
+        return (sentence,)
+
+    def limit_violations(self, settings: LivenessSettings) -> tuple[str, ...]:
+        """Return the rules on M and R that are broken."""
+        session = settings.session_timeout
+        return tuple(
+            f"{self.title} refuses to start with {self.names[setting]} ({durations.show(settings[setting])}) below "
+            f"the session timeout ({durations.show(session)})"
+            for setting in self.must_cover_session
+            if self.poll_limit_factor * settings[setting] < session
+        )
+
+    def part_of(self, setting: Setting) -> str:
+        """Return what plays the part of a setting that the library has not, as part of a sentence."""
+        if setting is Setting.REBALANCE_TIMEOUT:
+            return f"{self.names[self.rebalance_wait]} plays its part"
+        own_wait = self.rebalance_wait is Setting.REBALANCE_TIMEOUT
+        if setting is Setting.MAX_POLL_INTERVAL and own_wait and self.hung is Hung.LEAVES:
+            return f"{self.names[self.rebalance_wait]} plays its part"
+        if setting is Setting.MAX_POLL_INTERVAL:
+            return f"nothing plays its part: a member whose handler hangs {self.hung}"
+        return "nothing plays its part"

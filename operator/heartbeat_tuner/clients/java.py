@@ -1,4 +1,4 @@
-"""The Java consumer of Apache Kafka 4.x in classic groups: beats from a background thread, whatever the handler does.
+"""The Java consumer of Apache Kafka, and what is built on it: Connect's workers, Spring Kafka, Kafka Streams.
 
 The heartbeat thread sends when H has passed since it last *sent*, and looks again every `retry.backoff.ms` (100 ms)
 while it waits for the coordinator's lock (`AbstractCoordinator.java`), so H <= P <= H + 100 ms. Measured on Kafka
@@ -6,23 +6,36 @@ while it waits for the coordinator's lock (`AbstractCoordinator.java`), so H <= 
 answers that take 1.5 s. Only what stops the whole process (a GC pause, CPU throttling, a frozen node) delays a beat.
 
 The handler has a limit of its own: who does not poll for M leaves the group, though beats went on until then. M is
-also the rebalance timeout: so long may the coordinator wait for a member.
+also the rebalance timeout: so long may the coordinator wait for a member. In groups of the consumer protocol (KIP-848)
+the broker says S and H, and its network thread beats at the broker's interval.
 """
 
+import dataclasses
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client, Period
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.clients import presets
+from heartbeat_tuner.clients.cadence import steady
+from heartbeat_tuner.clients.client import (
+    Beater,
+    Circumstances,
+    Client,
+    Hung,
+    Period,
+    Property,
+    Protocol,
+    Release,
+    StaticMembership,
+)
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
 RETRY_BACKOFF: Final = timedelta(milliseconds=100)
 """`retry.backoff.ms`, the heartbeat thread's longest sleep."""
 
 
-def period(settings: LivenessSettings, _brokers: int) -> Period:
-    """Return the heartbeat period, idle or busy.
+def period(settings: LivenessSettings, _: Circumstances) -> Period:
+    """Return the heartbeat period, idle or busy; answers are not waited for.
 
     | H      | P              |
     |--------|----------------|
@@ -30,51 +43,198 @@ def period(settings: LivenessSettings, _brokers: int) -> Period:
     | 333 ms | 333 .. 433 ms  |
     """
     interval = settings.heartbeat_interval
-    return Period(shortest=interval, longest=interval + RETRY_BACKOFF)
+    return Period(shortest=interval, longest=interval + RETRY_BACKOFF, usual=interval)
 
 
-def explain_period(settings: LivenessSettings, brokers: int) -> str:
-    """Return why the period is what it is, as a sentence."""
-    return (
-        f"the Java consumer beats from a thread of its own: with a heartbeat interval of "
-        f"{durations.show(settings.heartbeat_interval)}, a beat leaves at least every "
-        f"{durations.show(period(settings, brokers).longest)}, however long a handler takes"
-    )
+def consumer_protocol_period(settings: LivenessSettings, circumstances: Circumstances) -> Period:
+    """Return the period in a group of the consumer protocol: the broker's interval, one beat in flight."""
+    return steady(max(settings.heartbeat_interval, circumstances.round_trip))
 
 
-def violations(settings: LivenessSettings) -> tuple[str, ...]:
-    """Return the rules of the library that `settings` break (`Heartbeat.java`, 4.x)."""
-    if settings.heartbeat_interval >= settings.session_timeout:
-        return (
-            (
-                f"the Java consumer refuses to start with a heartbeat interval "
-                f"({durations.show(settings.heartbeat_interval)}) that is not below the session timeout "
-                f"({durations.show(settings.session_timeout)})"
-            ),
-        )
-    return ()
+_NAMES: Final = MappingProxyType(
+    {
+        Setting.SESSION_TIMEOUT: "session.timeout.ms",
+        Setting.HEARTBEAT_INTERVAL: "heartbeat.interval.ms",
+        Setting.FETCH_WAIT: "fetch.max.wait.ms",
+        Setting.MAX_POLL_INTERVAL: "max.poll.interval.ms",
+    }
+)
 
+_POLL_RECORDS: Final = Property(
+    "max.poll.records", "500", "how many messages one poll hands out: all of them have to be handled within M"
+)
 
-CLIENT: Final = Client(
+_OLDER: Final = Release("3.0", MappingProxyType({Setting.SESSION_TIMEOUT: timedelta(seconds=10)}))
+"""KIP-735 raised the default of S."""
+
+JAVA: Final = Client(
     name="java",
     title="the Java consumer",
+    versions=("0.10", "4.4"),
+    measured="4.4.0",
+    beater=Beater.THREAD,
+    how="from a thread of its own",
+    period=period,
     defaults=LivenessSettings(
         session_timeout=timedelta(seconds=45),
         heartbeat_interval=timedelta(seconds=3),
         fetch_wait=timedelta(milliseconds=500),
         max_poll_interval=timedelta(minutes=5),
     ),
-    env_preset=MappingProxyType(
-        {
-            Setting.SESSION_TIMEOUT: "KAFKA_SESSION_TIMEOUT_MS",
-            Setting.HEARTBEAT_INTERVAL: "KAFKA_HEARTBEAT_INTERVAL_MS",
-            Setting.FETCH_WAIT: "KAFKA_FETCH_MAX_WAIT_MS",
-            Setting.MAX_POLL_INTERVAL: "KAFKA_MAX_POLL_INTERVAL_MS",
-        }
+    names=_NAMES,
+    presets=MappingProxyType({presets.PLAIN: presets.upper(_NAMES)}),
+    rebalance_wait=Setting.MAX_POLL_INTERVAL,
+    protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
+    hung=Hung.LEAVES,
+    static_membership=StaticMembership.WORKS,
+    others=(
+        _POLL_RECORDS,
+        Property("retry.backoff.ms", "100", "the heartbeat thread's longest sleep: a beat may be so much later than H"),
     ),
-    beat_waits_for_fetch=False,
-    handler_delays_beat=False,
-    period=period,
-    violations=violations,
-    explain_period=explain_period,
+    releases=(_OLDER,),
+    advice=(
+        (
+            "A handler that takes longer than M leaves the group though it beats: take fewer messages with each poll "
+            "(max.poll.records) before you raise M, which every rebalance may have to wait for."
+        ),
+    ),
 )
+
+_GROUP_NAMES: Final = MappingProxyType(
+    {
+        **_NAMES,
+        Setting.SESSION_TIMEOUT: "consumer.session.timeout.ms of the group, at the broker",
+        Setting.HEARTBEAT_INTERVAL: "consumer.heartbeat.interval.ms of the group, at the broker",
+    }
+)
+
+JAVA_KIP848: Final = dataclasses.replace(
+    JAVA,
+    name="java-kip848",
+    title="the Java consumer in a group of the consumer protocol",
+    versions=("4.0", "4.4"),
+    how="from its network thread, at the broker's interval",
+    period=consumer_protocol_period,
+    defaults=dataclasses.replace(JAVA.defaults, heartbeat_interval=timedelta(seconds=5)),
+    names=_GROUP_NAMES,
+    interval_may_reach_session=None,
+    protocols=(Protocol.CONSUMER,),
+    others=(_POLL_RECORDS,),
+    releases=(),
+    advice=(
+        (
+            "S and H are the group's, set at the broker and followed without a restart; a consumer that names "
+            "one of them itself refuses to start."
+        ),
+        (
+            "With a broker's defaults, S is at least 45s and H at least 5s; the bounds change only with a "
+            "restart of the broker."
+        ),
+        (
+            "A static member that dies must stay away until its session has ended: its id is refused until then "
+            "(UNRELEASED_INSTANCE_ID, fatal)."
+        ),
+    ),
+)
+
+_CONNECT_NAMES: Final = MappingProxyType(
+    {
+        Setting.SESSION_TIMEOUT: "session.timeout.ms",
+        Setting.HEARTBEAT_INTERVAL: "heartbeat.interval.ms",
+        Setting.REBALANCE_TIMEOUT: "rebalance.timeout.ms",
+    }
+)
+
+CONNECT: Final = Client(
+    name="connect",
+    title="a Connect worker",
+    versions=("2.3", "4.4"),
+    measured="4.4.0",
+    beater=Beater.THREAD,
+    how="from a thread of its own",
+    period=period,
+    defaults=LivenessSettings(
+        session_timeout=timedelta(seconds=10),
+        heartbeat_interval=timedelta(seconds=3),
+        fetch_wait=timedelta(milliseconds=500),
+        rebalance_timeout=timedelta(minutes=1),
+    ),
+    names=_CONNECT_NAMES,
+    presets=MappingProxyType({"connect": presets.upper(_CONNECT_NAMES, "CONNECT_")}),
+    rebalance_wait=Setting.REBALANCE_TIMEOUT,
+    hung=Hung.LEAVES,
+    handles_messages=False,
+    others=(
+        Property(
+            "scheduled.rebalance.max.delay.ms",
+            "300000",
+            "how long the tasks of a worker that left wait for it to return",
+        ),
+        Property("worker.sync.timeout.ms", "3000", "how long a worker that lags behind may read the configuration"),
+    ),
+    advice=(
+        (
+            "The consumers of sink tasks are a group of their own, connect-NAME: their settings are consumer.* "
+            "of the worker or consumer.override.* of the connector, and a bare session.timeout.ms does not "
+            "reach them."
+        ),
+        "The tasks of a worker that died wait for scheduled.rebalance.max.delay.ms (5 minutes) on top of S.",
+    ),
+)
+
+_SPRING: Final = "spring"
+_SPRING_BOOT: Final = MappingProxyType(
+    {
+        Setting.SESSION_TIMEOUT: "SPRING_KAFKA_CONSUMER_PROPERTIES_SESSION_TIMEOUT_MS",
+        Setting.HEARTBEAT_INTERVAL: "SPRING_KAFKA_CONSUMER_HEARTBEAT_INTERVAL",
+        Setting.FETCH_WAIT: "SPRING_KAFKA_CONSUMER_FETCH_MAX_WAIT",
+        Setting.MAX_POLL_INTERVAL: "SPRING_KAFKA_CONSUMER_MAX_POLL_INTERVAL",
+    }
+)
+"""Spring Boot's own keys by relaxed binding, which read a bare number as milliseconds; S has none, and goes through
+`properties`."""
+
+SPRING: Final = dataclasses.replace(
+    JAVA,
+    name="spring",
+    title="Spring Kafka",
+    versions=("2.8", "4.1"),
+    measured="4.1.1",
+    how="from the Java consumer's own thread",
+    presets=MappingProxyType({_SPRING: _SPRING_BOOT, presets.PLAIN: presets.upper(_NAMES)}),
+    releases=(),
+    others=(
+        _POLL_RECORDS,
+        Property(
+            "noPollThreshold", "3.0", "how many poll timeouts without a poll make an event, which tells and no more"
+        ),
+        Property("idleBetweenPolls", "0", "shortened by itself so that it ends 5 s before M does"),
+    ),
+    advice=(
+        "A container with concurrency has as many members; each gets group.instance.id with a number behind it.",
+        (
+            "A container whose static id was taken by another (FencedInstanceIdException) stops and does not start "
+            "again."
+        ),
+    ),
+)
+
+STREAMS: Final = dataclasses.replace(
+    JAVA,
+    name="streams",
+    title="Kafka Streams",
+    versions=("2.8", "4.4"),
+    how="from a thread of its own for each stream thread",
+    protocols=(Protocol.CLASSIC,),
+    leaves_on_close=False,
+    others=(dataclasses.replace(_POLL_RECORDS, default="1000"),),
+    advice=(
+        (
+            "A closed instance does not leave the group: its tasks stand still until S is over, with each "
+            "rollout too. KafkaStreams.close(new CloseOptions().leaveGroup(true)) makes it leave."
+        ),
+        "Each stream thread is a member; a static id gets the thread's number behind it.",
+    ),
+)
+
+CLIENTS: Final = (JAVA, JAVA_KIP848, CONNECT, SPRING, STREAMS)

@@ -12,79 +12,87 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client, Period
+from heartbeat_tuner.clients import presets
+from heartbeat_tuner.clients.cadence import steady
+from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Period, Property
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
 
-def period(settings: LivenessSettings, brokers: int) -> Period:
-    """Return the idle heartbeat period.
+def period(settings: LivenessSettings, circumstances: Circumstances) -> Period:
+    """Return the heartbeat period; the answer is waited for, so its round trip comes on top.
 
-    One broker: P = ceil(H / W) * W, in whole milliseconds. Several brokers: their loops drift against each other, so P
-    lies between H and H + W.
+    One broker, idle: P = ceil(H / W) * W, in whole milliseconds. Several brokers: their loops drift against each
+    other, so P lies between H and H + W. With handlers of one message that take T it lies between the longer of H
+    and T, and H + max(T, W).
 
-    | H      | W      | brokers | P            |
-    |--------|--------|---------|--------------|
-    | 3 s    | 5 s    | 1       | 5 s          |
-    | 3 s    | 100 ms | 1       | 3 s          |
-    | 333 ms | 5 s    | 1       | 5 s          |
-    | 3 s    | 2.9 s  | 1       | 5.8 s        |
-    | 3 s    | 5 s    | 3       | 3 s .. 8 s   |
+    | H      | W      | brokers | T   | P            |
+    |--------|--------|---------|-----|--------------|
+    | 3 s    | 5 s    | 1       | -   | 5 s          |
+    | 3 s    | 100 ms | 1       | -   | 3 s          |
+    | 333 ms | 5 s    | 1       | -   | 5 s          |
+    | 3 s    | 2.9 s  | 1       | -   | 5.8 s        |
+    | 3 s    | 5 s    | 3       | -   | 3 s .. 8 s   |
+    | 1 s    | 500 ms | 1       | 4 s | 4 s .. 5 s   |
     """
-    interval, wait = settings.heartbeat_interval, settings.fetch_wait
-    if brokers == 1:
-        interval_ms, wait_ms = durations.to_ms(interval), durations.to_ms(wait)
-        turns = -(-interval_ms // wait_ms)
-        return Period(shortest=turns * wait, longest=turns * wait)
-    return Period(shortest=interval, longest=interval + wait)
+    interval, wait, answer = settings.heartbeat_interval, settings.fetch_wait, circumstances.round_trip
+    if circumstances.handler:
+        turn = max(circumstances.handler, wait)
+        shortest = max(interval, circumstances.handler) + answer
+        return Period(shortest=shortest, longest=interval + turn + answer, usual=shortest)
+    if circumstances.brokers > 1:
+        return Period(shortest=interval + answer, longest=interval + wait + answer, usual=interval + wait + answer)
+    turns = -(-durations.to_ms(interval) // durations.to_ms(wait))
+    return steady(turns * wait + answer)
 
 
-def explain_period(settings: LivenessSettings, brokers: int) -> str:
-    """Return why the period is what it is, as a sentence."""
-    interval, wait = durations.show(settings.heartbeat_interval), durations.show(settings.fetch_wait)
-    beats = period(settings, brokers)
-    if brokers > 1:
-        return (
-            f"KafkaJS beats only between two fetches: with {brokers} brokers, a heartbeat interval of {interval} and a "
-            f"fetch wait of {wait}, a beat leaves every {durations.show(beats.shortest)} to "
-            f"{durations.show(beats.longest)}"
-        )
-    return (
-        f"KafkaJS beats only between two fetches: with a fetch wait of {wait}, a heartbeat interval of {interval} "
-        f"means a beat every {durations.show(beats.longest)}"
-    )
+_MAX_WAIT: Final = "KAFKA_MAX_WAIT_TIME_MS"
 
-
-def violations(settings: LivenessSettings) -> tuple[str, ...]:
-    """Return the rules of the library that `settings` break (`consumer/index.js`, 2.2.4)."""
-    if settings.heartbeat_interval >= settings.session_timeout:
-        return (
-            (
-                f"KafkaJS refuses to start with a heartbeat interval ({durations.show(settings.heartbeat_interval)}) "
-                f"that is not below the session timeout ({durations.show(settings.session_timeout)})"
-            ),
-        )
-    return ()
-
-
-CLIENT: Final = Client(
+KAFKAJS: Final = Client(
     name="kafkajs",
     title="KafkaJS",
+    versions=("2.0", "2.2"),
+    measured="2.2.4",
+    beater=Beater.FETCH_LOOP,
+    how="only between two fetches",
+    period=period,
     defaults=LivenessSettings(
         session_timeout=timedelta(seconds=30),
         heartbeat_interval=timedelta(seconds=3),
         fetch_wait=timedelta(seconds=5),
+        rebalance_timeout=timedelta(minutes=1),
     ),
-    env_preset=MappingProxyType(
+    names=MappingProxyType(
         {
-            Setting.SESSION_TIMEOUT: "KAFKA_SESSION_TIMEOUT_MS",
-            Setting.HEARTBEAT_INTERVAL: "KAFKA_HEARTBEAT_INTERVAL_MS",
-            Setting.FETCH_WAIT: "KAFKA_MAX_WAIT_TIME_MS",
+            Setting.SESSION_TIMEOUT: "sessionTimeout",
+            Setting.HEARTBEAT_INTERVAL: "heartbeatInterval",
+            Setting.FETCH_WAIT: "maxWaitTimeInMs",
+            Setting.REBALANCE_TIMEOUT: "rebalanceTimeout",
+        }
+    ),
+    presets=MappingProxyType(
+        {
+            presets.PLAIN: MappingProxyType(
+                {
+                    Setting.SESSION_TIMEOUT: "KAFKA_SESSION_TIMEOUT_MS",
+                    Setting.HEARTBEAT_INTERVAL: "KAFKA_HEARTBEAT_INTERVAL_MS",
+                    Setting.FETCH_WAIT: _MAX_WAIT,
+                    Setting.REBALANCE_TIMEOUT: "KAFKA_REBALANCE_TIMEOUT_MS",
+                }
+            )
         }
     ),
     beat_waits_for_fetch=True,
-    handler_delays_beat=True,
-    period=period,
-    violations=violations,
-    explain_period=explain_period,
+    rebalance_wait=Setting.REBALANCE_TIMEOUT,
+    hung=Hung.PLACEMENT,
+    others=(Property("requestTimeout", "30000", "of the client; as long as the default of S"),),
+    advice=(
+        "A handler that takes long must call heartbeat() now and then; nothing beats while it runs.",
+        (
+            "A member that is told of a rebalance finishes what it has fetched first (with eachBatch whole "
+            "batches): all of that must be over within rebalanceTimeout, or it is dropped."
+        ),
+    ),
 )
+
+CLIENTS: Final = (KAFKAJS,)

@@ -9,7 +9,7 @@ objective. None may rest on a single bad moment: an eviction counts from `ENOUGH
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Circumstances, Client
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -45,7 +45,8 @@ def _cadence_exceeds_session(
     situation: Situation, record: Record, current: LivenessSettings, client: Client
 ) -> Finding | None:
     """Find heartbeats that come more rarely than the session lasts, confirmed by evictions."""
-    beats = client.period(current, situation.cluster.brokers)
+    circumstances = Circumstances(brokers=situation.cluster.brokers)
+    beats = client.period(current, circumstances)
     if beats.longest < current.session_timeout or record.evictions < ENOUGH_EVICTIONS:
         return None
     always = beats.shortest >= current.session_timeout
@@ -53,7 +54,7 @@ def _cadence_exceeds_session(
     never = " and none was accepted" if record.accepted_beats == 0 else ""
     return Finding(
         Reason.CADENCE_EXCEEDS_SESSION,
-        f"{client.explain_period(current, situation.cluster.brokers)}, but the session ends after "
+        f"{client.explain_period(current, circumstances)}, but the session ends after "
         f"{durations.show(current.session_timeout)}, so {who} and the group rebalances for ever: "
         f"{_evictions(record)}{never}",
     )

@@ -11,7 +11,7 @@ import dataclasses
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Circumstances, Client
 from heartbeat_tuner.decision import assessment
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Cluster, Record, Situation
@@ -90,7 +90,7 @@ def _session(
     """Return `beat` with the session timeout that its cadence and the absences seen need."""
     if cause is Reason.POLL_GAP_EXCEEDS_LIMIT and not assessment.silences_are_dangerous(situation, record):
         return Chosen(current, "")
-    period = client.period(beat, situation.cluster.brokers).longest
+    period = client.period(beat, Circumstances(brokers=situation.cluster.brokers)).longest
     floor = max(_floors(situation, record, current, client, cause=cause, period=period), key=lambda limit: limit.value)
     ceiling = min(_ceilings(situation), key=lambda limit: limit.value)
     fitted = session_between(floor, ceiling, client)
@@ -193,7 +193,7 @@ def _floors(
     period: timedelta,
 ) -> list[Limit]:
     """Return what S must not be below."""
-    set_period = client.period(current, situation.cluster.brokers)
+    set_period = client.period(current, Circumstances(brokers=situation.cluster.brokers))
     floors = [
         Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
         Limit(situation.cluster.min_session_timeout, _broker_limit(situation.cluster, "min")),

@@ -34,6 +34,12 @@ REFUSED: Final = Rule(
     Severity.ERROR,
     "the heartbeat interval is not below the session timeout: the client refuses to start",
 )
+LIMIT_BELOW_SESSION: Final = Rule(
+    "limit-below-session",
+    Severity.ERROR,
+    "librdkafka: the max poll interval, platformatic: the rebalance timeout is shorter than the session timeout: the "
+    "client refuses to start",
+)
 NEVER_HOLDS: Final = Rule(
     "beat-never-in-time",
     Severity.ERROR,
@@ -52,7 +58,7 @@ FEW_BEATS: Final = Rule(
 BEAT_WAITS: Final = Rule(
     "beat-waits-for-fetch",
     Severity.INFO,
-    "KafkaJS: the fetch wait, not the heartbeat interval, says when a beat comes",
+    "KafkaJS, Sarama: the fetch wait, not the heartbeat interval, says when a beat comes",
 )
 SHORT_INTERVAL: Final = Rule(
     "interval-below-floor",
@@ -73,33 +79,41 @@ SLOW_DETECTION: Final = Rule(
 HANDLER_OUTLASTS_SESSION: Final = Rule(
     "handler-outlasts-session",
     Severity.ERROR,
-    "KafkaJS, with `--handler-time`: heartbeat interval plus the longer of handler and fetch wait reach the session "
-    "timeout",
+    "clients whose beat waits for handlers, with `--handler-time` (and `--blocking-messages` where it waits only for "
+    "those that keep the processor): a member may be silent for as long as the session timeout",
 )
 HUNG_HANDLER: Final = Rule(
     "hung-handler-unnoticed",
     Severity.INFO,
-    "KafkaJS, with `--brokers` above 1: a member whose handler hangs may beat for ever",
+    "clients without a max poll interval (KafkaJS only with `--brokers` above 1): a member whose handler hangs may "
+    "beat for ever",
 )
 HANDLER_OUTLASTS_POLL: Final = Rule(
     "handler-outlasts-poll-interval",
     Severity.ERROR,
-    "Java, with `--handler-time`: the handler of one poll is not shorter than the max poll interval",
+    "clients with a max poll interval, with `--handler-time`: the handler of one poll is not shorter",
+)
+HANDLER_OUTLASTS_REBALANCE: Final = Rule(
+    "handler-outlasts-rebalance-timeout",
+    Severity.WARNING,
+    "clients with a rebalance timeout of its own, with `--handler-time`: the handler is not shorter, so each rebalance "
+    "drops the member",
 )
 POLL_BELOW_SESSION: Final = Rule(
     "poll-interval-below-session",
     Severity.INFO,
-    "Java: the max poll interval is shorter than the session timeout",
+    "the max poll interval is shorter than the session timeout",
 )
 LONG_POLL: Final = Rule(
     "long-poll-interval",
     Severity.INFO,
-    "Java: the max poll interval is above the library's default, and it is the rebalance timeout, too",
+    "the max poll interval is above the library's default, and it is the rebalance timeout, too",
 )
 CONSUMER_PROTOCOL: Final = Rule(
     "consumer-protocol-refuses",
     Severity.ERROR,
-    "Java with `group.protocol=consumer`: session timeout or heartbeat interval are given, which are set at the broker",
+    "groups of the consumer protocol (`java-kip848`, `group.protocol=consumer`): session timeout or heartbeat interval "
+    "are given, which are set at the broker",
 )
 UNSEEN: Final = Rule(
     "setting-unseen",
@@ -110,11 +124,13 @@ NOTHING_SET: Final = Rule("nothing-set", Severity.INFO, "no setting is given: th
 
 RULES: Final = (
     REFUSED,
+    LIMIT_BELOW_SESSION,
     NEVER_HOLDS,
     MAY_NOT_HOLD,
     HANDLER_OUTLASTS_SESSION,
     HANDLER_OUTLASTS_POLL,
     CONSUMER_PROTOCOL,
+    HANDLER_OUTLASTS_REBALANCE,
     FEW_BEATS,
     OUTSIDE_BROKER_BOUNDS,
     SLOW_DETECTION,

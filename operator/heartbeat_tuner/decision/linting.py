@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final, Self
 
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Protocol
 from heartbeat_tuner.decision import lint_rules
 from heartbeat_tuner.decision.choice import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
@@ -26,6 +26,7 @@ NAMES: Final[Mapping[Setting, str]] = {
     Setting.HEARTBEAT_INTERVAL: "heartbeat interval",
     Setting.FETCH_WAIT: "fetch wait",
     Setting.MAX_POLL_INTERVAL: "max poll interval",
+    Setting.REBALANCE_TIMEOUT: "rebalance timeout",
 }
 """The settings as sentences call them."""
 
@@ -56,13 +57,13 @@ class Inspected:
         values: a value for each setting; where the origin is BROKER or UNSEEN it is the library's default and stands
             for nothing.
         origins: where each value comes from.
-        consumer_protocol: whether the group has the protocol of KIP-848 (`group.protocol=consumer`).
+        protocol: the group's.
     """
 
     client: Client
     values: LivenessSettings
     origins: Mapping[Setting, Origin]
-    consumer_protocol: bool
+    protocol: Protocol
 
     @classmethod
     def of(
@@ -71,17 +72,18 @@ class Inspected:
         given: Mapping[Setting, timedelta],
         *,
         unseen: Iterable[Setting] = (),
-        consumer_protocol: bool = False,
+        protocol: Protocol | None = None,
     ) -> Self:
         """Return the settings from what is given; the rest is the library's default, or the broker's business."""
         hidden = frozenset(unseen)
+        of_group = client.protocols[0] if protocol is None else protocol
 
         def origin(setting: Setting) -> Origin:
             if setting in given:
                 return Origin.GIVEN
             if setting in hidden:
                 return Origin.UNSEEN
-            if consumer_protocol and setting in AT_THE_BROKER:
+            if of_group is Protocol.CONSUMER and setting in AT_THE_BROKER:
                 return Origin.BROKER
             return Origin.DEFAULT
 
@@ -89,13 +91,13 @@ class Inspected:
             client,
             LivenessSettings.of({**client.defaults.by_setting, **given}),
             {setting: origin(setting) for setting in client.settings},
-            consumer_protocol,
+            of_group,
         )
 
     def knows(self, *settings: Setting) -> bool:
         """Whether these settings exist, and their values rule what the client does."""
         return all(self.origins.get(setting) in {Origin.GIVEN, Origin.DEFAULT} for setting in settings) and not (
-            self.consumer_protocol and AT_THE_BROKER.intersection(settings)
+            self.protocol is Protocol.CONSUMER and AT_THE_BROKER.intersection(settings)
         )
 
     @property
@@ -116,12 +118,21 @@ class Expectations:
     Attributes:
         brokers: of the Kafka cluster.
         max_detection_time: how late a crash may be noticed.
-        handler_time: the longest that the handler takes for one message (KafkaJS) or one poll (Java); None: not known.
+        handler_time: the longest that the handler takes for one message, or for one poll where the client has a limit
+            for that; None: not known.
+        blocking_messages: how many messages are handled without giving the processor back to the client; 0: handlers
+            wait rather than compute.
     """
 
     brokers: int = 1
     max_detection_time: timedelta = timedelta(seconds=60)
     handler_time: timedelta | None = None
+    blocking_messages: int = 0
+
+    @property
+    def at_rest(self) -> Circumstances:
+        """The circumstances of a member that has nothing to do."""
+        return Circumstances(brokers=self.brokers)
 
 
 def lint(inspected: Inspected, expectations: Expectations) -> tuple[Finding, ...]:
@@ -130,21 +141,24 @@ def lint(inspected: Inspected, expectations: Expectations) -> tuple[Finding, ...
     return tuple(sorted(found, key=lambda finding: lint_rules.RULES.index(finding.rule)))
 
 
-def longest_silence(inspected: Inspected, handler_time: timedelta) -> timedelta:
-    """Return how long a member may be silent whose beat waits for handlers that take up to `handler_time`."""
-    return inspected.values.heartbeat_interval + max(inspected.values.fetch_wait, handler_time)
+def silence(inspected: Inspected, expectations: Expectations) -> timedelta | None:
+    """Return how long a member may be silent while handlers run; None if they delay no beat, or nothing is known."""
+    client, handler = inspected.client, expectations.handler_time
+    blocks = client.blocking_delays_beat and expectations.blocking_messages > 0
+    if handler is None or not (client.handler_delays_beat or blocks):
+        return None
+    busy = dataclasses.replace(expectations.at_rest, handler=handler, blocking=expectations.blocking_messages)
+    return client.period(inspected.values, busy).longest
 
 
 def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
     """Find the worst step of the ladder."""
     if not inspected.knows(*inspected.beat_settings):
         return
-    client, values, brokers = inspected.client, inspected.values, expectations.brokers
-    beats, session = client.period(values, brokers), values.session_timeout
-    why = f"{client.explain_period(values, brokers)}, but the session ends after {durations.show(session)}"
-    # A beat from a thread is late by milliseconds: a third of the session, as Kafka's manual says, is a third of it.
-    usual = beats.longest if client.beat_waits_for_fetch else beats.shortest
-    if broken := client.violations(values):
+    client, values, at_rest = inspected.client, inspected.values, expectations.at_rest
+    beats, session = client.period(values, at_rest), values.session_timeout
+    why = f"{client.explain_period(values, at_rest)}, but the session ends after {durations.show(session)}"
+    if broken := client.interval_violation(values):
         yield Finding(lint_rules.REFUSED, broken[0])
     elif beats.shortest >= session:
         yield Finding(
@@ -153,10 +167,10 @@ def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectat
         )
     elif beats.longest >= session:
         yield Finding(lint_rules.MAY_NOT_HOLD, f"{why}: whenever a beat comes that late, a live member is removed")
-    elif usual * BEATS_PER_SESSION > session:
+    elif beats.usual * BEATS_PER_SESSION > session:
         yield Finding(
             lint_rules.FEW_BEATS,
-            f"{why}: that is less than {BEATS_PER_SESSION} beats of {durations.show(usual)}, so that one or two "
+            f"{why}: that is less than {BEATS_PER_SESSION} beats of {durations.show(beats.usual)}, so that one or two "
             f"that are lost or late remove a live member",
         )
 
@@ -165,24 +179,22 @@ def _beat_waits_for_fetch(inspected: Inspected, expectations: Expectations) -> I
     """Find a heartbeat interval that says little about when a beat comes."""
     if not inspected.client.beat_waits_for_fetch or not inspected.knows(Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT):
         return
-    interval, wait = inspected.values.heartbeat_interval, inspected.values.fetch_wait
+    client, interval, wait = inspected.client, inspected.values.heartbeat_interval, inspected.values.fetch_wait
+    longest = client.period(inspected.values, expectations.at_rest).longest
     cure = "a fetch wait of just the heartbeat interval makes it come that often"
     if wait > interval:
         yield Finding(
             lint_rules.BEAT_WAITS,
             f"the fetch wait ({durations.show(wait)}) is longer than the heartbeat interval "
-            f"({durations.show(interval)}), and KafkaJS beats only between two fetches: an idle member's beat may take "
-            f"{durations.show(inspected.client.period(inspected.values, expectations.brokers).longest)}; {cure}",
+            f"({durations.show(interval)}), and {client.title} beats {client.how}: an idle member's beat may take "
+            f"{durations.show(longest)}; {cure}",
         )
-    elif expectations.brokers == 1:
-        period = inspected.client.period(inspected.values, 1).longest
-        if period >= NEARLY_TWICE * interval:
-            yield Finding(
-                lint_rules.BEAT_WAITS,
-                f"a fetch wait ({durations.show(wait)}) a little below the heartbeat interval "
-                f"({durations.show(interval)}) misses it by a turn: KafkaJS beats every "
-                f"{durations.show(period)}; {cure}",
-            )
+    elif client.beater is Beater.FETCH_LOOP and expectations.brokers == 1 and longest >= NEARLY_TWICE * interval:
+        yield Finding(
+            lint_rules.BEAT_WAITS,
+            f"a fetch wait ({durations.show(wait)}) a little below the heartbeat interval ({durations.show(interval)}) "
+            f"misses it by a turn: {client.title} beats every {durations.show(longest)}; {cure}",
+        )
 
 
 def _interval_below_floor(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
@@ -222,44 +234,78 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
 
 
 def _handler_delays_beat(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
-    """Find handlers that keep a client without a heartbeat thread from beating."""
-    if not inspected.client.handler_delays_beat:
+    """Find handlers that keep a client from beating."""
+    client, session = inspected.client, inspected.values.session_timeout
+    silent = silence(inspected, expectations)
+    if silent is None or not inspected.knows(*inspected.beat_settings) or silent < session:
         return
-    handler = expectations.handler_time
-    if handler is not None and inspected.knows(*inspected.beat_settings):
-        silence = longest_silence(inspected, handler)
-        if silence >= inspected.values.session_timeout:
-            yield Finding(
-                lint_rules.HANDLER_OUTLASTS_SESSION,
-                f"{inspected.client.title} does not beat while a handler runs: with one that takes "
-                f"{durations.show(handler)} a member may be silent for {durations.show(silence)} (heartbeat interval "
-                f"plus the longer of handler and fetch wait), but the session ends after "
-                f"{durations.show(inspected.values.session_timeout)}; let the handler call heartbeat() now and then, "
-                f"or raise the session timeout",
-            )
-    if expectations.brokers > 1:
+    if client.handler_delays_beat:
+        why = "does not beat while a handler runs"
+        cure = "let the handler call heartbeat() now and then, or raise the session timeout"
+    else:
+        why = "does not beat while a handler keeps the processor, nor between messages that are handed out at once"
+        cure = "give the event loop a turn after each message, or raise the session timeout"
+    yield Finding(
+        lint_rules.HANDLER_OUTLASTS_SESSION,
+        f"{client.title} {why}: with handlers of {_handlers(expectations)} a member may be silent for "
+        f"{durations.show(silent)}, but the session ends after {durations.show(session)}; {cure}",
+    )
+
+
+def _handlers(expectations: Expectations) -> str:
+    """Return what is known of handlers, as part of a sentence."""
+    assert expectations.handler_time is not None  # noqa: S101 - nobody is silent otherwise
+    taken = durations.show(expectations.handler_time)
+    count = expectations.blocking_messages
+    return f"{taken} for each of {count} messages" if count > 1 else taken
+
+
+def _limit_below_session(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
+    """Find limits that the library wants to be no shorter than the session."""
+    client = inspected.client
+    if inspected.knows(Setting.SESSION_TIMEOUT, *client.must_cover_session):
+        for broken in client.limit_violations(inspected.values):
+            yield Finding(lint_rules.LIMIT_BELOW_SESSION, broken)
+
+
+def _handler_hangs(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
+    """Find clients that do not notice a handler that never returns."""
+    client = inspected.client
+    if client.hung is Hung.UNNOTICED or (client.hung is Hung.PLACEMENT and expectations.brokers > 1):
         yield Finding(
             lint_rules.HUNG_HANDLER,
-            f"{inspected.client.title} has no max poll interval, and with {expectations.brokers} brokers the fetch "
-            f"loops of those that lead none of a member's partitions go on beating: a handler that hangs may never be "
-            f"noticed; give handlers a time limit of their own",
+            f"{client.title} has no max poll interval: a member whose handler hangs {client.hung}; give handlers a "
+            f"time limit of their own",
         )
+
+
+def _rebalance_timeout(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
+    """Find handlers that a rebalance does not wait for."""
+    limit, handler = inspected.values.rebalance_timeout, expectations.handler_time
+    if limit is None or handler is None or not inspected.knows(Setting.REBALANCE_TIMEOUT) or handler < limit:
+        return
+    yield Finding(
+        lint_rules.HANDLER_OUTLASTS_REBALANCE,
+        f"a rebalance waits {durations.show(limit)} for a member (rebalance timeout), and a handler takes "
+        f"{durations.show(handler)}: a member that is busy then is dropped, which makes the next rebalance",
+    )
 
 
 def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
     """Find poll limits that handlers break, or that look like something else than they are."""
-    limit, default = inspected.values.max_poll_interval, inspected.client.defaults.max_poll_interval
+    client, limit, handler = inspected.client, inspected.values.max_poll_interval, expectations.handler_time
+    default = client.defaults.max_poll_interval
     if limit is None or default is None or not inspected.knows(Setting.MAX_POLL_INTERVAL):
         return
-    handler = expectations.handler_time
     if handler is not None and handler >= limit:
         yield Finding(
             lint_rules.HANDLER_OUTLASTS_POLL,
             f"a member that does not poll for {durations.show(limit)} (max poll interval) leaves the group though it "
             f"beats, and the handler of one poll takes {durations.show(handler)}; raise the limit, or take fewer "
-            f"records with each poll (max.poll.records)",
+            f"messages with each poll",
         )
-    if inspected.knows(Setting.SESSION_TIMEOUT) and limit < inspected.values.session_timeout:
+    covered = Setting.MAX_POLL_INTERVAL in client.must_cover_session
+    if not covered and inspected.knows(Setting.SESSION_TIMEOUT) and limit < inspected.values.session_timeout:
         yield Finding(
             lint_rules.POLL_BELOW_SESSION,
             f"the max poll interval ({durations.show(limit)}) is shorter than the session timeout "
@@ -276,20 +322,20 @@ def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator
 
 def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
     """Find settings that the consumer protocol does not let a client have."""
-    given = [setting for setting in AT_THE_BROKER if inspected.origins[setting] is Origin.GIVEN]
-    if inspected.consumer_protocol and given:
+    given = [setting for setting in AT_THE_BROKER if inspected.origins.get(setting) is Origin.GIVEN]
+    if inspected.protocol is Protocol.CONSUMER and given:
         named = " and ".join(NAMES[setting] for setting in inspected.client.settings if setting in given)
         yield Finding(
             lint_rules.CONSUMER_PROTOCOL,
             f"with group.protocol=consumer the {named} must not be set in the client: {inspected.client.title} refuses "
-            f"to start (ConfigException); take it out, and set consumer.session.timeout.ms and "
+            f"to start; take it out, and set consumer.session.timeout.ms and "
             f"consumer.heartbeat.interval.ms of the group at the broker",
         )
 
 
-def _not_seen(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
+def _not_seen(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
     """Find values that could not be looked at."""
-    needed = [setting for setting in inspected.client.settings if _matters(inspected, setting)]
+    needed = [setting for setting in inspected.client.settings if _matters(inspected, setting, expectations)]
     unseen = [NAMES[setting] for setting in needed if inspected.origins[setting] is Origin.UNSEEN]
     if unseen:
         options = ", ".join(f"--{name.replace(' ', '-')}" for name in unseen)
@@ -306,8 +352,10 @@ def _not_seen(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
         )
 
 
-def _matters(inspected: Inspected, setting: Setting) -> bool:
+def _matters(inspected: Inspected, setting: Setting, expectations: Expectations) -> bool:
     """Whether a rule asks for the setting."""
+    if setting is Setting.REBALANCE_TIMEOUT:
+        return setting in inspected.client.must_cover_session or expectations.handler_time is not None
     return setting in inspected.beat_settings or setting is Setting.MAX_POLL_INTERVAL
 
 
@@ -317,7 +365,10 @@ _CHECKS: Final[tuple[Callable[[Inspected, Expectations], Iterator[Finding]], ...
     _interval_below_floor,
     _session_outside_limits,
     _handler_delays_beat,
+    _handler_hangs,
+    _limit_below_session,
     _poll_interval,
+    _rebalance_timeout,
     _set_at_the_broker,
     _not_seen,
 )

@@ -1,7 +1,8 @@
 """Which values would hold, where `linting` found errors or warnings?
 
 The operator's own rule (`choice`), without a record: H of at least 1 s, W of at most H where the beat waits for the
-fetch, S of at least the library's default, three beats and the broker's minimum, M of 1.3 times the longest handler.
+fetch, S of at least the library's default, three beats and the broker's minimum, M and R of 1.3 times the longest
+handler, and of at least S where the library wants that.
 What nothing was found against is kept. Only a session above what is allowed is lowered: somebody asked for it; and H,
 to the library's default, where no session would be long enough otherwise.
 """
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import choice, lint_rules, linting
 from heartbeat_tuner.decision.choice import Infeasible, Limit
 from heartbeat_tuner.decision.linting import Expectations, Finding, Inspected, Origin
@@ -20,6 +22,12 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
 LONGEST: Final = timedelta(milliseconds=2**31 - 1)
 """Kafka's protocol has 32 bits for a time."""
+
+_HANDLER_LIMITS: Final = {
+    lint_rules.HANDLER_OUTLASTS_POLL: Setting.MAX_POLL_INTERVAL,
+    lint_rules.HANDLER_OUTLASTS_REBALANCE: Setting.REBALANCE_TIMEOUT,
+}
+"""The setting that a handler must not outlast, by the rule that says so."""
 
 _SESSION_RULES: Final = lint_rules.BEAT_RULES | {
     lint_rules.HANDLER_OUTLASTS_SESSION,
@@ -52,11 +60,13 @@ def suggest(
         if isinstance(held, Infeasible):
             return held
         values = held
-    if lint_rules.HANDLER_OUTLASTS_POLL in rules and expectations.handler_time is not None:
-        polled = _poll_held(inspected, expectations.handler_time, values)
-        if isinstance(polled, Infeasible):
-            return polled
-        values = polled
+    for rule, setting in _HANDLER_LIMITS.items():
+        if rule in rules and expectations.handler_time is not None:
+            limited = _limit_held(inspected, expectations.handler_time, setting, values)
+            if isinstance(limited, Infeasible):
+                return limited
+            values = limited
+    values = _session_covered(values, inspected.client)
     changes = {setting: values[setting] for setting in liveness.changed(inspected.values, values)}
     removals = tuple(
         setting
@@ -95,14 +105,14 @@ def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessS
 
 def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     """Return what S must not be below."""
-    period = inspected.client.period(inspected.values, expectations.brokers).longest
+    period = inspected.client.period(inspected.values, expectations.at_rest).longest
     beats = choice.BEATS_PER_SESSION
     floors = [
         Limit(beats * period, f"{beats} heartbeats of {durations.show(period)}"),
         Limit(DEFAULT_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
     ]
-    if inspected.client.handler_delays_beat and expectations.handler_time is not None:
-        silence = linting.longest_silence(inspected, expectations.handler_time)
+    silence = linting.silence(inspected, expectations)
+    if silence is not None:
         longer = durations.ceil_to_second(silence + timedelta(milliseconds=1))
         floors.append(Limit(longer, f"longer than a member is silent while a handler runs, {durations.show(silence)}"))
     return floors
@@ -116,15 +126,26 @@ def _ceilings(expectations: Expectations) -> list[Limit]:
     ]
 
 
-def _poll_held(inspected: Inspected, handler: timedelta, values: LivenessSettings) -> LivenessSettings | Infeasible:
-    """Return `values` with a poll limit that the handler keeps."""
-    default = inspected.client.defaults.max_poll_interval
+def _limit_held(
+    inspected: Inspected, handler: timedelta, setting: Setting, values: LivenessSettings
+) -> LivenessSettings | Infeasible:
+    """Return `values` with a limit that the handler keeps."""
+    default = inspected.client.defaults[setting]
     needed = durations.ceil_to_second(choice.POLL_GAP_MARGIN * handler)
     if needed > LONGEST:
         return Infeasible(
-            f"No max poll interval fits: the handler needs at least {durations.show(needed)} "
+            f"No {linting.NAMES[setting]} fits: the handler needs at least {durations.show(needed)} "
             f"({choice.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
             f"{durations.show(LONGEST)}"
         )
-    limit = choice.step(needed if default is None else max(needed, default), LONGEST)
-    return dataclasses.replace(values, max_poll_interval=limit)
+    return LivenessSettings.of({**values.by_setting, setting: choice.step(max(needed, default), LONGEST)})
+
+
+def _session_covered(values: LivenessSettings, client: Client) -> LivenessSettings:
+    """Return `values` with what must not be shorter than the session raised to it, where the library wants that."""
+    raised = {
+        setting: values.session_timeout
+        for setting in client.must_cover_session
+        if client.poll_limit_factor * values[setting] < values.session_timeout
+    }
+    return LivenessSettings.of({**values.by_setting, **raised})

@@ -1,15 +1,15 @@
 """The settings that rule how a consumer group notices a dead member.
 
 Names and letters follow Kafka and the project's design: S session timeout, H heartbeat interval, W fetch wait, M max
-poll interval. Values here are what *is* or what *shall be* set; whether a combination is sound depends on the client
-library (`clients`).
+poll interval, R rebalance timeout (of libraries where it is none of the others). Values here are what *is* or what
+*shall be* set; whether a combination is sound depends on the client library (`clients`).
 """
 
 import dataclasses
 import enum
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Self
+from typing import Final, Self
 
 
 class Setting(enum.StrEnum):
@@ -19,6 +19,16 @@ class Setting(enum.StrEnum):
     HEARTBEAT_INTERVAL = "heartbeatInterval"
     FETCH_WAIT = "fetchWait"
     MAX_POLL_INTERVAL = "maxPollInterval"
+    REBALANCE_TIMEOUT = "rebalanceTimeout"
+
+
+TUNED: Final = (
+    Setting.SESSION_TIMEOUT,
+    Setting.HEARTBEAT_INTERVAL,
+    Setting.FETCH_WAIT,
+    Setting.MAX_POLL_INTERVAL,
+)
+"""Those that policies are about: what the operator reads, decides and sets."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,6 +37,8 @@ class LivenessSettings:
 
     Attributes:
         max_poll_interval: None for a client library that knows no such limit.
+        rebalance_timeout: how long a rebalance waits for the member; None where another setting says that, or nothing
+            is known of it.
 
     Raises:
         ValueError: a value is not positive, or no whole number of milliseconds.
@@ -36,6 +48,7 @@ class LivenessSettings:
     heartbeat_interval: timedelta
     fetch_wait: timedelta
     max_poll_interval: timedelta | None = None
+    rebalance_timeout: timedelta | None = None
 
     def __post_init__(self) -> None:
         for setting, value in self.by_setting.items():
@@ -56,6 +69,7 @@ class LivenessSettings:
             heartbeat_interval=values[Setting.HEARTBEAT_INTERVAL],
             fetch_wait=values[Setting.FETCH_WAIT],
             max_poll_interval=values.get(Setting.MAX_POLL_INTERVAL),
+            rebalance_timeout=values.get(Setting.REBALANCE_TIMEOUT),
         )
 
     @property
@@ -65,10 +79,10 @@ class LivenessSettings:
             Setting.SESSION_TIMEOUT: self.session_timeout,
             Setting.HEARTBEAT_INTERVAL: self.heartbeat_interval,
             Setting.FETCH_WAIT: self.fetch_wait,
+            Setting.MAX_POLL_INTERVAL: self.max_poll_interval,
+            Setting.REBALANCE_TIMEOUT: self.rebalance_timeout,
         }
-        return (
-            values if self.max_poll_interval is None else {**values, Setting.MAX_POLL_INTERVAL: self.max_poll_interval}
-        )
+        return {setting: value for setting, value in values.items() if value is not None}
 
     def __getitem__(self, setting: Setting) -> timedelta:
         return self.by_setting[setting]

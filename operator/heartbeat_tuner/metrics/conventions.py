@@ -163,6 +163,9 @@ JMX_EXPORTER: Final = Convention(
 
 _OF_LIBRARY: Final = MappingProxyType({"java": JMX_EXPORTER, "kafkajs": KAFKAJS_EXPORTER})
 
+LIBRARIES: Final = tuple(_OF_LIBRARY)
+"""The client libraries whose consumers can be measured; of the others only the physics are known."""
+
 
 def of_library(name: str) -> Convention:
     """Return the convention in which consumers of a client library are exported.

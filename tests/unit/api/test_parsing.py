@@ -104,7 +104,7 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         ),
         (
             {"client": {"library": "kafkaj"}},
-            "spec.client.library: client library 'kafkaj' is unknown; known are java, kafkajs",
+            "spec.client.library: client library 'kafkaj' cannot be measured; known are java, kafkajs",
         ),
         ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: Field required"),
     ],

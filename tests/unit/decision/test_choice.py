@@ -10,7 +10,7 @@ from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import choice
 from heartbeat_tuner.decision.choice import Chosen, Infeasible
 from heartbeat_tuner.domain.evidence import Record, Situation
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from tests.support import worlds
@@ -212,9 +212,10 @@ def test_brokers_minimum_is_respected() -> None:
 
 def test_clients_own_rules_have_the_last_word() -> None:
     """What a library refuses to start with is not recommended."""
-    picky = dataclasses.replace(KAFKAJS, violations=lambda _: ("the library wants a prime number",))
+    picky = dataclasses.replace(KAFKAJS, must_cover_session=(Setting.HEARTBEAT_INTERVAL,))
     answer = choose(worlds.storm(), Reason.CADENCE_EXCEEDS_SESSION, picky)
-    assert answer == Infeasible("No values fit within the policy's bounds: the library wants a prime number")
+    assert isinstance(answer, Infeasible)
+    assert "within the policy's bounds: KafkaJS refuses to start with heartbeatInterval (1s) below" in answer.message
 
 
 def test_sentence_tells_what_moves_and_why() -> None:

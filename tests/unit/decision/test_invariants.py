@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.evidence import Cluster, Record, Situation, Unknown
@@ -15,6 +16,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.metrics import conventions
 from tests.support import worlds
 
 
@@ -94,7 +96,7 @@ def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
     )
 
 
-situations = situations_of(sorted(catalogue.CLIENTS))
+situations = situations_of(sorted(conventions.LIBRARIES))
 
 
 def now_of(of: Situation) -> LivenessSettings:
@@ -113,7 +115,7 @@ def test_a_target_satisfies_everything_or_there_is_none(of: Situation) -> None:
         assert of.cluster.min_session_timeout <= target.session_timeout <= of.cluster.max_session_timeout
         assert target.session_timeout <= of.policy.objective.max_detection_time
     client = catalogue.client(of.policy.library)
-    assert set(target.by_setting) == set(client.settings)
+    assert set(target.by_setting) == set(of.policy.env_names)
     for setting in liveness.changed(now_of(of), target):
         bounds = of.policy.range_of(setting)
         assert bounds.min is None or target[setting] >= bounds.min
@@ -121,7 +123,7 @@ def test_a_target_satisfies_everything_or_there_is_none(of: Situation) -> None:
     assert client.violations(target) == ()
     assert target.heartbeat_interval < target.session_timeout
     if liveness.changed(now_of(of), target) != (Setting.MAX_POLL_INTERVAL,):
-        assert target.session_timeout >= 3 * client.period(target, of.cluster.brokers).longest
+        assert target.session_timeout >= 3 * client.period(target, Circumstances(brokers=of.cluster.brokers)).longest
     assert not any(value % timedelta(milliseconds=1) for value in target.by_setting.values())
 
 

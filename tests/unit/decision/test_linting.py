@@ -20,6 +20,7 @@ from heartbeat_tuner.decision.linting import Expectations, Inspected
 from heartbeat_tuner.decision.remedies import Remedy
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.metrics import conventions
 from tests.support import check_examples
 from tests.support.check_examples import Example
 
@@ -38,6 +39,7 @@ expectations = st.builds(
     brokers=st.integers(min_value=1, max_value=9),
     max_detection_time=durations_ms,
     handler_time=st.none() | durations_ms,
+    blocking_messages=st.integers(min_value=0, max_value=50),
 )
 
 
@@ -46,7 +48,7 @@ def inspected(draw: st.DrawFn) -> Inspected:
     """Return any settings of any client."""
     client = draw(clients)
     chosen = draw(st.dictionaries(st.sampled_from(client.settings), durations_ms))
-    return Inspected.of(client, chosen, consumer_protocol=client.name == "java" and draw(st.booleans()))
+    return Inspected.of(client, chosen, protocol=draw(st.sampled_from(client.protocols)))
 
 
 def found(of: Inspected, expected: Expectations = Expectations()) -> list[str]:  # noqa: B008 - it is frozen
@@ -86,18 +88,20 @@ def test_there_are_examples_of_every_rule_and_enough_for_each_client() -> None:
     assert {rule.id for rule in lint_rules.RULES} - named == {"setting-unseen"}
     counts = Counter(example.client for example in EXAMPLES)
     assert set(counts) == set(catalogue.CLIENTS)
-    assert min(counts.values()) >= 20
+    assert min(counts[name] for name in conventions.LIBRARIES) >= 20
 
 
 def test_severities_are_what_people_build_on() -> None:
     """A rule that becomes an error breaks somebody's build: that must not happen by accident."""
     assert {rule.id: rule.severity.value for rule in lint_rules.RULES} == {
         "refused-by-client": "error",
+        "limit-below-session": "error",
         "beat-never-in-time": "error",
         "beat-not-always-in-time": "error",
         "handler-outlasts-session": "error",
         "handler-outlasts-poll-interval": "error",
         "consumer-protocol-refuses": "error",
+        "handler-outlasts-rebalance-timeout": "warning",
         "few-beats-per-session": "warning",
         "session-outside-broker-bounds": "warning",
         "slow-detection": "warning",
@@ -128,7 +132,7 @@ def test_what_is_suggested_holds(of: Inspected, expected: Expectations) -> None:
     assert answer.changes or answer.removals
     kept = {setting: of.values[setting] for setting in of.client.settings if of.origins[setting] == "given"}
     new = {setting: value for setting, value in (kept | dict(answer.changes)).items() if setting not in answer.removals}
-    after = linting.lint(Inspected.of(of.client, new, consumer_protocol=of.consumer_protocol), expected)
+    after = linting.lint(Inspected.of(of.client, new, protocol=of.protocol), expected)
     assert [finding for finding in after if finding.rule.severity is not Severity.INFO] == []
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.domain import liveness
-from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, Source
 from tests.support import worlds
 
 
@@ -27,7 +27,7 @@ def test_values_must_be_whole_milliseconds() -> None:
 def test_each_value_is_found_under_its_name() -> None:
     """S, H, W and M are not taken for one another."""
     found = worlds.java_settings("30s", "3s", "5m")
-    assert [found[setting] for setting in Setting] == [worlds.seconds(number) for number in (30, 3, 0.5, 300)]
+    assert [found[setting] for setting in TUNED] == [worlds.seconds(number) for number in (30, 3, 0.5, 300)]
 
 
 def test_a_client_without_a_poll_limit_has_no_such_value() -> None:

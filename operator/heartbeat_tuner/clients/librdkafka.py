@@ -1,0 +1,147 @@
+"""librdkafka 2 and the libraries on it: confluent-kafka for Python and JavaScript, node-rdkafka.
+
+Its main thread beats, and looks every 500 ms whether H is over; one beat is in flight at a time. So P is H rounded up
+to half a second, whatever a handler does: measured on Kafka 4.4.0, H 333 ms gave 0.50 s, 700 ms 1.00 s, 1.2 s 1.50 s,
+1.6 s 2.00 s, 100 ms 0.49 s, single gaps up to 170 ms to either side; answers that take 1.5 s gave 2.0 s at H 1 s. A
+beat that is not answered waits for its answer up to S: a stalled one costs the whole session.
+
+M must not be below S. M is the rebalance timeout too.
+"""
+
+import dataclasses
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Final
+
+from heartbeat_tuner.clients import presets
+from heartbeat_tuner.clients.client import (
+    Beater,
+    Circumstances,
+    Client,
+    Hung,
+    Period,
+    Property,
+    Protocol,
+    Release,
+    StaticMembership,
+)
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+
+TURN: Final = timedelta(milliseconds=500)
+"""How often the main thread looks."""
+
+JITTER: Final = timedelta(milliseconds=170)
+"""How far single gaps were from the mean."""
+
+
+def period(settings: LivenessSettings, circumstances: Circumstances) -> Period:
+    """Return the heartbeat period, idle or busy.
+
+    | H      | round trip | P usually |
+    |--------|------------|-----------|
+    | 333 ms | 0          | 0.5 s     |
+    | 1 s    | 0          | 1 s       |
+    | 1.2 s  | 0          | 1.5 s     |
+    | 1 s    | 1.5 s      | 2 s       |
+    """
+    asked = -(-settings.heartbeat_interval // TURN)
+    answered = circumstances.round_trip // TURN + 1
+    usual = max(asked, answered) * TURN
+    return Period(shortest=max(settings.heartbeat_interval, usual - JITTER), longest=usual + JITTER, usual=usual)
+
+
+_NAMES: Final = MappingProxyType(
+    {
+        Setting.SESSION_TIMEOUT: "session.timeout.ms",
+        Setting.HEARTBEAT_INTERVAL: "heartbeat.interval.ms",
+        Setting.FETCH_WAIT: "fetch.wait.max.ms",
+        Setting.MAX_POLL_INTERVAL: "max.poll.interval.ms",
+    }
+)
+
+_FATAL: Final = (
+    "A session timeout that the broker refuses is no error at the start: joining is tried again for ever, and "
+    "nothing is consumed."
+)
+
+_ONE_IN_FLIGHT: Final = (
+    "One heartbeat is in flight at a time, and waits up to S for its answer: there are no three tries in a "
+    "session when the coordinator stalls."
+)
+
+CONFLUENT_PYTHON: Final = Client(
+    name="confluent-kafka-python",
+    title="confluent-kafka for Python",
+    versions=("1.0", "2.16"),
+    measured="2.16.1",
+    beater=Beater.THREAD,
+    how="from librdkafka's main thread, which looks each half second",
+    period=period,
+    defaults=LivenessSettings(
+        session_timeout=timedelta(seconds=45),
+        heartbeat_interval=timedelta(seconds=3),
+        fetch_wait=timedelta(milliseconds=500),
+        max_poll_interval=timedelta(minutes=5),
+    ),
+    names=_NAMES,
+    presets=MappingProxyType({presets.PLAIN: presets.upper(_NAMES)}),
+    interval_may_reach_session=None,
+    must_cover_session=(Setting.MAX_POLL_INTERVAL,),
+    rebalance_wait=Setting.MAX_POLL_INTERVAL,
+    protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
+    hung=Hung.LEAVES,
+    static_membership=StaticMembership.WORKS,
+    others=(Property("socket.timeout.ms", "60000", "of all requests but the group's"),),
+    releases=(Release("1.7", MappingProxyType({Setting.SESSION_TIMEOUT: timedelta(seconds=10)})),),
+    advice=(
+        _ONE_IN_FLIGHT,
+        _FATAL,
+        (
+            "A fatal error (a static id that is taken) comes as an ordinary one, _FATAL: an application that "
+            "goes on polling stays up and consumes nothing."
+        ),
+    ),
+)
+
+NODE_RDKAFKA: Final = dataclasses.replace(
+    CONFLUENT_PYTHON,
+    name="node-rdkafka",
+    title="node-rdkafka",
+    versions=("2.0", "3.6"),
+    measured="3.6.1",
+    releases=(),
+    advice=(_ONE_IN_FLIGHT, _FATAL),
+)
+
+_KAFKAJS_NAMES: Final = MappingProxyType(
+    {
+        Setting.SESSION_TIMEOUT: "sessionTimeout",
+        Setting.HEARTBEAT_INTERVAL: "heartbeatInterval",
+        Setting.FETCH_WAIT: "maxWaitTimeInMs",
+        Setting.MAX_POLL_INTERVAL: "rebalanceTimeout",
+    }
+)
+
+CONFLUENT_JAVASCRIPT: Final = dataclasses.replace(
+    CONFLUENT_PYTHON,
+    name="confluent-kafka-javascript",
+    title="confluent-kafka for JavaScript",
+    versions=("1.0", "1.10"),
+    measured="1.10.1",
+    defaults=dataclasses.replace(CONFLUENT_PYTHON.defaults, session_timeout=timedelta(seconds=30)),
+    names=_KAFKAJS_NAMES,
+    poll_limit_factor=2,
+    releases=(),
+    advice=(
+        (
+            "What its KafkaJS-like API calls rebalanceTimeout is max.poll.interval.ms of librdkafka, and "
+            "doubled: a rebalance may wait 10 minutes for one member by default. Its other API, librdkafka's "
+            "own names in the configuration, takes them as they are."
+        ),
+        "heartbeat() does nothing; beats do not depend on handlers.",
+        _ONE_IN_FLIGHT,
+        _FATAL,
+    ),
+)
+
+CLIENTS: Final = (CONFLUENT_PYTHON, CONFLUENT_JAVASCRIPT, NODE_RDKAFKA)

@@ -1,0 +1,47 @@
+"""How long after something befell a member its group knows: what follows from a library's card.
+
+The coordinator removes a member S after the last beat that it received, so S - P to S after the member died, and at
+once where the member says that it leaves. What a hung handler costs depends on the library.
+"""
+
+import dataclasses
+import enum
+from datetime import timedelta
+
+from heartbeat_tuner.clients.client import NO_TIME, Circumstances, Client, Hung
+from heartbeat_tuner.domain.liveness import LivenessSettings
+
+
+class Event(enum.StrEnum):
+    """What befalls a member."""
+
+    KILLED = "its process is killed"
+    PAUSED = "its process stands still, for longer than the session"
+    CLOSED = "it is closed"
+    HUNG = "its handler does not return"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Delay:
+    """Between which times the group knows."""
+
+    shortest: timedelta
+    longest: timedelta
+
+
+def delay(client: Client, event: Event, settings: LivenessSettings, circumstances: Circumstances) -> Delay | None:
+    """Return how long after `event` the member is removed from the group; None if it never is."""
+    longest_period = client.period(settings, circumstances).longest
+    session = Delay(max(NO_TIME, settings.session_timeout - longest_period), settings.session_timeout)
+    if event in {Event.KILLED, Event.PAUSED}:
+        return session
+    if event is Event.CLOSED:
+        return Delay(NO_TIME, NO_TIME) if client.leaves_on_close else session
+    if client.hung is Hung.LEAVES:
+        limit = settings.max_poll_interval or settings.rebalance_timeout
+        assert limit is not None  # noqa: S101 - a test holds it of all cards
+        limit *= client.poll_limit_factor
+        return Delay(limit, limit + longest_period)
+    if client.hung is Hung.PLACEMENT and circumstances.brokers == 1:
+        return session
+    return None
