@@ -40,7 +40,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One Heartbeat; `member_id` and `generation_id` are what the member said."""
+    """One Heartbeat, or ConsumerGroupHeartbeat; `member_id` and `generation_id` (its epoch) are what the member said."""
 
     arrival_s: float
     client_id: str
@@ -63,7 +63,7 @@ class LeaveGroup:
 
 Record = JoinGroup | Heartbeat | LeaveGroup
 
-_KINDS: Final = ("JOIN_GROUP", "HEARTBEAT", "LEAVE_GROUP")
+_KINDS: Final = ("JOIN_GROUP", "HEARTBEAT", "CONSUMER_GROUP_HEARTBEAT", "LEAVE_GROUP")
 _MARKS: Final = tuple(f'"requestApiKeyName":"{kind}"' for kind in _KINDS)
 
 
@@ -95,6 +95,15 @@ def _parse_line(line: str) -> Record | None:
             group_id=request["groupId"],
             # Before version 3 of the request, one member left for itself.
             member_ids=tuple(member["memberId"] for member in request.get("members", [request])),
+            error_code=response["errorCode"],
+        )
+    if kind == "CONSUMER_GROUP_HEARTBEAT":
+        return Heartbeat(
+            arrival_s=arrival_s,
+            client_id=header["clientId"],
+            group_id=request["groupId"],
+            member_id=request["memberId"],
+            generation_id=request["memberEpoch"],
             error_code=response["errorCode"],
         )
     if kind == "HEARTBEAT":

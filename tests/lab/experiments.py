@@ -1,0 +1,190 @@
+"""What the laboratory does to a consumer, and what the catalogue says will come of it.
+
+An experiment is data: settings, what handlers do, what befalls the process. `expect` asks the library's card for the
+interval that the measurement has to lie in: of the time between two heartbeats, or of the time from an event until the
+group has removed the member.
+"""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Final
+
+from heartbeat_tuner.clients import removal
+from heartbeat_tuner.clients.client import Beater, Circumstances, Client
+from heartbeat_tuner.clients.removal import Event
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+
+SLACK_S: Final = 0.03
+"""A round trip on loopback and the broker's own time, on a machine with other work."""
+
+SLACK_SHARE: Final = 0.04
+"""What the turns of a fetch loop, or the timers of an event loop, take beyond their time."""
+
+NOTICED_S: Final = 0.7
+"""How much later than the coordinator the laboratory knows of a removal, at the most."""
+
+
+class Handler(enum.StrEnum):
+    """What the application does with a message."""
+
+    NONE = "none"
+    WAIT = "wait"
+    BLOCK = "block"
+    HANG = "hang"
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """One thing to try.
+
+    Attributes:
+        name: as the report calls it.
+        settings: what is set; the rest is the library's default.
+        watched_s: for how long beats are counted, or an event's outcome is waited for.
+        handler: what the application does with each message.
+        handler_time: how long that takes.
+        messages: how many messages are there at once; they come again and again while beats are counted.
+        event: what befalls the member; None: its beats are counted.
+    """
+
+    name: str
+    settings: Mapping[Setting, timedelta] = dataclasses.field(default_factory=dict)
+    watched_s: float = 20.0
+    handler: Handler = Handler.NONE
+    handler_time: timedelta = timedelta(0)
+    messages: int = 0
+    event: Event | None = None
+
+    @property
+    def burns(self) -> bool:
+        """Whether it needs the processor for itself."""
+        return self.handler is Handler.BLOCK
+
+    @property
+    def crowds(self) -> bool:
+        """Whether messages that are handed out at once keep the member from beating until it is removed."""
+        return self.burns and self.messages > 1
+
+    @property
+    def measures_removal(self) -> bool:
+        """Whether the time to the removal is measured, rather than the time between beats."""
+        return self.crowds or self.event is not None
+
+    @property
+    def circumstances(self) -> Circumstances:
+        """What the period depends on beside the settings."""
+        handled = self.handler in {Handler.WAIT, Handler.BLOCK}
+        return Circumstances(
+            handler=self.handler_time if handled else timedelta(0),
+            blocking=self.messages if self.burns else 0,
+        )
+
+    def of(self, client: Client) -> LivenessSettings:
+        """Return all settings of a consumer in this experiment."""
+        given = {setting: value for setting, value in self.settings.items() if setting in client.settings}
+        return LivenessSettings.of({**client.defaults.by_setting, **given})
+
+
+@dataclasses.dataclass(frozen=True)
+class Expected:
+    """Between which times the median has to lie; None for an event that nobody notices."""
+
+    low_s: float
+    high_s: float | None
+
+    def holds(self, measured_s: float | None) -> bool:
+        """Whether a measurement is as expected; None: it never happened."""
+        if self.high_s is None:
+            return measured_s is None
+        return measured_s is not None and self.low_s <= measured_s <= self.high_s
+
+
+def expect(experiment: Experiment, client: Client) -> Expected:
+    """Return what the card says will be measured."""
+    settings = experiment.of(client)
+    if experiment.crowds:
+        session_s = settings.session_timeout.total_seconds()
+        at_rest_s = client.period(settings, Circumstances()).longest.total_seconds()
+        return Expected(session_s - at_rest_s - SLACK_S, session_s + NOTICED_S)
+    if experiment.event is None:
+        period = client.period(settings, experiment.circumstances)
+        low_s, high_s = period.shortest.total_seconds(), period.longest.total_seconds()
+        return Expected(low_s - SLACK_S, high_s * (1 + SLACK_SHARE) + SLACK_S)
+    delay = removal.delay(client, experiment.event, settings, Circumstances())
+    if delay is None:
+        return Expected(experiment.watched_s, None)
+    return Expected(max(0.0, delay.shortest.total_seconds() - SLACK_S), delay.longest.total_seconds() + NOTICED_S)
+
+
+def _set(**values: float) -> Mapping[Setting, timedelta]:
+    """Return settings from seconds, by their letters."""
+    letters = {
+        "s": Setting.SESSION_TIMEOUT,
+        "h": Setting.HEARTBEAT_INTERVAL,
+        "w": Setting.FETCH_WAIT,
+        "m": Setting.MAX_POLL_INTERVAL,
+        "r": Setting.REBALANCE_TIMEOUT,
+    }
+    return MappingProxyType({letters[letter]: timedelta(seconds=value) for letter, value in values.items()})
+
+
+_S10: Final = _set(s=10, h=1)
+_S6: Final = _set(s=6, h=1, w=0.5, m=6, r=10)
+
+COMMON: Final = (
+    Experiment("idle, defaults", watched_s=42),
+    Experiment("idle, H 1 s", _S10),
+    Experiment("handlers wait 2 s", _S10, 24, Handler.WAIT, timedelta(seconds=2), messages=30),
+    Experiment(
+        "handlers keep the processor 2 s, one at a time", _S10, 24, Handler.BLOCK, timedelta(seconds=2), messages=1
+    ),
+    Experiment("a handler hangs", _S6, 20, Handler.HANG, messages=1, event=Event.HUNG),
+    Experiment("SIGKILL", _S6, 12, event=Event.KILLED),
+    Experiment("SIGSTOP", _S6, 12, event=Event.PAUSED),
+    Experiment("closed", _S6, 12, event=Event.CLOSED),
+)
+"""For every library."""
+
+_ARTICLE: Final = (
+    Experiment("H 3 s, W 100 ms", _set(h=3, w=0.1), 30),
+    Experiment("H 500 ms, W 100 ms", _set(h=0.5, w=0.1), 15),
+    Experiment("S 1 s, H 333 ms, W 100 ms", _set(s=1, h=0.333, w=0.1), 15),
+    Experiment("S 30 s, H 1 s, W 2.9 s", _set(s=30, h=1, w=2.9), 30),
+)
+
+_OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
+    {
+        "kafkajs": _ARTICLE,
+        "kafka-node": (Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),),
+        "sarama": (
+            Experiment("H 1 s, W 100 ms", _set(s=10, h=1, w=0.1)),
+            Experiment("H 1 s, W 5 s", _set(s=20, h=1, w=5), 42),
+        ),
+        **{
+            name: (
+                Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),
+                Experiment("H 700 ms", _set(s=10, h=0.7), 15),
+                Experiment("H 1.2 s", _set(s=10, h=1.2), 20),
+            )
+            for name in ("node-rdkafka", "confluent-kafka-javascript", "confluent-kafka-python")
+        },
+    }
+)
+
+
+def of(client: Client) -> tuple[Experiment, ...]:
+    """Return what is tried with a library."""
+    buffered = Experiment(
+        "handlers keep the processor 2 s, eight messages at once",
+        _set(s=10, h=1),
+        30,
+        Handler.BLOCK,
+        timedelta(seconds=2),
+        messages=8,
+    )
+    crowded = (buffered,) if client.beater is Beater.EVENT_LOOP else ()
+    common = tuple(one for one in COMMON if client.handles_messages or one.handler is Handler.NONE)
+    return (*common, *_OWN.get(client.name, ()), *crowded)
