@@ -20,8 +20,10 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.removal import Event
+from heartbeat_tuner.decision.linting import AT_THE_BROKER
+from heartbeat_tuner.domain.liveness import Setting
 from sandbox.errors import PartNotReadyError
 from sandbox.kafka import Kafka
 from sandbox.processes import Process, wait_until
@@ -46,6 +48,7 @@ class Outcome:
         max_s: the longest time between two beats; the same as the median of a removal.
         beats: how many were accepted.
         note: what else was seen.
+        failed: whether the experiment could not be done, for the reason in the note.
     """
 
     expected: Expected
@@ -53,11 +56,12 @@ class Outcome:
     max_s: float | None
     beats: int
     note: str = ""
+    failed: bool = False
 
     @property
     def ok(self) -> bool:
         """Whether the median is as the catalogue says."""
-        return self.expected.holds(self.median_s)
+        return not self.failed and self.expected.holds(self.median_s)
 
 
 class Laboratory:
@@ -71,15 +75,24 @@ class Laboratory:
         self._asking = threading.Lock()
 
     def do(self, row: Row, experiment: Experiment) -> Outcome:
-        """Do one experiment with one library.
-
-        Raises:
-            PartNotReadyError: the consumer ended, or did not join its group.
-        """
+        """Do one experiment with one library; a consumer that ends, or does not join, is an outcome too."""
         client = catalogue.client(row.client)
         group = f"{row.client}-{next(self._numbers)}"
         expected = experiments.expect(experiment, client)
+        try:
+            return self._do(row, client, group, experiment, expected)
+        except PartNotReadyError as error:
+            return Outcome(expected, None, None, 0, str(error), failed=True)
+
+    def _do(self, row: Row, client: Client, group: str, experiment: Experiment, expected: Expected) -> Outcome:
         self._kafka.create_topic(group)
+        prescribed = {
+            name.partition(" ")[0]: client.format.render(experiment.settings[setting])
+            for setting, name in client.names.items()
+            if _is_at_the_broker(client, setting) and setting in experiment.settings
+        }
+        if prescribed:
+            self._kafka.configure_group(group, prescribed)
         with self._consumer(row, client, group, experiment) as process:
             wait_until(
                 lambda: self._members(group) == 1 or not process.alive(),
@@ -133,17 +146,22 @@ class Laboratory:
     @contextmanager
     def _consumer(self, row: Row, client: Client, group: str, experiment: Experiment) -> Iterator[Process]:
         """Run the library's consumer with the experiment's settings."""
+        state = self._run_dir / group
+        state.mkdir()
         given = {
             client.env_preset[setting]: client.format.render(value)
             for setting, value in experiment.settings.items()
-            if setting in client.env_preset
+            if setting in client.env_preset and not _is_at_the_broker(client, setting)
         }
+        if client.protocols[0] is Protocol.CONSUMER:
+            given["KAFKA_GROUP_PROTOCOL"] = Protocol.CONSUMER.value
         environment = {
             **os.environ,
             "KAFKA_BROKERS": self._kafka.bootstrap,
             "KAFKA_GROUP_ID": group,
             "KAFKA_TOPIC": group,
             "KAFKA_CLIENT_ID": group,
+            "STATE_DIR": str(state),
             "HANDLER": experiment.handler.value,
             "HANDLER_MS": str(round(experiment.handler_time.total_seconds() * 1000)),
             **given,
@@ -201,3 +219,8 @@ class Laboratory:
         log = RequestLog(self._kafka.request_log)
         log.read_new()
         return log.read_new
+
+
+def _is_at_the_broker(client: Client, setting: Setting) -> bool:
+    """Whether the broker prescribes the setting to the library's groups."""
+    return client.protocols[0] is Protocol.CONSUMER and setting in AT_THE_BROKER

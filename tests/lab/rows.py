@@ -8,12 +8,12 @@ What a program needs is installed into the cache, at exactly the locked versions
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sandbox import cache, commands, prerequisites
+from sandbox import cache, commands, maven, prerequisites
 
 _HERE: Final = Path(__file__).parent / "consumers"
 
@@ -25,12 +25,14 @@ class Row:
     Attributes:
         client: its name in the catalogue.
         command: installs it and returns the command line.
+        broker: the version of Kafka that it works with; None for the sandbox's own.
         quick: whether it is installed in seconds: CI runs only those.
     """
 
     client: str
     command: Callable[[], list[str]]
     quick: bool = True
+    broker: str | None = None
 
 
 def _node(name: str, *, native: bool = False) -> Callable[[], list[str]]:
@@ -62,8 +64,18 @@ def _python(program: str) -> Callable[[], list[str]]:
 
         def make(scratch: Path) -> None:
             commands.run("lab-python", "making a virtual environment", [sys.executable, "-m", "venv", scratch])
-            install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", lock]
-            commands.run("lab-python", "installing the locked packages", [scratch / "bin" / "python", *install])
+            install = [
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--require-hashes",
+                "-r",
+                str(lock),
+            ]
+            python = str(scratch / "bin" / "python")
+            commands.run("lab-python", "installing the locked packages", [python, *install])
 
         # A virtual environment is found by the place of its interpreter, wherever it was made.
         home = cache.entry("lab-python", cache.key(lock, sys.version), make)
@@ -90,7 +102,40 @@ def _go(program: str) -> Callable[[], list[str]]:
     return command
 
 
+_SMALL_JVM: Final = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
+_LARGER_JVM: Final = ("-Xmx192m", *_SMALL_JVM[1:])
+
+
+def _java(family: str, program: str, jvm: Sequence[str] = _SMALL_JVM) -> Callable[[], list[str]]:
+    """Return what compiles a family of consumers in Java, and one of them."""
+
+    def command() -> list[str]:
+        prerequisites.require("java", "javac", "mvn")
+        folder = _HERE / family
+        sources = [*sorted(folder.glob("*.java")), _HERE / "Lab.java"]
+        pom, checksums = folder / "pom.xml", folder / "checksums.sha256"
+
+        def make(scratch: Path) -> None:
+            jars = scratch / "jars"
+            jars.mkdir()
+            maven.download_jars(f"lab-{family}", "downloading its jars", pom=pom, checksums=checksums, into=jars)
+            javac = ["javac", "-Werror", "-proc:none", "-cp", f"{jars}/*", "-d", str(scratch), *map(str, sources)]
+            commands.run(f"lab-{family}", "compiling it", javac)
+
+        home = cache.entry(f"lab-{family}", cache.key(pom, checksums, *sources), make)
+        quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+        return ["java", *jvm, quiet, "-cp", f"{home}:{home}/jars/*", program]
+
+    return command
+
+
 ROWS: Final = (
+    Row("java", _java("java", "PlainConsumer")),
+    Row("java-kip848", _java("java", "PlainConsumer"), quick=False),
+    Row("spring", _java("java", "SpringConsumer"), quick=False),
+    Row("streams", _java("streams-and-connect", "StreamsApp", _LARGER_JVM), quick=False),
+    Row("connect", _java("streams-and-connect", "ConnectWorker", _LARGER_JVM), quick=False),
+    Row("kafka-node", _node("kafka-node"), quick=False, broker="3.9.2"),
     Row("kafkajs", _node("kafkajs")),
     Row("platformatic", _node("platformatic")),
     Row("node-rdkafka", _node("node-rdkafka", native=True), quick=False),
