@@ -88,7 +88,17 @@ def test_there_are_examples_of_every_rule_and_enough_for_each_client() -> None:
     assert {rule.id for rule in lint_rules.RULES} - named == {"setting-unseen"}
     counts = Counter(example.client for example in EXAMPLES)
     assert set(counts) == set(catalogue.CLIENTS)
+    assert min(counts.values()) >= 6
     assert min(counts[name] for name in conventions.LIBRARIES) >= 20
+
+
+def test_a_client_s_examples_are_good_ones_and_bad_ones() -> None:
+    """Each library has settings that work, and settings that do not with what would hold."""
+    severities = {rule.id: rule.severity for rule in lint_rules.RULES}
+    worst = {name: set[bool]() for name in catalogue.CLIENTS}
+    for example in EXAMPLES:
+        worst[example.client].add(all(severities[rule] is Severity.INFO for rule in example.findings))
+    assert [name for name, seen in worst.items() if seen != {True, False}] == []
 
 
 def test_severities_are_what_people_build_on() -> None:
@@ -101,6 +111,7 @@ def test_severities_are_what_people_build_on() -> None:
         "handler-outlasts-session": "error",
         "handler-outlasts-poll-interval": "error",
         "consumer-protocol-refuses": "error",
+        "consumer-protocol-ignores": "warning",
         "handler-outlasts-rebalance-timeout": "warning",
         "few-beats-per-session": "warning",
         "session-outside-broker-bounds": "warning",
