@@ -148,6 +148,9 @@ def _card(client: Client) -> Iterator[str]:
         variables = " | ".join(f"`{client.presets[one][setting]}`" for one in presets)
         default = durations.show(client.defaults[setting])
         yield f"| {NAMES[setting]} | `{client.names[setting]}` | {default} | {variables} |"
+    if len(client.protocols) > 1:
+        variables = " | ".join(f"`{cards.variables(client, one)['group protocol']}`" for one in presets)
+        yield f"| group protocol | | {client.protocols[0]} | {variables} |"
     yield from ("", cards.values(client))
     yield from cards.lacks(client).values()
     yield from ("", "| its group knows, at the defaults, that | after |", "|---|---|")

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.cli.wording import listed, sentence
-from heartbeat_tuner.clients import removal
+from heartbeat_tuner.clients import presets, removal
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Period, Protocol, StaticMembership
 from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.clients.removal import Delay, Event
@@ -99,9 +99,14 @@ def delays(client: Client) -> str:
     terms = [_DELAYS[client.beater]]
     if client.beat_waits_for_fetch and client.beater is Beater.THREAD:
         terms.append("So does a fetch that waits for messages, where the coordinator leads one of the partitions.")
-    idle, slow = (client.period(client.defaults, Circumstances(round_trip=one)) for one in (timedelta(0), _ANSWER))
+    beyond = 2 * client.defaults.heartbeat_interval
+    idle, slow, slower = (
+        client.period(client.defaults, Circumstances(round_trip=one)) for one in (timedelta(0), _ANSWER, beyond)
+    )
     if slow != idle:
         terms.append("A slow answer does, too.")
+    elif slower != idle:
+        terms.append("So does an answer that takes longer than the heartbeat interval.")
     return " ".join(terms)
 
 
@@ -121,6 +126,12 @@ def lacks(client: Client) -> dict[Setting, str]:
     }
 
 
+def variables(client: Client, preset: str) -> dict[str, str]:
+    """Return the variables of a preset, by the name of what they hold."""
+    found = {NAMES[setting]: name for setting, name in client.presets[preset].items()}
+    return found | ({"group protocol": presets.group_protocol(preset)} if len(client.protocols) > 1 else {})
+
+
 def values(client: Client) -> str:
     """Return how variables hold values, as a sentence."""
     unlike = "a bare number is refused" if client.format is Format.GO else "a unit is refused"
@@ -132,6 +143,8 @@ def ends(client: Client) -> list[End]:
     delay = {event: removal.delay(client, event, client.defaults, Circumstances()) for event in Event}
     elsewhere = "; never where a broker leads none of its partitions" if client.hung is Hung.PLACEMENT else ""
     found = [End(event.value, delay[event], elsewhere if event is Event.HUNG else "") for event in Event]
+    if not client.handles_messages:
+        found[list(Event).index(Event.HUNG)] = End("its own thread of work (the herder) hangs", delay[Event.HUNG])
     if client.static_membership not in {StaticMembership.NONE, StaticMembership.LEAVES} and client.leaves_on_close:
         found.insert(list(Event).index(Event.CLOSED) + 1, End("the same, with a static id", delay[Event.KILLED]))
     return found
@@ -142,7 +155,8 @@ def groups(client: Client) -> str:
     told = f"static membership is {client.static_membership}"
     if client.static_membership is StaticMembership.WORKS and Protocol.CONSUMER in client.protocols:
         told += " (in a group of the consumer protocol, the newer is refused)"
-    return f"Groups are {listed([one.value for one in client.protocols], 'or')} ones. {sentence(told, client)}"
+    protocols = listed([one.value for one in client.protocols], "or the")
+    return f"Groups are of the {protocols} protocol. {sentence(told, client)}"
 
 
 def rules(client: Client) -> list[str]:

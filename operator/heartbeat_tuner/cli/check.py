@@ -4,7 +4,9 @@
 operator's clients: the answer has to come at once (import-linter holds that).
 """
 
+import functools
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -92,7 +94,7 @@ def duration(text: str) -> timedelta:
 @click.option(
     "--max-detection-time", type=duration, default="60s", show_default=True, help="How late a crash may be noticed."
 )
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "--fail-on", type=click.Choice(list(_FAILING)), default="error", show_default=True, help="What gives exit status 1."
 )
@@ -168,12 +170,7 @@ def _wanted(
 ) -> Wanted:
     given = {setting: value for setting, value in flags.items() if value is not None}
     for setting in given:
-        if setting not in client.settings:
-            stand_in = client.stand_in(setting)
-            hint = "" if stand_in is None else f"; say it with {_option(stand_in)}"
-            raise UsageProblem(
-                f"{_option(setting)}: {client.title} has no {linting.NAMES[setting]}: {client.part_of(setting)}{hint}"
-            )
+        _known(client, setting, _option(setting), _option)
     if protocol is not None and protocol not in client.protocols:
         raise UsageProblem(
             f"--group-protocol {protocol}: groups of {client.title} are {' or '.join(client.protocols)} ones; take the "
@@ -182,15 +179,38 @@ def _wanted(
     names = dict(client.presets[preset])
     for override in overrides:
         named, sign, variable = override.partition("=")
-        known = [one.value for one in names]
-        if named not in known or not sign:
-            raise UsageProblem(f"--env {override}: write SETTING=NAME, with one of {', '.join(known)}")
+        if named not in list(Setting) or not sign:
+            raise UsageProblem(f"--env {override}: write SETTING=NAME, with one of {', '.join(names)}")
+        _known(client, Setting(named), f"--env {override}", functools.partial(_override, variable))
         if not _ENV_NAME.fullmatch(variable):
             raise UsageProblem(f"--env {override}: {variable!r} cannot be the name of a variable")
         names[Setting(named)] = variable
     return Wanted(
         client, given, names, presets.group_protocol(preset), None if protocol is None else Protocol(protocol)
     )
+
+
+def _known(client: Client, setting: Setting, given: str, instead: Callable[[Setting], str]) -> None:
+    """Refuse a setting that the client has not.
+
+    Args:
+        client: the library.
+        setting: what is asked for.
+        given: how the command line asks for it.
+        instead: how it would ask for another setting.
+
+    Raises:
+        UsageProblem: with what plays its part.
+    """
+    if setting in client.settings:
+        return
+    stand_in = client.stand_in(setting)
+    hint = "" if stand_in is None else f"; say it with {instead(stand_in)}"
+    raise UsageProblem(f"{given}: {client.title} has no {linting.NAMES[setting]}: {client.part_of(setting)}{hint}")
+
+
+def _override(variable: str, setting: Setting) -> str:
+    return f"--env {setting}={variable}"
 
 
 def _option(setting: Setting) -> str:

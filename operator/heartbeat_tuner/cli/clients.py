@@ -61,11 +61,11 @@ def card(client: Client, version: str | None) -> str:
         *(wrapped(text, "  ") for text in cards.lacks(client).values()),
     ]
     lines += _section(f"Variables ({first})")
-    lines += _table([(NAMES[one], name) for one, name in client.env_preset.items()], "  ")
+    lines += _table([*cards.variables(client, first).items()], "  ")
     lines.append(wrapped(cards.values(client), "  "))
     for preset in others:
         lines += _section(f"Variables with --preset {preset}")
-        lines += _table([(NAMES[one], name) for one, name in client.presets[preset].items()], "  ")
+        lines += _table([*cards.variables(client, preset).items()], "  ")
     lines += _section("When its group knows that")
     lines += _table([(f"{end.event}:", end.after) for end in cards.ends(client)], "  ")
     lines += _section("Groups and rules", [cards.groups(client), *cards.rules(client)], "- ")
@@ -136,9 +136,7 @@ def _object(client: Client, version: str | None) -> dict[str, Any]:
         "mustCover": cards.must_cover(client),
         "names": {one.value: client.names[one] for one in client.settings},
         "lacks": {one.value: text for one, text in cards.lacks(client).items()},
-        "presets": {
-            preset: {one.value: name for one, name in names.items()} for preset, names in client.presets.items()
-        },
+        "variables": {preset: cards.variables(client, preset) for preset in client.presets},
         "format": client.format.value,
         "ends": [
             {

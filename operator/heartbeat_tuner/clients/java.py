@@ -256,6 +256,10 @@ STREAMS: Final = dataclasses.replace(
             "has a static id."
         ),
         "Each stream thread is a member; a static id gets the thread's number behind it.",
+        (
+            "In groups of its own protocol (group.protocol=streams, Kafka 4.2) the broker says session timeout and "
+            "heartbeat interval: what this card says of them is of classic groups."
+        ),
     ),
 )
 

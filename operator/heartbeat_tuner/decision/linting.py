@@ -376,7 +376,8 @@ def _not_seen(inspected: Inspected, expectations: Expectations) -> Iterator[Find
 def _matters(inspected: Inspected, setting: Setting, expectations: Expectations) -> bool:
     """Whether a rule asks for the setting."""
     if setting is Setting.REBALANCE_TIMEOUT:
-        return setting in inspected.client.must_cover_session or expectations.handler_time is not None
+        waits = inspected.client.rejoin_waits_for_handler and expectations.handler_time is not None
+        return waits or setting in inspected.client.must_cover_session
     return setting in inspected.beat_settings or setting is Setting.MAX_POLL_INTERVAL
 
 

@@ -74,7 +74,10 @@ def suggest(
 
 
 def _changes(inspected: Inspected, values: LivenessSettings) -> dict[Setting, timedelta]:
-    """Return what has to be set so that `values` hold: also what would change with S where it is not set."""
+    """Return what has to be set so that `values` hold: also an H that would grow with S where it is not set.
+
+    An R that follows S may do so.
+    """
     changed = set(liveness.changed(inspected.values, values))
     kept = {one: value for one, value in values.by_setting.items() if inspected.origins.get(one) is Origin.GIVEN}
     follows = inspected.client.filled(kept | {one: values[one] for one in changed})

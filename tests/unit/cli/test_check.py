@@ -455,6 +455,8 @@ def test_anchors_are_read(tmp_path: Path) -> None:
             "--preset x: Spring Kafka is known with spring, spring-underscores and",
         ),
         (["--client=spring", "--preset=plain"], "name the file with --env-file or --filename"),
+        (["--client=java", "-fa", "--env=rebalanceTimeout=X"], "plays its part; say it with --env maxPollInterval=X"),
+        (["--client=kafkajs", "-fa", "--env=maxPollInterval=X"], "--env maxPollInterval=X: KafkaJS has no max poll"),
         (["--client=kafkajs", "--group-protocol=consumer"], "groups of KafkaJS are classic ones"),
         (["--client=java", "--env-file=a", "-fb"], "cannot be used together"),
         (["--client=java", "--container=app"], "name the manifest with --filename"),

@@ -215,6 +215,13 @@ def test_an_unseen_fetch_wait_of_a_client_that_beats_by_itself_is_no_matter() ->
     assert found(of) == []
 
 
+@pytest.mark.parametrize(("name", "asked"), [("kafkajs", True), ("aiokafka", False)])
+def test_an_unseen_rebalance_timeout_matters_where_a_handler_holds_up_the_rejoin(name: str, *, asked: bool) -> None:
+    """Where the rejoin goes on beside handlers, no rule needs R."""
+    of = Inspected.of(catalogue.client(name), {}, unseen=[Setting.REBALANCE_TIMEOUT])
+    assert ("setting-unseen" in found(of, Expectations(handler_time=timedelta(seconds=1)))) is asked
+
+
 def test_what_collides_is_named() -> None:
     """The reader knows which of the two numbers to change."""
     of = Inspected.of(catalogue.client("kafkajs"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
