@@ -45,6 +45,7 @@ class Example:
             brokers=self.options.get("brokers", 1),
             max_detection_time=durations.parse(self.options.get("maxDetectionTime", "60s")),
             handler_time=None if handler is None else durations.parse(handler),
+            blocking_messages=self.options.get("blockingMessages", 0),
         )
 
     @property

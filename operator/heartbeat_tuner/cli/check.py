@@ -4,7 +4,9 @@
 operator's clients: the answer has to come at once (import-linter holds that).
 """
 
+import functools
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -16,6 +18,8 @@ from heartbeat_tuner.cli.options import client_of
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.sources import Subject, Wanted
 from heartbeat_tuner.cli.verdicts import Verdict
+from heartbeat_tuner.cli.wording import listed
+from heartbeat_tuner.clients import presets
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.formats import LONGEST_MS
 from heartbeat_tuner.decision import linting, remedies
@@ -27,6 +31,7 @@ from heartbeat_tuner.domain.liveness import Setting
 
 _LONGEST: Final = timedelta(milliseconds=LONGEST_MS)
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,252}")
+_BARE_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FAILING: Final = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}}
 
 
@@ -36,6 +41,8 @@ def duration(text: str) -> timedelta:
     Raises:
         click.BadParameter: it is none.
     """
+    if _BARE_NUMBER.fullmatch(text):
+        raise click.BadParameter(f"{text!r} has no unit; write {text}ms or {text}s, whichever is meant")
     try:
         found = durations.parse(text)
     except ValueError as error:
@@ -65,6 +72,7 @@ def duration(text: str) -> timedelta:
     "standard input.",
 )
 @click.option("--container", help="The container of the manifest's pods that is the consumer.")
+@click.option("--preset", help="How the files name variables, of clients with more than one way; see `clients NAME`.")
 @click.option(
     "--env",
     "overrides",
@@ -86,7 +94,7 @@ def duration(text: str) -> timedelta:
 @click.option(
     "--max-detection-time", type=duration, default="60s", show_default=True, help="How late a crash may be noticed."
 )
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option(
     "--fail-on", type=click.Choice(list(_FAILING)), default="error", show_default=True, help="What gives exit status 1."
 )
@@ -103,6 +111,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     env_file: Path | None,
     filenames: tuple[Path, ...],
     container: str | None,
+    preset: str | None,
     overrides: tuple[str, ...],
     handler_time: timedelta | None,
     blocking_messages: int,
@@ -132,9 +141,11 @@ def command(  # noqa: PLR0913 - one parameter for each option
             f"{client.title} handles no messages itself: take --handler-time out, and check the consumers of its sink "
             f"tasks with --client java"
         )
-    wanted = _wanted(client, flags, group_protocol, overrides)
+    if preset is not None and preset not in client.presets:
+        raise UsageProblem(f"--preset {preset}: {client.title} is known with {listed(list(client.presets))}")
+    wanted = _wanted(client, flags, group_protocol, preset or next(iter(client.presets)), overrides)
     try:
-        subjects = _subjects(wanted, env_file, filenames, container, overrides)
+        subjects = _subjects(wanted, env_file, filenames, container, naming=overrides or preset)
     except TunerError as error:
         raise UsageProblem(str(error)) from error
     expectations = Expectations(brokers, max_detection_time, handler_time, blocking_messages)
@@ -151,27 +162,59 @@ def _verdict(subject: Subject, expectations: Expectations) -> Verdict:
 
 
 def _wanted(
-    client: Client, flags: dict[Setting, timedelta | None], protocol: str | None, overrides: tuple[str, ...]
+    client: Client,
+    flags: dict[Setting, timedelta | None],
+    protocol: str | None,
+    preset: str,
+    overrides: tuple[str, ...],
 ) -> Wanted:
     given = {setting: value for setting, value in flags.items() if value is not None}
     for setting in given:
-        if setting not in client.settings:
-            raise UsageProblem(f"{client.title} has no {linting.NAMES[setting]}: {client.part_of(setting)}")
+        _known(client, setting, _option(setting), _option)
     if protocol is not None and protocol not in client.protocols:
         raise UsageProblem(
             f"--group-protocol {protocol}: groups of {client.title} are {' or '.join(client.protocols)} ones; take the "
             f"option out"
         )
-    names = dict(client.env_preset)
+    names = dict(client.presets[preset])
     for override in overrides:
         named, sign, variable = override.partition("=")
-        known = [one.value for one in names]
-        if named not in known or not sign:
-            raise UsageProblem(f"--env {override}: write SETTING=NAME, with one of {', '.join(known)}")
+        if named not in list(Setting) or not sign:
+            raise UsageProblem(f"--env {override}: write SETTING=NAME, with one of {', '.join(names)}")
+        _known(client, Setting(named), f"--env {override}", functools.partial(_override, variable))
         if not _ENV_NAME.fullmatch(variable):
             raise UsageProblem(f"--env {override}: {variable!r} cannot be the name of a variable")
         names[Setting(named)] = variable
-    return Wanted(client, given, names, None if protocol is None else Protocol(protocol))
+    return Wanted(
+        client, given, names, presets.group_protocol(preset), None if protocol is None else Protocol(protocol)
+    )
+
+
+def _known(client: Client, setting: Setting, given: str, instead: Callable[[Setting], str]) -> None:
+    """Refuse a setting that the client has not.
+
+    Args:
+        client: the library.
+        setting: what is asked for.
+        given: how the command line asks for it.
+        instead: how it would ask for another setting.
+
+    Raises:
+        UsageProblem: with what plays its part.
+    """
+    if setting in client.settings:
+        return
+    stand_in = client.stand_in(setting)
+    hint = "" if stand_in is None else f"; say it with {instead(stand_in)}"
+    raise UsageProblem(f"{given}: {client.title} has no {linting.NAMES[setting]}: {client.part_of(setting)}{hint}")
+
+
+def _override(variable: str, setting: Setting) -> str:
+    return f"--env {setting}={variable}"
+
+
+def _option(setting: Setting) -> str:
+    return f"--{linting.NAMES[setting].replace(' ', '-')}"
 
 
 def _subjects(
@@ -179,14 +222,17 @@ def _subjects(
     env_file: Path | None,
     filenames: tuple[Path, ...],
     container: str | None,
-    overrides: tuple[str, ...],
+    *,
+    naming: object,
 ) -> list[Subject]:
     if env_file is not None and filenames:
         raise UsageProblem("--env-file and --filename cannot be used together: run the command twice")
     if container is not None and not filenames:
         raise UsageProblem("--container says which container of a manifest is meant: name the manifest with --filename")
-    if overrides and env_file is None and not filenames:
-        raise UsageProblem("--env says which variable of a file to read: name the file with --env-file or --filename")
+    if naming and env_file is None and not filenames:
+        raise UsageProblem(
+            "--env and --preset say which variables of a file to read: name the file with --env-file or --filename"
+        )
     if env_file is not None:
         return sources.from_env_file(wanted, env_file)
     return sources.from_manifests(wanted, filenames, container) if filenames else sources.from_flags(wanted)

@@ -5,6 +5,7 @@ the rest is the library's default.
 """
 
 import dataclasses
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -17,7 +18,7 @@ from heartbeat_tuner.adapters import env_files, manifest_files, manifests
 from heartbeat_tuner.adapters.manifest_files import FoundWorkload
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients.client import NO_TIME, Client, Protocol
-from heartbeat_tuner.clients.formats import LONGEST_MS
+from heartbeat_tuner.clients.formats import LONGEST_MS, Format
 from heartbeat_tuner.decision import linting
 from heartbeat_tuner.decision.linting import Inspected
 from heartbeat_tuner.domain import durations
@@ -26,8 +27,7 @@ from heartbeat_tuner.domain.liveness import Setting
 LARGEST_FILE: Final = 4 * 1024 * 1024
 """Bytes; a chart rendered with all its definitions is smaller."""
 
-PROTOCOL_ENV: Final = "KAFKA_GROUP_PROTOCOL"
-"""The variable of the Java consumer's `group.protocol`, named as the presets of the settings are."""
+_BARE_NUMBER: Final = re.compile(r"[0-9]{1,10}")
 
 SHORTEST_MEANT: Final = {
     Setting.SESSION_TIMEOUT: timedelta(milliseconds=500),
@@ -45,12 +45,14 @@ class Wanted:
     Attributes:
         given: settings by flags.
         env_names: the variable of each setting.
+        protocol_env: the variable of the group's protocol.
         protocol: the group's; None where nothing is said.
     """
 
     client: Client
     given: Mapping[Setting, timedelta]
     env_names: Mapping[Setting, str]
+    protocol_env: str
     protocol: Protocol | None
 
 
@@ -74,7 +76,7 @@ def from_env_file(wanted: Wanted, path: Path) -> list[Subject]:
         UsageProblem: it cannot be read.
         TunerError: a variable that we look at has no usable value.
     """
-    names = {*wanted.env_names.values(), PROTOCOL_ENV}
+    names = {*wanted.env_names.values(), wanted.protocol_env}
     found = env_files.assignments(_text(path), names, where=_shown(path))
     return [_subject(wanted, _shown(path), found.get, hidden=lambda _: False)]
 
@@ -132,9 +134,11 @@ def _subject(
             given[setting] = _value(wanted.client, setting, text, f"{title} has {name}")
         elif hidden(name):
             unseen.add(setting)
-    named = value(PROTOCOL_ENV) if len(wanted.client.protocols) > 1 else None
+    named = value(wanted.protocol_env) if len(wanted.client.protocols) > 1 else None
     if named is not None and named.lower() not in list(Protocol):
-        raise UsageProblem(f"{title} has {PROTOCOL_ENV} with a value that is neither classic nor consumer; correct it")
+        raise UsageProblem(
+            f"{title} has {wanted.protocol_env} with a value that is neither classic nor consumer; correct it"
+        )
     protocol = wanted.protocol if named is None else Protocol(named.lower())
     return Subject(title, Inspected.of(wanted.client, given, unseen=unseen, protocol=protocol))
 
@@ -145,7 +149,6 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
     Raises:
         UsageProblem: it says none, or one that was most likely meant otherwise.
     """
-    example = client.format.example(30_000)
     try:
         found = client.format.parse(text)
     except ValueError:
@@ -153,7 +156,7 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
         shown = manifests.shown(text)
         raise UsageProblem(
             f"{where}={shown}, which is no {client.format.value} between {client.format.example(1)} and "
-            f"{client.format.example(LONGEST_MS)}; write 30 seconds as {example}, or "
+            f"{client.format.example(LONGEST_MS)}; {_meant(client, text.strip())}, or "
             f"name the right variable with --env {setting}=NAME"
         ) from None
     if found < SHORTEST_MEANT.get(setting, NO_TIME):
@@ -163,6 +166,17 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
             f"write {meant}; a {linting.NAMES[setting]} of {durations.show(found)} is shorter than any that works"
         )
     return found
+
+
+def _meant(client: Client, text: str) -> str:
+    """Return how to write what a text says that is in another format than the client's; else, how to write 30 s."""
+    if client.format is Format.GO and _BARE_NUMBER.fullmatch(text):
+        readings = [f"{text}{unit} ({durations.show(durations.parse(f'{text}{unit}'))})" for unit in ("ms", "s")]
+        return f"it has no unit: write {' or '.join(readings)}, whichever is meant"
+    try:
+        return f"write {client.format.render(Format.GO.parse(text))}"
+    except ValueError:
+        return f"write 30 seconds as {client.format.example(30_000)}"
 
 
 def _text(path: Path) -> str:

@@ -2,21 +2,19 @@
 
 import dataclasses
 import json
-import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.cli.sources import Subject, Wanted
+from heartbeat_tuner.cli.wording import sentence, wrapped
 from heartbeat_tuner.decision.choice import Infeasible
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import NAMES, Finding, Inspected, Origin
 from heartbeat_tuner.decision.remedies import Remedy
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
-
-WIDTH: Final = 100
 
 _INSTEAD: Final = {Origin.UNSEEN: "not seen", Origin.BROKER: "set at the broker"}
 
@@ -50,9 +48,10 @@ def _block(verdict: Verdict, wanted: Wanted) -> str:
     inspected = verdict.subject.inspected
     title = f"{verdict.subject.title}: " if verdict.subject.title else ""
     values = ", ".join(f"{NAMES[setting]} {_value(inspected, setting)}" for setting in inspected.client.settings)
-    lines = [_wrapped(f"{title}{inspected.client.name}: {values}", "")]
+    lines = [wrapped(f"{title}{inspected.client.name}: {values}", "", "  ")]
     for finding in verdict.findings:
-        lines += ["", f"{finding.rule.severity}: {finding.rule.id}", _wrapped(_sentence(finding.message), "  ")]
+        message = sentence(finding.message, inspected.client)
+        lines += ["", f"{finding.rule.severity}: {finding.rule.id}", wrapped(message, "  ")]
     if verdict.remedy is not None:
         lines += ["", *_remedy(verdict, verdict.remedy, wanted)]
     return "\n".join(lines)
@@ -60,10 +59,10 @@ def _block(verdict: Verdict, wanted: Wanted) -> str:
 
 def _remedy(verdict: Verdict, remedy: Remedy | Infeasible, wanted: Wanted) -> list[str]:
     if isinstance(remedy, Infeasible):
-        return [_wrapped(_sentence(remedy.message), "")]
+        return [wrapped(sentence(remedy.message, wanted.client), "", "  ")]
     terms = [f"{NAMES[setting]} {durations.show(value)}" for setting, value in remedy.changes.items()]
     terms += [f"no {NAMES[setting]}" for setting in remedy.removals]
-    lines = [_wrapped(f"What would hold: {', '.join(terms)}.", "")]
+    lines = [wrapped(f"What would hold: {', '.join(terms)}.", "", "  ")]
     if verdict.subject.title:
         render = wanted.client.format.render
         lines += [f"  {wanted.env_names[setting]}={render(value)}" for setting, value in remedy.changes.items()]
@@ -75,22 +74,6 @@ def _value(inspected: Inspected, setting: Setting) -> str:
     if origin in _INSTEAD:
         return _INSTEAD[origin]
     return f"{durations.show(inspected.values[setting])}{' (default)' if origin is Origin.DEFAULT else ''}"
-
-
-def _sentence(message: str) -> str:
-    """Return a finding as a sentence; a name written small on purpose is none to be touched."""
-    return message if message.endswith(".") else f"{message[0].upper()}{message[1:]}."
-
-
-def _wrapped(text: str, indent: str) -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent or "  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:

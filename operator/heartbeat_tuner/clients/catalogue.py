@@ -50,9 +50,9 @@ def at_version(of: Client, version: str) -> Client:
         raise ValueError(
             f"{of.title} {version} is unknown; the nearest known version is {nearest} (known are {oldest} to {newest})"
         )
-    older = [release for release in of.releases if asked < _numbers(release.before)]
-    found = of
-    for release in reversed(older):
+    since = [release for release in of.releases if asked < _numbers(release.before)]
+    found = dataclasses.replace(of, releases=tuple(release for release in of.releases if release not in since))
+    for release in reversed(since):
         values = LivenessSettings.of({**found.defaults.by_setting, **release.defaults})
         advice = (*found.advice, f"Before {release.before}: {release.note}.") if release.note else found.advice
         found = dataclasses.replace(found, defaults=values, advice=advice)

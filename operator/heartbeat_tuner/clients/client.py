@@ -88,6 +88,7 @@ class StaticMembership(enum.StrEnum):
 
     NONE = "not supported"
     WORKS = "supported; the older of two members with one id is fenced"
+    GUARDED = "supported; the newer of two members with one id is refused until the older one's session is over"
     STEALS = "supported, but two members with one id steal it from each other for ever"
     LEAVES = "of no use: the id is sent, and the member leaves all the same when it closes"
 
@@ -129,6 +130,7 @@ class Client:
         how: when it sends them, as part of a sentence: `<title> beats <how>`.
         period: settings and circumstances to the heartbeat period.
         defaults: what the library uses where nothing is set.
+        shares: settings whose default is S divided by a whole number, where S is set and they are not.
         names: the settings that the library has, by the library's own names.
         presets: names of environment variables, by the way of configuring that they belong to; the first is the one
             that is expected unless something else is said.
@@ -137,8 +139,10 @@ class Client:
         interval_may_reach_session: whether H may be as long as S: `None` if it may be longer, too.
         must_cover_session: the settings that must not be shorter than S, or the library refuses to start.
         rebalance_wait: the setting that says how long a rebalance waits for a member.
+        rejoin_waits_for_handler: whether a member that is told of a rebalance finishes its handler before it rejoins.
         poll_limit_factor: how many times M the library really waits.
         protocols: those that its groups may have; the first is what it uses unless told otherwise.
+        ignores_broker_settings: whether it starts with an S or H of its own in a group of the consumer protocol.
         hung: what becomes of a member whose handler does not return.
         leaves_on_close: whether a member that is closed tells the group.
         static_membership: what `group.instance.id` does.
@@ -160,12 +164,15 @@ class Client:
     presets: Mapping[str, Mapping[Setting, str]]
     hung: Hung
     rebalance_wait: Setting
+    shares: Mapping[Setting, int] = dataclasses.field(default_factory=dict)
     format: Format = Format.MILLISECONDS
     beat_waits_for_fetch: bool = False
     interval_may_reach_session: bool | None = False
     must_cover_session: tuple[Setting, ...] = ()
+    rejoin_waits_for_handler: bool = False
     poll_limit_factor: int = 1
     protocols: tuple[Protocol, ...] = (Protocol.CLASSIC,)
+    ignores_broker_settings: bool = False
     leaves_on_close: bool = True
     static_membership: StaticMembership = StaticMembership.NONE
     others: tuple[Property, ...] = ()
@@ -187,6 +194,16 @@ class Client:
     def default_session_timeout(self) -> timedelta:
         """The library's default session timeout."""
         return self.defaults.session_timeout
+
+    def filled(self, given: Mapping[Setting, timedelta]) -> LivenessSettings:
+        """Return what the library uses where `given` is set: the rest are its defaults."""
+        session = given.get(Setting.SESSION_TIMEOUT, self.defaults.session_timeout)
+        # Whole milliseconds, rounded down; never zero.
+        shared = {
+            setting: timedelta(milliseconds=max(1, durations.to_ms(session) // parts))
+            for setting, parts in self.shares.items()
+        }
+        return LivenessSettings.of({**self.defaults.by_setting, **shared, **given})
 
     @property
     def handler_delays_beat(self) -> bool:
@@ -241,13 +258,20 @@ class Client:
             if self.poll_limit_factor * settings[setting] < session
         )
 
-    def part_of(self, setting: Setting) -> str:
-        """Return what plays the part of a setting that the library has not, as part of a sentence."""
+    def stand_in(self, setting: Setting) -> Setting | None:
+        """Return what plays the part of a setting that the library has not; None if nothing does."""
         if setting is Setting.REBALANCE_TIMEOUT:
-            return f"{self.names[self.rebalance_wait]} plays its part"
+            return self.rebalance_wait
         own_wait = self.rebalance_wait is Setting.REBALANCE_TIMEOUT
         if setting is Setting.MAX_POLL_INTERVAL and own_wait and self.hung is Hung.LEAVES:
-            return f"{self.names[self.rebalance_wait]} plays its part"
+            return self.rebalance_wait
+        return None
+
+    def part_of(self, setting: Setting) -> str:
+        """Return what plays the part of a setting that the library has not, as part of a sentence."""
+        stand_in = self.stand_in(setting)
+        if stand_in is not None:
+            return f"{self.names[stand_in]} plays its part"
         if setting is Setting.MAX_POLL_INTERVAL:
-            return f"nothing plays its part: a member whose handler hangs {self.hung}"
+            return f"nothing plays its part, and a member whose handler hangs {self.hung}"
         return "nothing plays its part"

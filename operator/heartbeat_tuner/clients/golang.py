@@ -76,6 +76,7 @@ SARAMA: Final = Client(
     format=Format.GO,
     beat_waits_for_fetch=True,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
+    rejoin_waits_for_handler=True,
     hung=Hung.UNNOTICED,
     static_membership=StaticMembership.WORKS,
     others=(Property("Net.ReadTimeout", "30s", "of joining, too"),),
@@ -83,6 +84,10 @@ SARAMA: Final = Client(
         (
             "Net.ReadTimeout (30s) is below Consumer.Group.Rebalance.Timeout (60s) unless you set it: joining "
             "a group that rebalances slowly fails and is tried again. Make it longer."
+        ),
+        (
+            "ConsumeClaim has to return within Consumer.Group.Rebalance.Timeout when the group rebalances: end the "
+            "loop when Messages() is closed."
         ),
         "Consumer.MaxProcessingTime is no limit for a handler: one that hangs is never noticed.",
     ),

@@ -15,8 +15,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients import presets
-from heartbeat_tuner.clients.cadence import steady
+from heartbeat_tuner.clients import cadence, presets
 from heartbeat_tuner.clients.client import (
     Beater,
     Circumstances,
@@ -46,11 +45,6 @@ def period(settings: LivenessSettings, _: Circumstances) -> Period:
     return Period(shortest=interval, longest=interval + RETRY_BACKOFF, usual=interval)
 
 
-def consumer_protocol_period(settings: LivenessSettings, circumstances: Circumstances) -> Period:
-    """Return the period in a group of the consumer protocol: the broker's interval, one beat in flight."""
-    return steady(max(settings.heartbeat_interval, circumstances.round_trip))
-
-
 _NAMES: Final = MappingProxyType(
     {
         Setting.SESSION_TIMEOUT: "session.timeout.ms",
@@ -61,16 +55,19 @@ _NAMES: Final = MappingProxyType(
 )
 
 _POLL_RECORDS: Final = Property(
-    "max.poll.records", "500", "how many messages one poll hands out: all of them have to be handled within M"
+    "max.poll.records", "500", "how many messages one poll hands out: all of them have to be handled within the limit"
 )
 
-_OLDER: Final = Release("3.0", MappingProxyType({Setting.SESSION_TIMEOUT: timedelta(seconds=10)}))
-"""KIP-735 raised the default of S."""
+_RELEASES: Final = (
+    Release("2.7", MappingProxyType({}), "a member does not beat while its group prepares to rebalance"),
+    Release("3.0", MappingProxyType({Setting.SESSION_TIMEOUT: timedelta(seconds=10)})),
+)
+"""KAFKA-10134 and KIP-735."""
 
 JAVA: Final = Client(
     name="java",
     title="the Java consumer",
-    versions=("0.10", "4.4"),
+    versions=("1.1", "4.4"),
     measured="4.4.0",
     beater=Beater.THREAD,
     how="from a thread of its own",
@@ -89,13 +86,18 @@ JAVA: Final = Client(
     static_membership=StaticMembership.WORKS,
     others=(
         _POLL_RECORDS,
-        Property("retry.backoff.ms", "100", "the heartbeat thread's longest sleep: a beat may be so much later than H"),
+        Property("retry.backoff.ms", "100", "the heartbeat thread's longest sleep: so much later a beat may be"),
     ),
-    releases=(_OLDER,),
+    releases=_RELEASES,
     advice=(
         (
-            "A handler that takes longer than M leaves the group though it beats: take fewer messages with each poll "
-            "(max.poll.records) before you raise M, which every rebalance may have to wait for."
+            "A member whose handler takes longer than max.poll.interval.ms leaves the group though it beats: take "
+            "fewer messages with each poll (max.poll.records) before you raise the limit, which every rebalance may "
+            "have to wait for."
+        ),
+        (
+            "A static member whose handler hangs stops beating then and does not leave: it is removed a session "
+            "timeout later."
         ),
     ),
 )
@@ -103,8 +105,8 @@ JAVA: Final = Client(
 _GROUP_NAMES: Final = MappingProxyType(
     {
         **_NAMES,
-        Setting.SESSION_TIMEOUT: "consumer.session.timeout.ms of the group, at the broker",
-        Setting.HEARTBEAT_INTERVAL: "consumer.heartbeat.interval.ms of the group, at the broker",
+        Setting.SESSION_TIMEOUT: "consumer.session.timeout.ms of the group",
+        Setting.HEARTBEAT_INTERVAL: "consumer.heartbeat.interval.ms of the group",
     }
 )
 
@@ -114,21 +116,22 @@ JAVA_KIP848: Final = dataclasses.replace(
     title="the Java consumer in a group of the consumer protocol",
     versions=("4.0", "4.4"),
     how="from its network thread, at the broker's interval",
-    period=consumer_protocol_period,
+    period=cadence.ticker,
     defaults=dataclasses.replace(JAVA.defaults, heartbeat_interval=timedelta(seconds=5)),
     names=_GROUP_NAMES,
     interval_may_reach_session=None,
     protocols=(Protocol.CONSUMER,),
+    static_membership=StaticMembership.GUARDED,
     others=(_POLL_RECORDS,),
     releases=(),
     advice=(
         (
-            "S and H are the group's, set at the broker and followed without a restart; a consumer that names "
-            "one of them itself refuses to start."
+            "Session timeout and heartbeat interval are set for the group, at the broker; running consumers follow "
+            "without a restart, after one beat."
         ),
         (
-            "With a broker's defaults, S is at least 45s and H at least 5s; the bounds change only with a "
-            "restart of the broker."
+            "By a broker's default bounds the session timeout may be 45s to 60s, the heartbeat interval 5s to 15s; "
+            "the bounds change only with a restart of the broker."
         ),
         (
             "A static member that dies must stay away until its session has ended: its id is refused until then "
@@ -160,7 +163,7 @@ CONNECT: Final = Client(
         rebalance_timeout=timedelta(minutes=1),
     ),
     names=_CONNECT_NAMES,
-    presets=MappingProxyType({"connect": presets.upper(_CONNECT_NAMES, "CONNECT_")}),
+    presets=MappingProxyType({presets.CONNECT: presets.upper(_CONNECT_NAMES, "CONNECT_")}),
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     hung=Hung.LEAVES,
     handles_messages=False,
@@ -178,21 +181,33 @@ CONNECT: Final = Client(
             "of the worker or consumer.override.* of the connector, and a bare session.timeout.ms does not "
             "reach them."
         ),
-        "The tasks of a worker that died wait for scheduled.rebalance.max.delay.ms (5 minutes) on top of S.",
+        (
+            "The tasks of a worker that died wait for scheduled.rebalance.max.delay.ms (5 minutes) on top of the "
+            "session timeout."
+        ),
     ),
 )
 
-_SPRING: Final = "spring"
 _SPRING_BOOT: Final = MappingProxyType(
     {
         Setting.SESSION_TIMEOUT: "SPRING_KAFKA_CONSUMER_PROPERTIES_SESSION_TIMEOUT_MS",
+        Setting.HEARTBEAT_INTERVAL: "SPRING_KAFKA_CONSUMER_HEARTBEATINTERVAL",
+        Setting.FETCH_WAIT: "SPRING_KAFKA_CONSUMER_FETCHMAXWAIT",
+        Setting.MAX_POLL_INTERVAL: "SPRING_KAFKA_CONSUMER_MAXPOLLINTERVAL",
+    }
+)
+"""Spring Boot's own keys by relaxed binding (dashes go), which read a bare number as milliseconds; S has none, and
+goes through `properties`."""
+
+_SPRING_UNDERSCORES: Final = MappingProxyType(
+    {
+        **_SPRING_BOOT,
         Setting.HEARTBEAT_INTERVAL: "SPRING_KAFKA_CONSUMER_HEARTBEAT_INTERVAL",
         Setting.FETCH_WAIT: "SPRING_KAFKA_CONSUMER_FETCH_MAX_WAIT",
         Setting.MAX_POLL_INTERVAL: "SPRING_KAFKA_CONSUMER_MAX_POLL_INTERVAL",
     }
 )
-"""Spring Boot's own keys by relaxed binding, which read a bare number as milliseconds; S has none, and goes through
-`properties`."""
+"""With underscores for dashes, as Spring Boot 1 had them: later ones look for these, too."""
 
 SPRING: Final = dataclasses.replace(
     JAVA,
@@ -201,14 +216,20 @@ SPRING: Final = dataclasses.replace(
     versions=("2.8", "4.1"),
     measured="4.1.1",
     how="from the Java consumer's own thread",
-    presets=MappingProxyType({_SPRING: _SPRING_BOOT, presets.PLAIN: presets.upper(_NAMES)}),
+    presets=MappingProxyType(
+        {
+            presets.SPRING: _SPRING_BOOT,
+            presets.SPRING_UNDERSCORES: _SPRING_UNDERSCORES,
+            presets.PLAIN: presets.upper(_NAMES),
+        }
+    ),
     releases=(),
     others=(
         _POLL_RECORDS,
         Property(
             "noPollThreshold", "3.0", "how many poll timeouts without a poll make an event, which tells and no more"
         ),
-        Property("idleBetweenPolls", "0", "shortened by itself so that it ends 5 s before M does"),
+        Property("idleBetweenPolls", "0", "shortened by itself so that it ends 5 s before max.poll.interval.ms does"),
     ),
     advice=(
         "A container with concurrency has as many members; each gets group.instance.id with a number behind it.",
@@ -230,10 +251,15 @@ STREAMS: Final = dataclasses.replace(
     others=(dataclasses.replace(_POLL_RECORDS, default="1000"),),
     advice=(
         (
-            "A closed instance does not leave the group: its tasks stand still until S is over, with each "
-            "rollout too. KafkaStreams.close(new CloseOptions().leaveGroup(true)) makes it leave."
+            "A closed instance does not leave the group: its tasks stand still until the session is over, with each "
+            "rollout too. close() with CloseOptions makes it leave; in older Kafkas (before KIP-1092) only one that "
+            "has a static id."
         ),
         "Each stream thread is a member; a static id gets the thread's number behind it.",
+        (
+            "In groups of its own protocol (group.protocol=streams, Kafka 4.2) the broker says session timeout and "
+            "heartbeat interval: what this card says of them is of classic groups."
+        ),
     ),
 )
 

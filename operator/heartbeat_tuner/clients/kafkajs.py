@@ -84,8 +84,11 @@ KAFKAJS: Final = Client(
     ),
     beat_waits_for_fetch=True,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
+    rejoin_waits_for_handler=True,
     hung=Hung.PLACEMENT,
-    others=(Property("requestTimeout", "30000", "of the client; as long as the default of S"),),
+    others=(
+        Property("requestTimeout", "30000", "of every request of the client; as long as sessionTimeout is by default"),
+    ),
     advice=(
         "A handler that takes long must call heartbeat() now and then; nothing beats while it runs.",
         (

@@ -59,14 +59,19 @@ _NAMES: Final = MappingProxyType(
     }
 )
 
-_FATAL: Final = (
+_REFUSED_SESSION: Final = (
     "A session timeout that the broker refuses is no error at the start: joining is tried again for ever, and "
     "nothing is consumed."
 )
 
 _ONE_IN_FLIGHT: Final = (
-    "One heartbeat is in flight at a time, and waits up to S for its answer: there are no three tries in a "
-    "session when the coordinator stalls."
+    "One heartbeat is in flight at a time, and waits up to a session timeout for its answer: there are no three tries "
+    "in a session when the coordinator stalls."
+)
+
+_STATIC_HANGS: Final = (
+    "A static member whose handler hangs stops beating after max.poll.interval.ms and does not leave: it is removed a "
+    "session timeout later."
 )
 
 CONFLUENT_PYTHON: Final = Client(
@@ -95,7 +100,8 @@ CONFLUENT_PYTHON: Final = Client(
     releases=(Release("1.7", MappingProxyType({Setting.SESSION_TIMEOUT: timedelta(seconds=10)})),),
     advice=(
         _ONE_IN_FLIGHT,
-        _FATAL,
+        _REFUSED_SESSION,
+        _STATIC_HANGS,
         (
             "A fatal error (a static id that is taken) comes as an ordinary one, _FATAL: an application that "
             "goes on polling stays up and consumes nothing."
@@ -107,10 +113,19 @@ NODE_RDKAFKA: Final = dataclasses.replace(
     CONFLUENT_PYTHON,
     name="node-rdkafka",
     title="node-rdkafka",
-    versions=("2.0", "3.6"),
+    versions=("3.0", "3.6"),
     measured="3.6.1",
     releases=(),
-    advice=(_ONE_IN_FLIGHT, _FATAL),
+    advice=(_ONE_IN_FLIGHT, _REFUSED_SESSION, _STATIC_HANGS),
+)
+
+_KAFKAJS_ENV: Final = MappingProxyType(
+    {
+        Setting.SESSION_TIMEOUT: "KAFKA_SESSION_TIMEOUT_MS",
+        Setting.HEARTBEAT_INTERVAL: "KAFKA_HEARTBEAT_INTERVAL_MS",
+        Setting.FETCH_WAIT: "KAFKA_MAX_WAIT_TIME_MS",
+        Setting.MAX_POLL_INTERVAL: "KAFKA_REBALANCE_TIMEOUT_MS",
+    }
 )
 
 _KAFKAJS_NAMES: Final = MappingProxyType(
@@ -130,17 +145,21 @@ CONFLUENT_JAVASCRIPT: Final = dataclasses.replace(
     measured="1.10.1",
     defaults=dataclasses.replace(CONFLUENT_PYTHON.defaults, session_timeout=timedelta(seconds=30)),
     names=_KAFKAJS_NAMES,
+    presets=MappingProxyType({presets.PLAIN: _KAFKAJS_ENV}),
     poll_limit_factor=2,
     releases=(),
     advice=(
         (
             "What its KafkaJS-like API calls rebalanceTimeout is max.poll.interval.ms of librdkafka, and "
-            "doubled: a rebalance may wait 10 minutes for one member by default. Its other API, librdkafka's "
-            "own names in the configuration, takes them as they are."
+            "doubled: a rebalance may wait 10 minutes for one member by default."
+        ),
+        (
+            "Its other API takes librdkafka's own names, defaults and values as they are: the card of node-rdkafka "
+            "is that of an application that uses it."
         ),
         "heartbeat() does nothing; beats do not depend on handlers.",
         _ONE_IN_FLIGHT,
-        _FATAL,
+        _REFUSED_SESSION,
     ),
 )
 

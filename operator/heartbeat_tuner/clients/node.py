@@ -70,6 +70,7 @@ KAFKA_NODE: Final = Client(
     ),
     interval_may_reach_session=None,
     rebalance_wait=Setting.SESSION_TIMEOUT,
+    shares=MappingProxyType({Setting.HEARTBEAT_INTERVAL: 3}),
     hung=Hung.UNNOTICED,
     others=(Property("retryMinTimeout", "1000", "the wait before it rejoins; 1.8 times as long with each try"),),
     advice=(
@@ -78,10 +79,10 @@ KAFKA_NODE: Final = Client(
             "maintained it since 2019: move to another library."
         ),
         (
-            "A heartbeat that is not answered within H makes the member rejoin, so a short H makes rebalances of "
-            "its own."
+            "A heartbeat that is not answered within heartbeatInterval makes the member rejoin, so a short one makes "
+            "rebalances of its own."
         ),
-        "H is a third of S where it is not set.",
+        "heartbeatInterval is a third of sessionTimeout where it is not set.",
     ),
 )
 
@@ -123,6 +124,7 @@ PLATFORMATIC: Final = Client(
     must_cover_session=(Setting.REBALANCE_TIMEOUT,),
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
+    ignores_broker_settings=True,
     hung=Hung.UNNOTICED,
     static_membership=StaticMembership.LEAVES,
     others=(
@@ -140,6 +142,7 @@ PLATFORMATIC: Final = Client(
             "Up to 2.9.0 the heartbeats of a classic group end, for ever and without a word, after an error "
             "that outlasts three tries: take a later version."
         ),
+        "Two members with one static id take it from each other about once a second, for ever.",
     ),
 )
 

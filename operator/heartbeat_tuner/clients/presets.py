@@ -9,7 +9,26 @@ from heartbeat_tuner.domain.liveness import Setting
 PLAIN: Final = "plain"
 """What applications that read the environment themselves usually call it: `KAFKA_` and the library's own name."""
 
+CONNECT: Final = "connect"
+"""What images of Connect's workers read: `CONNECT_` and the name of the worker's setting."""
+
+SPRING: Final = "spring"
+"""What Spring Boot reads by itself: the key of its configuration, without dashes."""
+
+SPRING_UNDERSCORES: Final = "spring-underscores"
+"""The same, with underscores for dashes; Spring Boot reads both."""
+
+_GROUP_PROTOCOL: Final = {
+    SPRING: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_PROTOCOL",
+    SPRING_UNDERSCORES: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_PROTOCOL",
+}
+
 
 def upper(names: Mapping[Setting, str], prefix: str = "KAFKA_") -> Mapping[Setting, str]:
     """Return a prefix and the names in capitals: `session.timeout.ms` gives `KAFKA_SESSION_TIMEOUT_MS`."""
     return MappingProxyType({setting: prefix + name.upper().replace(".", "_") for setting, name in names.items()})
+
+
+def group_protocol(preset: str) -> str:
+    """Return the variable that says the group's protocol, for clients that have more than one."""
+    return _GROUP_PROTOCOL.get(preset, "KAFKA_GROUP_PROTOCOL")

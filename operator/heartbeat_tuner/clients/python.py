@@ -60,15 +60,24 @@ KAFKA_PYTHON: Final = Client(
     hung=Hung.LEAVES,
     static_membership=StaticMembership.WORKS,
     others=(
-        Property("max_poll_records", "500", "how many messages one poll hands out: all have to be handled within M"),
+        Property(
+            "max_poll_records", "500", "how many messages one poll hands out: all have to be handled within the limit"
+        ),
         Property("request_timeout_ms", "30000", "must be above fetch_max_wait_ms and below connections_max_idle_ms"),
     ),
     releases=(
+        Release("2.3", MappingProxyType({}), "there is no static membership"),
         Release(
             "3.0", _SESSION_BEFORE, "its heartbeat thread shares a lock with poll(), so that a busy member beats late"
         ),
     ),
-    advice=("From a broker before Kafka 3.0 it has S 30s where nothing is set.",),
+    advice=(
+        "With a broker before Kafka 3.0 the session timeout is 30s where it is not set.",
+        (
+            "One of 45 starts in the laboratory (3.0.12) got its partition, never beat, and never noticed that it was "
+            "removed: watch for members that consume nothing."
+        ),
+    ),
 )
 
 _REBALANCE: Final = MappingProxyType({**_NAMES, Setting.REBALANCE_TIMEOUT: "rebalance_timeout_ms"})
@@ -93,18 +102,20 @@ AIOKAFKA: Final = Client(
     interval_may_reach_session=None,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     hung=Hung.LEAVES,
+    shares=MappingProxyType({Setting.REBALANCE_TIMEOUT: 1}),
     static_membership=StaticMembership.STEALS,
     others=(Property("request_timeout_ms", "40000", "of joining, too: it must be above rebalance_timeout_ms"),),
+    releases=(Release("0.10", MappingProxyType({}), "there is no static membership"),),
     advice=(
-        (
-            "rebalance_timeout_ms is S where it is not set: 10s, in which every handler has to end when the group "
-            "rebalances."
-        ),
+        "rebalance_timeout_ms is session_timeout_ms where it is not set, and has nothing to do with the poll limit.",
         (
             "A loop over getmany() without an await for each message beats only between two batches: a handler "
             "that computes for long must await asyncio.sleep(0) after each message."
         ),
-        "M is not told to the broker: it says only when an idle member leaves.",
+        (
+            "A member that has left because nothing was fetched for max_poll_interval_ms comes back only when the "
+            "application fetches again."
+        ),
     ),
 )
 

@@ -32,7 +32,8 @@ class Rule:
 REFUSED: Final = Rule(
     "refused-by-client",
     Severity.ERROR,
-    "the heartbeat interval is not below the session timeout: the client refuses to start",
+    "the heartbeat interval is not below the session timeout (franz-go, platformatic: above it), and the client "
+    "refuses to start",
 )
 LIMIT_BELOW_SESSION: Final = Rule(
     "limit-below-session",
@@ -96,8 +97,13 @@ HANDLER_OUTLASTS_POLL: Final = Rule(
 HANDLER_OUTLASTS_REBALANCE: Final = Rule(
     "handler-outlasts-rebalance-timeout",
     Severity.WARNING,
-    "clients with a rebalance timeout of its own, with `--handler-time`: the handler is not shorter, so each rebalance "
-    "drops the member",
+    "KafkaJS, Sarama, with `--handler-time`: the handler is not shorter than the rebalance timeout, so a rebalance "
+    "drops a busy member",
+)
+IGNORED: Final = Rule(
+    "consumer-protocol-ignores",
+    Severity.WARNING,
+    "platformatic in a group of the consumer protocol: session timeout or heartbeat interval are given, and do nothing",
 )
 POLL_BELOW_SESSION: Final = Rule(
     "poll-interval-below-session",
@@ -107,13 +113,13 @@ POLL_BELOW_SESSION: Final = Rule(
 LONG_POLL: Final = Rule(
     "long-poll-interval",
     Severity.INFO,
-    "the max poll interval is above the library's default, and it is the rebalance timeout, too",
+    "the max poll interval is above the library's default: a handler that hangs is noticed late",
 )
 CONSUMER_PROTOCOL: Final = Rule(
     "consumer-protocol-refuses",
     Severity.ERROR,
     "groups of the consumer protocol (`java-kip848`, `group.protocol=consumer`): session timeout or heartbeat interval "
-    "are given, which are set at the broker",
+    "are given, which are set at the broker: the client refuses to start",
 )
 UNSEEN: Final = Rule(
     "setting-unseen",
@@ -130,6 +136,7 @@ RULES: Final = (
     HANDLER_OUTLASTS_SESSION,
     HANDLER_OUTLASTS_POLL,
     CONSUMER_PROTOCOL,
+    IGNORED,
     HANDLER_OUTLASTS_REBALANCE,
     FEW_BEATS,
     OUTSIDE_BROKER_BOUNDS,

@@ -89,7 +89,7 @@ class Inspected:
 
         return cls(
             client,
-            LivenessSettings.of({**client.defaults.by_setting, **given}),
+            client.filled(given),
             {setting: origin(setting) for setting in client.settings},
             of_group,
         )
@@ -99,6 +99,13 @@ class Inspected:
         return all(self.origins.get(setting) in {Origin.GIVEN, Origin.DEFAULT} for setting in settings) and not (
             self.protocol is Protocol.CONSUMER and AT_THE_BROKER.intersection(settings)
         )
+
+    @property
+    def misplaced(self) -> tuple[Setting, ...]:
+        """The settings that are given to the client, and are the broker's in the group's protocol."""
+        if self.protocol is not Protocol.CONSUMER:
+            return ()
+        return tuple(one for one in self.client.settings if one in AT_THE_BROKER and self.origins[one] is Origin.GIVEN)
 
     @property
     def beat_settings(self) -> tuple[Setting, ...]:
@@ -282,7 +289,9 @@ def _handler_hangs(inspected: Inspected, expectations: Expectations) -> Iterator
 def _rebalance_timeout(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:
     """Find handlers that a rebalance does not wait for."""
     limit, handler = inspected.values.rebalance_timeout, expectations.handler_time
-    if limit is None or handler is None or not inspected.knows(Setting.REBALANCE_TIMEOUT) or handler < limit:
+    if not inspected.client.rejoin_waits_for_handler or not inspected.knows(Setting.REBALANCE_TIMEOUT):
+        return
+    if limit is None or handler is None or handler < limit:
         return
     yield Finding(
         lint_rules.HANDLER_OUTLASTS_REBALANCE,
@@ -297,39 +306,51 @@ def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator
     default = client.defaults.max_poll_interval
     if limit is None or default is None or not inspected.knows(Setting.MAX_POLL_INTERVAL):
         return
-    if handler is not None and handler >= limit:
+    waits = client.poll_limit_factor * limit
+    named = "max poll interval" if waits == limit else f"max poll interval {durations.show(limit)}, doubled"
+    if handler is not None and handler >= waits:
         yield Finding(
             lint_rules.HANDLER_OUTLASTS_POLL,
-            f"a member that does not poll for {durations.show(limit)} (max poll interval) leaves the group though it "
-            f"beats, and the handler of one poll takes {durations.show(handler)}; raise the limit, or take fewer "
-            f"messages with each poll",
+            f"a member that does not poll for {durations.show(waits)} ({named}) leaves the group though it beats, and "
+            f"the handler of one poll takes {durations.show(handler)}; raise the limit, or take fewer messages with "
+            f"each poll",
         )
+    rules_rebalance = client.rebalance_wait is Setting.MAX_POLL_INTERVAL
     covered = Setting.MAX_POLL_INTERVAL in client.must_cover_session
     if not covered and inspected.knows(Setting.SESSION_TIMEOUT) and limit < inspected.values.session_timeout:
         yield Finding(
             lint_rules.POLL_BELOW_SESSION,
             f"the max poll interval ({durations.show(limit)}) is shorter than the session timeout "
             f"({durations.show(inspected.values.session_timeout)}): a member that is slow leaves sooner than one that "
-            f"is dead is removed, and has no longer than that to rejoin",
+            f"is dead is removed{', and has no longer than that to rejoin' if rules_rebalance else ''}",
         )
     if limit > default:
-        yield Finding(
-            lint_rules.LONG_POLL,
-            f"the max poll interval ({durations.show(limit)}) is the rebalance timeout, too: so late a handler that "
-            f"hangs is noticed, and so long may every rebalance of the whole group wait for one slow member",
-        )
+        late = f"a handler that hangs is noticed only after {durations.show(waits)} ({named})"
+        slow = ", and so long may every rebalance of the whole group wait for one slow member"
+        yield Finding(lint_rules.LONG_POLL, f"{late}{slow if rules_rebalance else ''}")
 
 
 def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[Finding]:
     """Find settings that the consumer protocol does not let a client have."""
-    given = [setting for setting in AT_THE_BROKER if inspected.origins.get(setting) is Origin.GIVEN]
-    if inspected.protocol is Protocol.CONSUMER and given:
-        named = " and ".join(NAMES[setting] for setting in inspected.client.settings if setting in given)
+    misplaced = inspected.misplaced
+    if not misplaced:
+        return
+    named, it = " and ".join(NAMES[setting] for setting in misplaced), "it" if len(misplaced) == 1 else "them"
+    cure = (
+        f"take {it} out, and set consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group at the "
+        f"broker"
+    )
+    if inspected.client.ignores_broker_settings:
+        yield Finding(
+            lint_rules.IGNORED,
+            f"in a group of the consumer protocol the broker says the {named}: {inspected.client.title} ignores what "
+            f"the client has; {cure}",
+        )
+    else:
         yield Finding(
             lint_rules.CONSUMER_PROTOCOL,
-            f"with group.protocol=consumer the {named} must not be set in the client: {inspected.client.title} refuses "
-            f"to start; take it out, and set consumer.session.timeout.ms and "
-            f"consumer.heartbeat.interval.ms of the group at the broker",
+            f"in a group of the consumer protocol the {named} must not be set in the client: {inspected.client.title} "
+            f"refuses to start; {cure}",
         )
 
 
@@ -355,7 +376,8 @@ def _not_seen(inspected: Inspected, expectations: Expectations) -> Iterator[Find
 def _matters(inspected: Inspected, setting: Setting, expectations: Expectations) -> bool:
     """Whether a rule asks for the setting."""
     if setting is Setting.REBALANCE_TIMEOUT:
-        return setting in inspected.client.must_cover_session or expectations.handler_time is not None
+        waits = inspected.client.rejoin_waits_for_handler and expectations.handler_time is not None
+        return waits or setting in inspected.client.must_cover_session
     return setting in inspected.beat_settings or setting is Setting.MAX_POLL_INTERVAL
 
 

@@ -66,16 +66,26 @@ def suggest(
             if isinstance(limited, Infeasible):
                 return limited
             values = limited
-    values = _session_covered(values, inspected.client)
-    changes = {setting: values[setting] for setting in liveness.changed(inspected.values, values)}
-    removals = tuple(
-        setting
-        for setting in inspected.client.settings
-        if lint_rules.CONSUMER_PROTOCOL in rules
-        and setting in linting.AT_THE_BROKER
-        and inspected.origins[setting] is Origin.GIVEN
-    )
+    if inspected.knows(Setting.SESSION_TIMEOUT, *inspected.client.must_cover_session):
+        values = _session_covered(values, inspected.client)
+    changes = _changes(inspected, values)
+    removals = inspected.misplaced
     return Remedy(changes, removals) if changes or removals else None
+
+
+def _changes(inspected: Inspected, values: LivenessSettings) -> dict[Setting, timedelta]:
+    """Return what has to be set so that `values` hold: also an H that would grow with S where it is not set.
+
+    An R that follows S may do so.
+    """
+    changed = set(liveness.changed(inspected.values, values))
+    kept = {one: value for one, value in values.by_setting.items() if inspected.origins.get(one) is Origin.GIVEN}
+    follows = inspected.client.filled(kept | {one: values[one] for one in changed})
+    return {
+        setting: values[setting]
+        for setting in inspected.client.settings
+        if setting in changed or (setting is not Setting.REBALANCE_TIMEOUT and follows[setting] != values[setting])
+    }
 
 
 def _session_held(

@@ -14,7 +14,6 @@ import yaml
 from click.testing import CliRunner, Result
 
 from heartbeat_tuner.cli import cli
-from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import lint_rules
 from tests.support import check_examples, documents
 from tests.support.check_examples import Example
@@ -33,7 +32,7 @@ def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
 
 
 def refused(*arguments: object, stdin: str | bytes | None = None) -> str:
-    """Return the sentence with which the command line or a file is refused."""
+    """Return the sentence with which the command line or a file is refused: status 2, nothing else said."""
     result = run("check", *arguments, stdin=stdin)
     assert (result.exit_code, result.stdout) == (2, "")
     assert PASSWORD not in result.stderr
@@ -103,13 +102,6 @@ def test_the_guide_shows_what_the_command_says(block: str, tmp_path: Path, monke
     assert run(*shlex.split(command)[2:]).stdout == answer
 
 
-def test_the_guide_names_every_variable_and_exit_status() -> None:
-    """A preset that changes changes the page."""
-    text = (documents.CHECKOUT / GUIDE).read_text()
-    names = {name for client in catalogue.CLIENTS.values() for name in client.env_preset.values()}
-    assert [name for name in names if f"`{name}`" not in text] == []
-
-
 def test_the_readme_s_example_answers_in_a_process_of_its_own() -> None:
     """A newcomer's first command says what is wrong and what would hold, and soon (0.15 s on a quiet machine)."""
     (command, *_) = documents.code_blocks("README.md", "shell")
@@ -147,7 +139,7 @@ def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
 def test_all_commands_are_there() -> None:
     """Each name leads to a module with a command; others are refused as click does."""
     shown = run("--help").stdout
-    assert all(f"  {name} " in shown for name in ("check", "crds", "run"))
+    assert all(f"  {name} " in shown for name in ("check", "clients", "crds", "run"))
     assert "kind: CustomResourceDefinition\n" in run("crds").stdout
     assert run("lint").exit_code == 2
 
@@ -198,7 +190,71 @@ def test_env_values_that_cannot_be_used_are_named(line: str, sentence: str) -> N
 def test_the_fix_for_an_env_value_is_that_of_this_command() -> None:
     """There is no policy here whose spec could be mended."""
     sentence = refused("--client=kafkajs", "--env-file=-", stdin=f"{NAME}=30s")
-    assert "write 30 seconds as 30000, or name the right variable with --env sessionTimeout=NAME" in sentence
+    assert "write 30000, or name the right variable with --env sessionTimeout=NAME" in sentence
+
+
+@pytest.mark.parametrize(
+    ("client", "line", "readings"),
+    [
+        ("java", f"{NAME}=45", "which is 45ms; if 45s is meant, write 45000"),
+        ("kafkajs", f"{NAME}=30", "which is 30ms; if 30s is meant, write 30000"),
+        ("java", "KAFKA_HEARTBEAT_INTERVAL_MS=3", "which is 3ms; if 3s is meant, write 3000"),
+        ("aiokafka", "KAFKA_REBALANCE_TIMEOUT_MS=60", "which is 60ms; if 1m is meant, write 60000"),
+        ("sarama", "KAFKA_SESSION_TIMEOUT=30000", "write 30000ms (30s) or 30000s (8h20m), whichever is meant"),
+        ("franz-go", "KAFKA_HEARTBEAT_INTERVAL=3", "write 3ms (3ms) or 3s (3s), whichever is meant"),
+        ("kafka-go", "KAFKA_SESSION_TIMEOUT=30 s", "write 30 seconds as 30s, or name the right variable"),
+        ("kafka-go", "KAFKA_SESSION_TIMEOUT=٣", "write 30 seconds as 30s, or name the right variable"),
+        ("spring", "SPRING_KAFKA_CONSUMER_MAXPOLLINTERVAL=5m", "write 300000, or name the right variable"),
+    ],
+)
+def test_a_doubtful_unit_is_refused_with_both_readings(client: str, line: str, readings: str) -> None:
+    """Nobody has to guess what was understood."""
+    assert readings in refused(f"--client={client}", "--env-file=-", stdin=line)
+
+
+@pytest.mark.parametrize(
+    ("preset", "variable", "protocol"),
+    [
+        (
+            "spring",
+            "SPRING_KAFKA_CONSUMER_PROPERTIES_SESSION_TIMEOUT_MS",
+            "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_PROTOCOL",
+        ),
+        ("plain", NAME, "KAFKA_GROUP_PROTOCOL"),
+    ],
+)
+def test_a_preset_says_what_variables_are_called(preset: str, variable: str, protocol: str) -> None:
+    """Those of the other preset mean nothing then."""
+    stdin = f"{NAME}=9000\nSPRING_KAFKA_CONSUMER_PROPERTIES_SESSION_TIMEOUT_MS=9000\n{variable}=20000\n"
+    (subject,) = checked("--client=spring", "--env-file=-", f"--preset={preset}", stdin=stdin)
+    assert subject["settings"]["sessionTimeout"] == {"milliseconds": 20_000, "origin": "given"}
+    (subject,) = checked("--client=spring", "--env-file=-", f"--preset={preset}", stdin=f"{protocol}=consumer\n")
+    assert subject["settings"]["sessionTimeout"]["origin"] == "broker"
+
+
+def test_an_older_version_is_checked_with_its_defaults() -> None:
+    """Java had S 10 s before 3.0."""
+    (subject,) = checked("--client=java", "--client-version=2.8", "--heartbeat-interval=4s")
+    assert subject["settings"]["sessionTimeout"] == {"milliseconds": 10_000, "origin": "default"}
+    assert rules(subject) == ["few-beats-per-session"]
+
+
+@pytest.mark.parametrize(
+    ("client", "flag", "milliseconds"),
+    [("kafka-node", "heartbeatInterval", 3_000), ("aiokafka", "rebalanceTimeout", 9_000)],
+)
+def test_a_default_that_is_a_share_of_the_session_follows_it(client: str, flag: str, milliseconds: int) -> None:
+    """kafka-node beats three times in a session, whatever that is."""
+    (subject,) = checked(f"--client={client}", "--session-timeout=9s")
+    assert subject["settings"][flag] == {"milliseconds": milliseconds, "origin": "default"}
+
+
+@pytest.mark.parametrize(
+    ("client", "shown"), [("aiokafka", "\n  aiokafka beats"), ("java", "\n  The Java consumer beats")]
+)
+def test_a_sentence_begins_as_the_library_is_written(client: str, shown: str) -> None:
+    """A name written small stays so; an article does not."""
+    assert shown in run("check", f"--client={client}", "--session-timeout=7s").stdout
 
 
 def test_another_variable_may_hold_a_setting() -> None:
@@ -371,11 +427,36 @@ def test_anchors_are_read(tmp_path: Path) -> None:
     [
         (["--client=kafkaj"], "client library 'kafkaj' is unknown; did you mean kafkajs? known are aiokafka,"),
         ([], "Missing option '--client'"),
-        (["--client=java", "--session-timeout=30"], "'30' is not a duration; write it like 45s"),
+        (["--client=java", "--session-timeout=30"], "'30' has no unit; write 30ms or 30s, whichever is meant"),
+        (["--client=java", "--session-timeout=4.5"], "'4.5' has no unit; write 4.5ms or 4.5s, whichever is meant"),
+        (["--client=java", "--session-timeout=abc"], "'abc' is not a duration; write it like 45s"),
         (["--client=java", "--session-timeout=0s"], "'0s' is not between 1ms and"),
         (["--client=java", "--handler-time=600h"], "'600h' is not between 1ms and"),
         (["--client=java", "--brokers=0"], "'--brokers'"),
         (["--client=kafkajs", "--max-poll-interval=5m"], "KafkaJS has no max poll interval"),
+        (["--client=java", "--rebalance-timeout=1m"], "max.poll.interval.ms plays its part; say it with --max-poll-in"),
+        (
+            ["--client=connect", "--max-poll-interval=1m"],
+            "rebalance.timeout.ms plays its part; say it with --rebalance",
+        ),
+        (["--client=confluent-kafka-javascript", "--rebalance-timeout=1m"], "rebalanceTimeout plays its part; say it"),
+        (
+            ["--client=kafka-node", "--rebalance-timeout=1m"],
+            "sessionTimeout plays its part; say it with --session-time",
+        ),
+        (
+            ["--client=sarama", "--max-poll-interval=1m"],
+            "nothing plays its part, and a member whose handler hangs keeps",
+        ),
+        (["--client=connect", "--handler-time=1m"], "check the consumers of its sink tasks with --client java"),
+        (["--client=java", "--client-version=5.0"], "the nearest known version is 4.4"),
+        (
+            ["--client=spring", "-fa", "--preset=x"],
+            "--preset x: Spring Kafka is known with spring, spring-underscores and",
+        ),
+        (["--client=spring", "--preset=plain"], "name the file with --env-file or --filename"),
+        (["--client=java", "-fa", "--env=rebalanceTimeout=X"], "plays its part; say it with --env maxPollInterval=X"),
+        (["--client=kafkajs", "-fa", "--env=maxPollInterval=X"], "--env maxPollInterval=X: KafkaJS has no max poll"),
         (["--client=kafkajs", "--group-protocol=consumer"], "groups of KafkaJS are classic ones"),
         (["--client=java", "--env-file=a", "-fb"], "cannot be used together"),
         (["--client=java", "--container=app"], "name the manifest with --filename"),

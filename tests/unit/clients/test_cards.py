@@ -10,6 +10,7 @@ from heartbeat_tuner.clients import catalogue, removal
 from heartbeat_tuner.clients.client import Circumstances, Client, Hung, Protocol
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
 from heartbeat_tuner.clients.removal import Event
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from tests.support import worlds
 
@@ -282,6 +283,24 @@ def test_an_interval_as_long_as_the_session_may_be_sound(name: str, interval: st
     found = catalogue.client(name).violations(worlds.settings("10s", interval, "500ms"))
     assert (found == ()) is sound
     assert sound or "that is above the session timeout (10s)" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "session", "setting", "milliseconds"),
+    [
+        ("kafka-node", "10s", Setting.HEARTBEAT_INTERVAL, 3_333),
+        ("kafka-node", "2ms", Setting.HEARTBEAT_INTERVAL, 1),
+        ("aiokafka", "45s", Setting.REBALANCE_TIMEOUT, 45_000),
+        ("kafkajs", "45s", Setting.REBALANCE_TIMEOUT, 60_000),
+    ],
+)
+def test_some_defaults_are_shares_of_the_session(name: str, session: str, setting: Setting, milliseconds: int) -> None:
+    """Whole milliseconds, rounded down as kafka-node does, and never none at all."""
+    given = {Setting.SESSION_TIMEOUT: durations.parse(session)}
+    filled = catalogue.client(name).filled(given)
+    assert filled[setting] == timedelta(milliseconds=milliseconds)
+    assert catalogue.client(name).filled(given | {setting: timedelta(seconds=1)})[setting] == timedelta(seconds=1)
+    assert catalogue.client(name).filled({}) == catalogue.client(name).defaults
 
 
 def test_groups_of_the_consumer_protocol_are_known() -> None:

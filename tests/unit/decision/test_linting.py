@@ -88,7 +88,17 @@ def test_there_are_examples_of_every_rule_and_enough_for_each_client() -> None:
     assert {rule.id for rule in lint_rules.RULES} - named == {"setting-unseen"}
     counts = Counter(example.client for example in EXAMPLES)
     assert set(counts) == set(catalogue.CLIENTS)
+    assert min(counts.values()) >= 6
     assert min(counts[name] for name in conventions.LIBRARIES) >= 20
+
+
+def test_a_client_s_examples_are_good_ones_and_bad_ones() -> None:
+    """Each library has settings that work, and settings that do not with what would hold."""
+    severities = {rule.id: rule.severity for rule in lint_rules.RULES}
+    worst = {name: set[bool]() for name in catalogue.CLIENTS}
+    for example in EXAMPLES:
+        worst[example.client].add(all(severities[rule] is Severity.INFO for rule in example.findings))
+    assert [name for name, seen in worst.items() if seen != {True, False}] == []
 
 
 def test_severities_are_what_people_build_on() -> None:
@@ -101,6 +111,7 @@ def test_severities_are_what_people_build_on() -> None:
         "handler-outlasts-session": "error",
         "handler-outlasts-poll-interval": "error",
         "consumer-protocol-refuses": "error",
+        "consumer-protocol-ignores": "warning",
         "handler-outlasts-rebalance-timeout": "warning",
         "few-beats-per-session": "warning",
         "session-outside-broker-bounds": "warning",
@@ -202,6 +213,13 @@ def test_an_unseen_fetch_wait_of_a_client_that_beats_by_itself_is_no_matter() ->
         unseen=[Setting.FETCH_WAIT],
     )
     assert found(of) == []
+
+
+@pytest.mark.parametrize(("name", "asked"), [("kafkajs", True), ("aiokafka", False)])
+def test_an_unseen_rebalance_timeout_matters_where_a_handler_holds_up_the_rejoin(name: str, *, asked: bool) -> None:
+    """Where the rejoin goes on beside handlers, no rule needs R."""
+    of = Inspected.of(catalogue.client(name), {}, unseen=[Setting.REBALANCE_TIMEOUT])
+    assert ("setting-unseen" in found(of, Expectations(handler_time=timedelta(seconds=1)))) is asked
 
 
 def test_what_collides_is_named() -> None:
