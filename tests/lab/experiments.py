@@ -84,8 +84,7 @@ class Experiment:
 
     def of(self, client: Client) -> LivenessSettings:
         """Return all settings of a consumer in this experiment."""
-        given = {setting: value for setting, value in self.settings.items() if setting in client.settings}
-        return LivenessSettings.of({**client.defaults.by_setting, **given})
+        return client.filled({setting: value for setting, value in self.settings.items() if setting in client.settings})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,8 +20,8 @@ const alike =
   lab.given({
     sessionTimeout: lab.milliseconds('KAFKA_SESSION_TIMEOUT_MS'),
     heartbeatInterval: lab.milliseconds('KAFKA_HEARTBEAT_INTERVAL_MS'),
-    maxWaitTimeInMs: lab.milliseconds('KAFKA_FETCH_WAIT_MAX_MS'),
-    rebalanceTimeout: lab.milliseconds('KAFKA_MAX_POLL_INTERVAL_MS'),
+    maxWaitTimeInMs: lab.milliseconds('KAFKA_MAX_WAIT_TIME_MS'),
+    rebalanceTimeout: lab.milliseconds('KAFKA_REBALANCE_TIMEOUT_MS'),
   })
 const kafka = new KafkaJS.Kafka({ kafkaJS: { brokers: lab.brokers.split(','), clientId: lab.clientId } })
 const consumer = kafka.consumer({ kafkaJS: { groupId: lab.groupId, ...alike }, ...own })

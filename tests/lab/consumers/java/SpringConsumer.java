@@ -14,9 +14,9 @@ public final class SpringConsumer {
     public static void main(String[] args) {
         Properties given = new Properties();
         Lab.put(given, "session.timeout.ms", "SPRING_KAFKA_CONSUMER_PROPERTIES_SESSION_TIMEOUT_MS");
-        Lab.put(given, "heartbeat.interval.ms", "SPRING_KAFKA_CONSUMER_HEARTBEAT_INTERVAL");
-        Lab.put(given, "fetch.max.wait.ms", "SPRING_KAFKA_CONSUMER_FETCH_MAX_WAIT");
-        Lab.put(given, "max.poll.interval.ms", "SPRING_KAFKA_CONSUMER_MAX_POLL_INTERVAL");
+        Lab.put(given, "heartbeat.interval.ms", "SPRING_KAFKA_CONSUMER_HEARTBEATINTERVAL");
+        Lab.put(given, "fetch.max.wait.ms", "SPRING_KAFKA_CONSUMER_FETCHMAXWAIT");
+        Lab.put(given, "max.poll.interval.ms", "SPRING_KAFKA_CONSUMER_MAXPOLLINTERVAL");
         Map<String, Object> settings = new HashMap<>();
         given.forEach((name, value) -> settings.put((String) name, value));
         settings.put("bootstrap.servers", Lab.text("KAFKA_BROKERS"));
