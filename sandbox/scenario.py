@@ -179,7 +179,7 @@ class Operator:
         user: who it is to the API server; replicas that run side by side have one each.
         api_url: where it reaches the API server; None is the sandbox's own, a test gives a fault proxy's.
         prometheus_url: where it reads metrics; None likewise.
-        bootstrap: where it asks about groups; None likewise.
+        bootstrap: where it asks about groups of cluster `main`; None likewise. Cluster `direct` is the sandbox's own.
         lease_times: of its leader election.
     """
 
@@ -202,7 +202,10 @@ class Operator:
                 {
                     "prometheus": {"url": prometheus_url or sandbox.prometheus.url, "timeout": "5s"},
                     "kafka": {
-                        "clusters": {"main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap}},
+                        "clusters": {
+                            "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap},
+                            "direct": {"bootstrapServers": sandbox.kafka.bootstrap},
+                        },
                         "timeout": "5s",
                     },
                     "http": {"address": network.LOOPBACK, "port": self._port},

@@ -6,12 +6,14 @@ the values that they had, and what was written is taken out again.
 
 import contextlib
 import dataclasses
-import json
 import re
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, Self
 
+from heartbeat_tuner.api import applied
+from heartbeat_tuner.clients import kafkajs
 from sandbox import audit
 from sandbox.environment import OPERATOR_USERS, Sandbox
 from sandbox.network import LOOPBACK
@@ -113,10 +115,10 @@ def frozen(team: Team) -> Iterator[Team]:
 
 
 def take_out(team: Team) -> None:
-    """Give up everything that the operator owns in the Deployment, as the documentation says how."""
-    nothing = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": team.name}}
-    flags = ("--server-side", "--field-manager=heartbeat-tuner", "--force-conflicts")
-    team.kubectl("apply", *flags, f"--namespace={team.namespace}", "--filename=-", stdin=json.dumps(nothing))
+    """Take out of the Deployment what the operator wrote, as the installation page says how."""
+    of_team = (f"deployment/{team.name}", f"--namespace={team.namespace}")
+    team.kubectl("set", "env", *of_team, *(f"{name}-" for name in kafkajs.CLIENT.env_preset.values()))
+    team.kubectl("annotate", *of_team, f"{applied.ANNOTATION}-")
 
 
 def recommend(team: Team) -> None:
@@ -160,3 +162,17 @@ def status_path(team: Team) -> str:
 def deployment_path(team: Team) -> str:
     """Return what matches the path of the team's Deployment."""
     return rf"/namespaces/{re.escape(team.namespace)}/deployments/"
+
+
+def await_unready(replica: Replica) -> None:
+    """Wait until a replica says that it could not lead; it is alive all the same."""
+    operator = replica.operator
+    wait_until(lambda: not operator.answers("/readyz"), part=operator.user, what="being unready", timeout_s=60)
+    assert operator.answers("/healthz")
+
+
+def requests_per_s(replica: Replica, *, for_s: float) -> float:
+    """Return how many requests it makes."""
+    already = len(replica.requests.asked)
+    time.sleep(for_s)
+    return (len(replica.requests.asked) - already) / for_s
