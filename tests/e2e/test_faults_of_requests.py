@@ -1,7 +1,6 @@
 """What the API server answers the two replicas: it sends them away, fails, refuses a stale view or a right."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
@@ -9,11 +8,12 @@ from typing import Final
 import pytest
 
 from sandbox import audit, scenario
-from sandbox.environment import OPERATOR_USERS, Sandbox
+from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
-from tests.e2e import steered
+from tests.e2e import fairness, steered
 from tests.e2e.conftest import NewTeam
-from tests.e2e.operators import AUDIT_LAG_S, await_cycles
+from tests.e2e.fairness import NoSeats
+from tests.e2e.operators import await_cycles
 from tests.e2e.replicas import await_status, edit
 from tests.e2e.steered import Pair
 from tests.e2e.teams import Team
@@ -25,69 +25,37 @@ REQUESTS_PER_S: Final = 20.0
 """More would be a tight loop: at rest a leader makes about ten, with a cycle every 0.5 s."""
 
 
-def reject(sandbox: Sandbox, verbs: list[str], resources: list[str]) -> None:
-    """Have the API server answer the operators' requests with 429: its priority level has no seats."""
-    api = "flowcontrol.apiserver.k8s.io/v1"
-    limited = {
-        "nominalConcurrencyShares": 0,
-        "lendablePercent": 0,
-        "borrowingLimitPercent": 0,
-        "limitResponse": {"type": "Reject"},
-    }
-    rule = {"verbs": verbs, "apiGroups": ["*"], "resources": resources, "namespaces": ["*"], "clusterScope": True}
-    schema = {
-        "priorityLevelConfiguration": {"name": "no-seats"},
-        "matchingPrecedence": 2,  # 1 is reserved
-        "rules": [
-            {
-                "subjects": [{"kind": "User", "user": {"name": user}} for user in OPERATOR_USERS],
-                "resourceRules": [rule],
-            }
-        ],
-    }
-    level = {"type": "Limited", "limited": limited}
-    for kind, spec in (("PriorityLevelConfiguration", level), ("FlowSchema", schema)):
-        document = {"apiVersion": api, "kind": kind, "metadata": {"name": "no-seats"}, "spec": spec}
-        sandbox.control_plane.kubectl("apply", "--filename=-", stdin=json.dumps(document))
-
-
-def seat(sandbox: Sandbox) -> None:
-    """End what `reject` began."""
-    for kind in ("flowschema", "prioritylevelconfiguration"):
-        sandbox.control_plane.kubectl("delete", kind, "no-seats", "--ignore-not-found")
-
-
 @pytest.fixture
-def rejecting(sandbox: Sandbox) -> Iterator[Callable[[list[str], list[str]], None]]:
-    """Reject by priority and fairness, until the test's end at the latest."""
-    yield lambda verbs, resources: reject(sandbox, verbs, resources)
-    seat(sandbox)
+def no_seats(sandbox: Sandbox) -> Iterator[NoSeats]:
+    """Sends the operators away, until the test's end at the latest."""
+    seats = NoSeats(sandbox)
+    yield seats
+    seats.give_back()
 
 
-def test_429_for_everything(pair: Pair, plain: Team, sandbox: Sandbox, rejecting: Callable[..., None]) -> None:
+def test_429_for_everything(pair: Pair, plain: Team, no_seats: NoSeats) -> None:
     """An API server that sends everybody away is asked no oftener than before, and goes unheard for no longer."""
     await_status(plain)
-    rejecting(["*"], ["*"])
+    no_seats.take(["*"], ["*"])
     for one in pair.both:
         steered.await_unready(one)
         assert steered.requests_per_s(one, for_s=OUTAGE_S) < REQUESTS_PER_S
     edit(plain, 1)
-    seat(sandbox)
+    no_seats.give_back()
     pair.await_leader()
     await_status(plain, timeout_s=60)
 
 
-def test_429_for_writes(pair: Pair, storm: Team, sandbox: Sandbox, rejecting: Callable[..., None]) -> None:
+def test_429_for_writes(pair: Pair, storm: Team, no_seats: NoSeats) -> None:
     """Writes that are sent away are tried again once in a cycle, and the first that is let through is the last."""
     leader, _ = pair.roles()
     began = datetime.now(UTC)
-    rejecting(["patch", "update"], ["deployments", "consumergrouppolicies/status"])
-    time.sleep(AUDIT_LAG_S)
+    no_seats.take(["patch", "update"], ["deployments", fairness.STATUS])
     steered.switch_to_apply(storm)
     wait_until(lambda: refused_applies(storm, 429, since=began) >= 2, part="operators", what="429 twice")
     assert steered.requests_per_s(leader, for_s=OUTAGE_S) < REQUESTS_PER_S
     assert leader.operator.answers("/readyz")
-    seat(sandbox)
+    no_seats.give_back()
     steered.await_applied(storm)
     assert [code for _, code in steered.applies(storm, since=began) if code != 429] == [200]
 

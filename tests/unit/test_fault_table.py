@@ -27,13 +27,13 @@ def table_rows() -> list[Row]:
     return [row for row in cells if row != COLUMNS and not set("".join(row)) <= set("-")]
 
 
-def tests_named(row: Row) -> list[tuple[Path, str]]:
+def named_tests(row: Row) -> list[tuple[Path, str]]:
     """Return file and name of each test that a row's last cell links to."""
     links = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", row[-1])
     return [((PAGE.parent / link).resolve(), name) for name, link in links]
 
 
-def tests_in(path: Path) -> set[str]:
+def names_in(path: Path) -> set[str]:
     """Return the names of a file's tests, without running it."""
     tree = ast.parse(path.read_text())
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
@@ -45,13 +45,13 @@ def test_a_row_is_complete_and_shown_by_tests_that_exist(row: Row) -> None:
     """Nothing is promised that no test shows: a renamed or deleted test leaves no row behind."""
     assert len(row) == len(COLUMNS)
     assert all(row)
-    named = tests_named(row)
+    named = named_tests(row)
     assert named
-    assert [name for path, name in named if name not in tests_in(path)] == []
+    assert [name for path, name in named if name not in names_in(path)] == []
 
 
 def test_every_fault_test_has_a_row() -> None:
     """What was tried is told."""
-    told = {test for row in table_rows() for test in tests_named(row)}
-    written = {(path.resolve(), name) for path in FAULT_TESTS for name in tests_in(path)}
+    told = {test for row in table_rows() for test in named_tests(row)}
+    written = {(path.resolve(), name) for path in FAULT_TESTS for name in names_in(path)}
     assert written - told == set()
