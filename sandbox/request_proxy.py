@@ -26,6 +26,9 @@ from sandbox.errors import PartNotReadyError
 from sandbox.network import LOOPBACK
 
 _COMMAND_TIMEOUT_S: Final = 10.0
+_LAST_TURNS: Final = 10
+"""Turns of the loop in which aborted connections, TLS over TCP, close their sockets; a stopped loop leaks them."""
+
 _OWN_HEADERS: Final = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding"})
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -176,6 +179,8 @@ class RequestProxy:
         await self._break_off_streams()
         await self._runner.cleanup()
         await self._session.close()
+        for _ in range(_LAST_TURNS):
+            await asyncio.sleep(0)
 
     async def _break_off_streams(self) -> None:
         for task in self._streams:
@@ -196,7 +201,7 @@ class RequestProxy:
             async with self._session.request(
                 request.method, self._target_url + path, headers=headers, data=body or None, allow_redirects=False
             ) as answer:
-                if "watch=true" in path:
+                if "watch=true" in path and answer.ok:
                     return await self._streamed(request, answer)
                 payload = await answer.read()
         except aiohttp.ClientError as error:
@@ -210,7 +215,7 @@ class RequestProxy:
         mine = asyncio.current_task()
         assert mine is not None  # noqa: S101 - a handler runs in a task
         self._streams.add(mine)
-        response = web.StreamResponse(status=answer.status, headers=_kept(answer))
+        response, whole = web.StreamResponse(status=answer.status, headers=_kept(answer)), False
         try:
             await response.prepare(request)
             async for chunk in answer.content.iter_any():
@@ -218,11 +223,13 @@ class RequestProxy:
                     await response.write(chunk)
             if self._watches_silent:
                 await asyncio.Event().wait()  # its end is not told either, until it is broken off
+            await response.write_eof()
+            whole = True
         except (aiohttp.ClientError, ConnectionError):
             pass  # either end has gone
         finally:
             self._streams.discard(mine)
-            if request.transport is not None:
+            if not whole and request.transport is not None:
                 request.transport.abort()
         return response
 

@@ -72,6 +72,13 @@ class KafkaGroups:
 
     def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | UnreadableGroup | None]:
         try:
+            # Whoever asks for a coordinator while connections break may crash librdkafka, up to 2.16 (its issue 4605).
+            self._client(cluster).describe_cluster(request_timeout=self._timeout_s).result(
+                timeout=self._timeout_s + FUTURE_MARGIN_S
+            )
+        except (KafkaException, TimeoutError) as error:
+            raise self._unreachable(cluster, error) from error
+        try:
             futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
         except KafkaException as error:
             raise self._unreachable(cluster, error) from error
@@ -182,6 +189,8 @@ class KafkaGroups:
         return self._clients[cluster]
 
     def _unreachable(self, cluster: str, error: KafkaException | TimeoutError) -> ClusterUnreachableError:
+        """Return the error; the client is given up with its connections and what it remembers of coordinators."""
+        self._clients.pop(cluster, None)
         cause = "timed out" if isinstance(error, TimeoutError) else error.args[0].str()
         return ClusterUnreachableError(
             f"Kafka cluster {cluster} ({self._bootstrap_servers[cluster]}) did not answer: {cause}"
