@@ -7,7 +7,6 @@ import pytest
 from sandbox import scenario
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
-from sandbox.proxy import FaultProxy
 from sandbox.scenario import Operator
 from tests.e2e.fake_prometheus import EMPTY, Answer, FakePrometheus, one_series, success
 from tests.e2e.operators import Operators, await_cycles
@@ -63,17 +62,10 @@ def _no_lie_outlives_its_test(fake: FakePrometheus) -> None:
     fake.answer = lambda: success(EMPTY)
 
 
-@pytest.fixture(scope="module")
-def wire(fake: FakePrometheus) -> Iterator[FaultProxy]:
-    """The wire to it."""
-    with FaultProxy(LOOPBACK, fake.port) as started:
-        yield started
-
-
 @pytest.fixture
-def operator(operators: Operators, wire: FaultProxy) -> Operator:
+def operator(operators: Operators, fake: FakePrometheus) -> Operator:
     """The operator that believes it."""
-    return operators.get(prometheus_url=f"http://{LOOPBACK}:{wire.port}")
+    return operators.get(prometheus_url=f"http://{LOOPBACK}:{fake.port}")
 
 
 @pytest.fixture
