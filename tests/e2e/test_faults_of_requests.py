@@ -20,7 +20,7 @@ from tests.e2e.teams import Team
 
 pytestmark = pytest.mark.timeout(240)
 
-OUTAGE_S: Final = 5.0
+OUTAGE_S: Final = 2.0
 REQUESTS_PER_S: Final = 20.0
 """More would be a tight loop: at rest a leader makes about ten, with a cycle every 0.5 s."""
 
