@@ -71,16 +71,13 @@ class KafkaGroups:
         return kept[1]
 
     def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | UnreadableGroup | None]:
+        client = self._client(cluster)  # kept to the end: `_unreachable` gives it up while answers are still awaited
         try:
             # Whoever asks for a coordinator while connections break may crash librdkafka, up to 2.16 (its issue 4605).
-            self._client(cluster).describe_cluster(request_timeout=self._timeout_s).result(
-                timeout=self._timeout_s + FUTURE_MARGIN_S
-            )
+            looked = client.describe_cluster(request_timeout=self._timeout_s)
+            looked.result(timeout=self._timeout_s + FUTURE_MARGIN_S)
+            futures = client.describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
         except (KafkaException, TimeoutError) as error:
-            raise self._unreachable(cluster, error) from error
-        try:
-            futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
-        except KafkaException as error:
             raise self._unreachable(cluster, error) from error
         found = {group_id: self._group(cluster, group_id, future) for group_id, future in futures.items()}
         if found and all(isinstance(one, ClusterUnreachableError) for one in found.values()):
