@@ -26,8 +26,8 @@ from sandbox.errors import PartNotReadyError
 from sandbox.network import LOOPBACK
 
 _COMMAND_TIMEOUT_S: Final = 10.0
-_LAST_TURNS: Final = 10
-"""Turns of the loop in which aborted connections, TLS over TCP, close their sockets; a stopped loop leaks them."""
+_TLS_END_S: Final = 0.25
+"""Time for closed connections to say goodbye to the API server; a loop that has stopped leaks their sockets."""
 
 _OWN_HEADERS: Final = frozenset({"connection", "content-length", "host", "keep-alive", "transfer-encoding"})
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -179,8 +179,7 @@ class RequestProxy:
         await self._break_off_streams()
         await self._runner.cleanup()
         await self._session.close()
-        for _ in range(_LAST_TURNS):
-            await asyncio.sleep(0)
+        await asyncio.sleep(_TLS_END_S)
 
     async def _break_off_streams(self) -> None:
         for task in self._streams:
