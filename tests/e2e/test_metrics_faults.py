@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 import pytest
@@ -80,6 +81,7 @@ def eager(storming: Team, operator: Operator) -> Iterator[Team]:
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_wrong_answer_changes_nothing(fake: FakePrometheus, eager: Team, operator: Operator, wrong: Wrong) -> None:
     """An answer that is no evidence is told with the query that was tried, and nothing is written."""
+    began = datetime.now(UTC)
     fake.answer = lambda: wrong.answer(eager.name)
 
     found = eager.await_condition("MetricsAvailable", wrong.reason, status="False")
@@ -93,5 +95,5 @@ def test_wrong_answer_changes_nothing(fake: FakePrometheus, eager: Team, operato
 
     assert "tried kafka" in found["message"]
     assert eager.name in found["message"].replace("\\", "")
-    assert not eager.operator_writes("deployments")
+    assert not eager.operator_writes("deployments", since=began)
     assert eager.status()["verdict"] == "Unknown"
