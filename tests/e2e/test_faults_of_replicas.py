@@ -22,9 +22,6 @@ pytestmark = pytest.mark.timeout(240)
 AWAKE_S: Final = 1.5
 BEYOND_THE_LEASE_S: Final = 5.0
 BEARABLE_S: Final = 0.1
-OUTAGE_S: Final = 2.0
-REQUESTS_PER_S: Final = 20.0
-"""More would be a tight loop: at rest a leader makes about ten, with a cycle every 0.5 s."""
 
 
 @dataclasses.dataclass(frozen=True)
