@@ -1,7 +1,8 @@
 """Writes the reference pages from the code: `python docs/reference/generate.py`; a test holds them equal.
 
 `policy.md` comes from the CustomResourceDefinition, `reasons.md` from the comments of the reason enum, `metrics.md`
-from the operator's own registry.
+from the operator's own registry, `checks.md` from the rules of `heartbeat-tuner check` and `check-examples.yaml`, which
+tests run.
 """
 
 import inspect
@@ -10,8 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.api import crd
+from heartbeat_tuner.decision import lint_rules
 from heartbeat_tuner.domain import reasons
 
 FOLDER = Path(__file__).parent
@@ -54,7 +58,54 @@ def metrics() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"policy.md": policy, "reasons.md": reason_page, "metrics.md": metrics}
+def checks() -> str:
+    """Return the page on the rules of `heartbeat-tuner check`."""
+    lines = [
+        GENERATED,
+        "# What `heartbeat-tuner check` finds",
+        "",
+        "How to use it: [check settings](../how-to/check.md).",
+    ]
+    lines += ["", "| rule | severity | when |", "|---|---|---|"]
+    lines += [f"| `{rule.id}` | {rule.severity} | {rule.when} |" for rule in lint_rules.RULES]
+    lines += [
+        "",
+        "## Examples",
+        "",
+        "S session timeout, H heartbeat interval, W fetch wait, M max poll interval; `-` is",
+    ]
+    lines += ["the library's default."]
+    examples = yaml.safe_load((FOLDER / "check-examples.yaml").read_text())
+    for client in dict.fromkeys(example["client"] for example in examples):
+        lines += [
+            "",
+            f"### {client}",
+            "",
+            "| S | H | W | M | with | found | what would hold |",
+            "|---|---|---|---|---|---|---|",
+        ]
+        lines += [_example(example) for example in examples if example["client"] == client]
+    return "\n".join(lines) + "\n"
+
+
+def _example(example: dict[str, Any]) -> str:
+    names = ("sessionTimeout", "heartbeatInterval", "fetchWait", "maxPollInterval")
+    letters = dict(zip(names, "SHWM", strict=True))
+    values = [example["settings"].get(name, "-") for name in names]
+    options = ", ".join(f"{_words(name)} {value}" for name, value in example.get("with", {}).items())
+    found = ", ".join(f"`{rule}`" for rule in example["findings"])
+    holds = example.get("holds", {})
+    if isinstance(holds, dict):
+        removed = [f"no {letters[name]}" for name in holds.get("remove", ())]
+        holds = ", ".join([f"{letters[name]} {holds[name]}" for name in names if name in holds] + removed)
+    return f"| {' | '.join(values)} | {options} | {found} | {holds} |"
+
+
+def _words(name: str) -> str:
+    return re.sub("([A-Z])", r" \1", name).lower()
+
+
+PAGES = {"policy.md": policy, "reasons.md": reason_page, "metrics.md": metrics, "checks.md": checks}
 
 
 def _rows(node: dict[str, Any], path: str, *, optional: bool = False) -> Iterator[str]:

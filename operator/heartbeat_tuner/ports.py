@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
-from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.metrics.samples import Series
 
 
@@ -68,8 +67,8 @@ class Workloads(Protocol):
         """
         ...
 
-    async def apply(self, policy: Policy, workload: Workload, target: LivenessSettings) -> None:
-        """Write `target` into the workload's env by server-side apply, never forced.
+    async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
+        """Write the application's values, and itself, into the workload by server-side apply, never forced.
 
         Raises:
             WriteConflictError: the workload changed since it was gathered.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.control_plane import ControlPlane
+from sandbox.processes import wait_until
 from tests.support import documents
 
 pytestmark = pytest.mark.timeout(180)
@@ -31,7 +32,7 @@ def test_the_definition_installs_and_takes_the_readme_s_policy(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     """The installation page's first command makes the README's policy acceptable."""
-    install, _ = documents.code_blocks("docs/how-to/install.md", "shell")
+    install, _, _ = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, install, tmp_path)
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
     (policy,) = documents.code_blocks("README.md", "yaml")
@@ -64,8 +65,44 @@ def test_the_removal_command_gives_the_values_back(control_plane: ControlPlane, 
     server_side = ("--server-side", "--field-manager=heartbeat-tuner", "--filename=-")
     control_plane.kubectl("apply", f"--namespace={namespace}", *server_side, stdin=json.dumps(applied))
 
-    _, remove = documents.code_blocks("docs/how-to/install.md", "shell")
+    _, _, remove = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, remove, tmp_path)
 
     left = json.loads(control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json"))
     assert left["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "OTHER", "value": "1"}]
+
+
+def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
+    control_plane: ControlPlane, namespace: str, tmp_path: Path
+) -> None:
+    """The lease by its name in the operator's own namespace, and nothing that a reader would be surprised at."""
+    _, bind, _ = documents.code_blocks("docs/how-to/install.md", "shell")
+    _run(control_plane, namespace, bind, tmp_path)
+
+    def may(verb: str, what: str, where: str) -> bool:
+        who = "--as=system:serviceaccount:heartbeat-tuner:heartbeat-tuner"
+        command = [str(control_plane.kubectl_path), f"--kubeconfig={control_plane.kubeconfig}", "auth", "can-i"]
+        return (
+            subprocess.run([*command, who, f"-n={where}", verb, what], check=False, capture_output=True).returncode == 0
+        )
+
+    own, lease = "heartbeat-tuner", "leases.coordination.k8s.io"
+    try:
+        wait_until(lambda: may("update", f"{lease}/heartbeat-tuner", own), part="test", what="the rights", timeout_s=30)
+        assert may("get", f"{lease}/heartbeat-tuner", own)
+        assert may("create", lease, own)
+        assert may("patch", "deployments.apps", namespace)
+        refused = [
+            ("update", f"{lease}/another", own),
+            ("delete", f"{lease}/heartbeat-tuner", own),
+            ("list", lease, own),
+            ("create", lease, namespace),
+            ("get", "secrets", own),
+            ("update", "deployments.apps", namespace),
+            ("patch", "consumergrouppolicies.heartbeat-tuner.dev", namespace),
+        ]
+        assert [one for one in refused if may(*one)] == []
+    finally:
+        control_plane.kubectl("delete", "namespace", own, "--wait=false")
+        for kind in ("clusterrole", "clusterrolebinding"):
+            control_plane.kubectl("delete", kind, "heartbeat-tuner")

@@ -12,7 +12,7 @@ from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import FieldOwnedError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from sandbox.control_plane import ControlPlane
 from tests.support import worlds
 
@@ -67,6 +67,10 @@ def _policy(namespace: str, container: str = "app") -> Policy:
     return worlds.policy(key=ObjectKey(namespace, "orders"), workload=reference)
 
 
+def _cure(view: Workload) -> Application:
+    return Application(CURED, STORM, worlds.NOW, view.uid)
+
+
 async def _read(workloads: KubernetesWorkloads, policy: Policy) -> Workload:
     found = await workloads.read(policy)
     assert isinstance(found, Workload)
@@ -77,7 +81,8 @@ async def _apply(workloads: KubernetesWorkloads, policy: Policy) -> None:
     """Read and write, again while the Deployment's own controller writes in between."""
     for _ in range(50):
         try:
-            await workloads.apply(policy, await _read(workloads, policy), CURED)
+            view = await _read(workloads, policy)
+            await workloads.apply(policy, view, _cure(view))
         except WriteConflictError:
             continue
         return
@@ -103,6 +108,7 @@ async def test_values_come_from_the_config_map_and_go_into_the_env(
     after = await _read(workloads, _policy(deployed))
     assert after.current is not None
     assert (after.current.settings, after.foreign_env) == (CURED, {})
+    assert after.applications == {"app": _cure(before)}
     assert _env(control_plane, deployed) == {"app": CURED_ENV, "second": {}}
 
 
@@ -113,6 +119,7 @@ async def test_two_containers_keep_both_their_cures(
     for container in ("app", "second"):
         await _apply(workloads, _policy(deployed, container))
     assert _env(control_plane, deployed) == {"app": CURED_ENV, "second": CURED_ENV}
+    assert set((await _read(workloads, _policy(deployed))).applications) == {"app", "second"}
 
 
 async def test_a_write_on_a_stale_view_is_refused(
@@ -123,7 +130,7 @@ async def test_a_write_on_a_stale_view_is_refused(
     view = await _read(workloads, policy)
     control_plane.kubectl("set", "env", f"-n={deployed}", "deployment/orders-consumer", "OTHER=1")
     with pytest.raises(WriteConflictError):
-        await workloads.apply(policy, view, CURED)
+        await workloads.apply(policy, view, _cure(view))
 
 
 async def test_a_deployment_made_anew_under_the_same_name_is_another(
@@ -138,8 +145,20 @@ async def test_a_deployment_made_anew_under_the_same_name_is_another(
     again["metadata"] = {"name": "orders-consumer"}
     control_plane.kubectl("create", f"--namespace={deployed}", "--filename=-", stdin=json.dumps(again))
     with pytest.raises(WriteConflictError):
-        await workloads.apply(policy, view, CURED)
+        await workloads.apply(policy, view, _cure(view))
     assert _env(control_plane, deployed) == {"app": {}, "second": {}}
+
+
+async def test_a_record_of_another_object_counts_for_nothing(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """A manifest that was copied with its annotations brings no cooldown along."""
+    await _apply(workloads, _policy(deployed))
+    shown = json.loads(control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={deployed}", "-o=json"))
+    control_plane.kubectl("delete", "deployment", "orders-consumer", f"-n={deployed}")
+    shown["metadata"] = {"name": "orders-consumer", "annotations": shown["metadata"]["annotations"]}
+    control_plane.kubectl("create", f"--namespace={deployed}", "--filename=-", stdin=json.dumps(shown))
+    assert (await _read(workloads, _policy(deployed))).applications == {}
 
 
 async def test_a_field_of_another_manager_is_not_taken(

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, TunerError, WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Listing
@@ -108,6 +108,7 @@ class FakeWorkloads:
         self.writes: list[Write] = []
         self.read_error: Exception | None = None
         self.apply_error: Exception | None = None
+        self.answer_error: Exception | None = None
         self.broken: set[ObjectKey] = set()
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
@@ -119,20 +120,23 @@ class FakeWorkloads:
         found = self.stored.get(policy.workload.key)
         return found or MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{policy.workload} does not exist")
 
-    async def apply(self, policy: Policy, workload: Workload, target: LivenessSettings) -> None:
-        """Store the values and begin to roll out."""
+    async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
+        """Store the values with their record and begin to roll out; `answer_error` loses the answer, not the write."""
         if self.apply_error is not None:
             raise self.apply_error
         key = policy.workload.key
         stored = self.stored.get(key)
         if stored is None or (stored.uid, stored.resource_version) != (workload.uid, workload.resource_version):
             raise WriteConflictError(f"{policy.workload} changed")
-        self.writes.append(Write(key, workload.uid, workload.resource_version, target))
+        self.writes.append(Write(key, workload.uid, workload.resource_version, application.values))
         self.stored[key] = dataclasses.replace(
             stored,
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
+            applications={**stored.applications, policy.workload.container: application},
         )
+        if self.answer_error is not None:
+            raise self.answer_error
 
     def roll_out(self, key: ObjectKey, at: datetime) -> None:
         """Replace all pods: new ones run with what was written last."""
@@ -157,23 +161,28 @@ class Event:
 
 
 class FakePolicies:
-    """The API server's ConsumerGroupPolicies, watched by a store; a write to an old version is refused."""
+    """The API server's ConsumerGroupPolicies, watched by a store; a write to an old version is refused.
+
+    Attributes:
+        moment: the resource version that a list has at least.
+    """
 
     def __init__(self, store: PolicyStore, bodies: Sequence[dict[str, Any]]) -> None:
         self._store = store
         self.stored = {_key(body): body for body in bodies}
         self.events: list[Event] = []
         self.writes = 0
-        self.error: TunerError | None = None
+        self.error: Exception | None = None
+        self.moment = 0
         for body in bodies:
-            store.put(copy.deepcopy(body))
+            store.show(copy.deepcopy(body))
 
     async def list_all(self) -> Listing:
         """Return all policies; the moment is that of the newest."""
         if self.error is not None:
             raise self.error
         versions = [int(body["metadata"]["resourceVersion"]) for body in self.stored.values()]
-        return Listing(copy.deepcopy(list(self.stored.values())), max(versions, default=0))
+        return Listing(copy.deepcopy(list(self.stored.values())), max([self.moment, *versions]))
 
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the stored policy is of the same generation."""
@@ -206,11 +215,15 @@ class FakePolicies:
 
     def edit(self, key: ObjectKey, **spec: Any) -> None:
         """Change a policy's spec as a user would; the watch shows it."""
+        self.edit_behind_the_watch(key, **spec)
+        self._store.show(copy.deepcopy(self.stored[key]))
+
+    def edit_behind_the_watch(self, key: ObjectKey, **spec: Any) -> None:
+        """Change a policy's spec as a user would; the watch says nothing."""
         stored = self.stored[key]
         stored["spec"] |= spec
         stored["metadata"]["generation"] += 1
         _touch(stored)
-        self._store.put(copy.deepcopy(stored))
 
     def status_of(self, key: ObjectKey) -> dict[str, Any]:
         """Return the stored status."""

@@ -120,6 +120,7 @@ def workload(
         rolling_out=rolling_out,
         foreign_env=dict(foreign or {}),
         kept_env={},
+        applications={},
         pods=pods() if running is None else tuple(running),
     )
 

@@ -47,6 +47,20 @@ def test_times_are_durations(tmp_path: Path) -> None:
         (MINIMAL + "interval: 1d", "interval: '1d' is not a duration"),
         (MINIMAL + "interval: 0s", "interval: must be greater than zero"),
         (MINIMAL + "http: {port: 0}", "http.port: Input should be greater than or equal to 1"),
+        (
+            MINIMAL + "leaderElection: {leaseDuration: 2.5s, renewDeadline: 2s, retryPeriod: 1s}",
+            "leaderElection: leaseDuration 2.5s must be whole seconds",
+        ),
+        (
+            MINIMAL + "leaderElection: {leaseDuration: 10s}",
+            "leaderElection: leaseDuration 10s must be greater than renewDeadline 10s",
+        ),
+        (
+            MINIMAL + "leaderElection: {retryPeriod: 10s}",
+            "leaderElection: renewDeadline 10s must be greater than retryPeriod 10s",
+        ),
+        (MINIMAL + "leaderElection: {leaseName: Not_A_Name}", "leaderElection.leaseName: String should match pattern"),
+        (MINIMAL + "leaderElection: {enabled: false}", "leaderElection.enabled: Extra inputs are not permitted"),
         (MINIMAL + "intervall: 60s", "intervall: Extra inputs are not permitted"),
     ],
 )
@@ -56,6 +70,20 @@ def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, told: st
         loaded(tmp_path, text)
     assert str(tmp_path / "config.yaml") in str(caught.value)
     assert told in str(caught.value).replace("Value error, ", "")
+
+
+def test_the_lease_is_in_the_pod_s_namespace_unless_told(tmp_path: Path) -> None:
+    """Outside a pod it must be told."""
+    found = loaded(tmp_path, MINIMAL).leader_election
+    assert (found.lease_name, found.lease_duration) == ("heartbeat-tuner", timedelta(seconds=15))
+    assert (found.renew_deadline, found.retry_period) == (timedelta(seconds=10), timedelta(seconds=2))
+    account = tmp_path / "namespace"
+    with pytest.raises(InvalidSettingsError, match=r"leaderElection\.namespace is not set, and .*No such file"):
+        found.where(account)
+    account.write_text("tuning\n")
+    assert found.where(account) == "tuning"
+    told = loaded(tmp_path, MINIMAL + "leaderElection: {namespace: elsewhere}").leader_election
+    assert told.where(account) == "elsewhere"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -63,17 +63,56 @@ def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMap
     Raises:
         SettingUnreadableError: it holds something else than a positive whole number of 32 bits.
     """
-    text = _value(container, name, config_maps)
+    text = value(container, name, config_maps)
     if text is None:
         return None
+    remedy = "correct it, or name the right variable in spec.client.env"
+    return duration(text, where=f"container {container['name']}", name=name, remedy=remedy)
+
+
+def value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
+    """Return what environment variable `name` holds; None if nothing visible sets it."""
+    entry = _entry(container, name)
+    if entry is not None:
+        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
+        if reference is not None:
+            return config_maps.get(reference["name"], {}).get(reference["key"])
+        literal: str | None = entry.get("value")
+        return literal
+    found = None
+    for source in container.get("envFrom", ()):
+        prefix = source.get("prefix", "")
+        if "configMapRef" in source and name.startswith(prefix):
+            found = config_maps.get(source["configMapRef"]["name"], {}).get(name.removeprefix(prefix), found)
+    return found
+
+
+def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
+    """Return the duration that the value of an environment variable says.
+
+    Raises:
+        SettingUnreadableError: it is something else than a positive whole number of 32 bits.
+    """
     if not _WHOLE_NUMBER.fullmatch(text) or not 0 < int(text) <= LONGEST_MS:
         # Only what looks like a duration is shown: the name may be any variable's, a password's too.
         shown = repr(text) if _DURATION_LIKE.fullmatch(text) else f"a text of {len(text)} characters"
         raise SettingUnreadableError(
-            f"container {container['name']} has {name}={shown}, which is no whole number of milliseconds between 1 "
-            f"and {LONGEST_MS}; correct it, or name the right variable in spec.client.env"
+            f"{where} has {name}={shown}, which is no whole number of milliseconds between 1 and {LONGEST_MS}; {remedy}"
         )
     return timedelta(milliseconds=int(text))
+
+
+def is_hidden(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> bool:
+    """Whether environment variable `name` may have a value that does not stand in the manifest or `config_maps`."""
+    entry = _entry(container, name)
+    if entry is not None:
+        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
+        return "valueFrom" in entry and (reference is None or reference["name"] not in config_maps)
+    return value(container, name, config_maps) is None and any(
+        name.startswith(source.get("prefix", ""))
+        and ("configMapRef" not in source or source["configMapRef"]["name"] not in config_maps)
+        for source in container.get("envFrom", ())
+    )
 
 
 def ownership(deployment: Mapping[str, Any], container: str) -> Ownership:
@@ -157,21 +196,9 @@ def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
     )
 
 
-def _value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
+def _entry(container: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     # Of several entries with one name the last is the one that the container gets.
-    entry = next((one for one in reversed(container.get("env", ())) if one["name"] == name), None)
-    if entry is not None:
-        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
-        if reference is not None:
-            return config_maps.get(reference["name"], {}).get(reference["key"])
-        literal: str | None = entry.get("value")
-        return literal
-    found = None
-    for source in container.get("envFrom", ()):
-        prefix = source.get("prefix", "")
-        if "configMapRef" in source and name.startswith(prefix):
-            found = config_maps.get(source["configMapRef"]["name"], {}).get(name.removeprefix(prefix), found)
-    return found
+    return next((one for one in reversed(container.get("env", ())) if one["name"] == name), None)
 
 
 def _owned_names(fields: Mapping[str, Any], container: str) -> Iterator[str]:

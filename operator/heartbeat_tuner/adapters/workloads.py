@@ -1,7 +1,8 @@
 """Deployments and their pods: read as a `Workload`, written by server-side apply.
 
 Every write carries uid and resourceVersion of what was read, names only our own entries, and is never forced; it
-repeats all entries we own, since an apply that leaves one out gives it up.
+repeats all entries we own, since an apply that leaves one out gives it up. It carries its own record as well, so that
+no write is forgotten whose answer was lost.
 """
 
 import asyncio
@@ -12,12 +13,13 @@ from typing import Any
 from heartbeat_tuner.adapters import kubernetes_api, manifests
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
+from heartbeat_tuner.api import applied
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 
 
@@ -49,8 +51,8 @@ class KubernetesWorkloads:
             return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
         return _workload(policy, deployment, template, pods, current)
 
-    async def apply(self, policy: Policy, workload: Workload, target: LivenessSettings) -> None:
-        """Write `target` into the workload's env by server-side apply, never forced.
+    async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
+        """Write the application's values, and itself, into the workload by server-side apply, never forced.
 
         Raises:
             WriteConflictError: the workload changed since it was gathered, or is gone.
@@ -59,7 +61,7 @@ class KubernetesWorkloads:
         """
         if workload.current is None:
             raise WriteConflictError(f"{policy.workload}: its pods differ")
-        reference = policy.workload
+        reference, target = policy.workload, application.values
         changed = liveness.changed(workload.current.settings, target)
         entries = {container: dict(env) for container, env in workload.kept_env.items()}
         ours = entries.setdefault(reference.container, {})
@@ -78,6 +80,11 @@ class KubernetesWorkloads:
                 "namespace": reference.key.namespace,
                 "uid": workload.uid,
                 "resourceVersion": workload.resource_version,
+                "annotations": {
+                    applied.ANNOTATION: applied.to_annotation(
+                        {**workload.applications, reference.container: application}
+                    )
+                },
             },
             "spec": {"template": {"spec": {"containers": containers}}},
         }
@@ -151,6 +158,10 @@ def _workload(
         rolling_out=manifests.is_rolling_out(deployment),
         foreign_env=foreign,
         kept_env=manifests.entries_of(deployment, us),
+        applications=applied.from_annotation(
+            deployment["metadata"].get("annotations", {}).get(applied.ANNOTATION),
+            workload_uid=deployment["metadata"]["uid"],
+        ),
         pods=tuple(sorted(running, key=lambda pod: (pod.started, pod.name))),
     )
 

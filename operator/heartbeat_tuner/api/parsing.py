@@ -11,11 +11,12 @@ from typing import Any, Final
 import pydantic
 
 from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.api.applied import application_of
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Application, Objective, ObjectKey, Policy, Range, WorkloadRef
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.policies import Objective, ObjectKey, Policy, Range, WorkloadRef
 
 SHOWN_VALUE: Final = 200
 """Characters of a value that a message repeats."""
@@ -86,7 +87,7 @@ def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Statu
         bounds=_bounds(spec.bounds),
         cooldown=durations.parse(spec.rollout.cooldown),
         suspended=spec.suspend,
-        application=_application(status.applied),
+        application=None if status.applied is None else application_of(status.applied),
     )
 
 
@@ -111,17 +112,6 @@ def _bounds(bounds: v1alpha1.Bounds | None) -> dict[Setting, Range]:
         )
         for name, sides in given.items()
     }
-
-
-def _application(applied: v1alpha1.Applied | None) -> Application | None:
-    if applied is None:
-        return None
-    return Application(values=_settings(applied.values), previous=_settings(applied.previous), at=_time(applied.at))
-
-
-def _settings(values: v1alpha1.Values) -> LivenessSettings:
-    given = values.model_dump(by_alias=True, exclude_none=True)
-    return LivenessSettings.of({Setting(name): durations.parse(text) for name, text in given.items()})
 
 
 def _time(text: str) -> datetime:

@@ -359,6 +359,7 @@ class Applied(Model):
     values: Values
     previous: Values
     at: Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+    workload_uid: Annotated[str, Field(max_length=64, description="Of the object that was written to.")]
 
 
 class Status(Model):

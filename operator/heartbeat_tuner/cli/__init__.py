@@ -1,67 +1,34 @@
-"""The command line: `heartbeat-tuner run` (the operator) and `heartbeat-tuner crds` (its CustomResourceDefinition).
+"""The command line: one module per command, loaded when it is called.
 
-What a user can get wrong ends as one sentence and exit status 2, never as a traceback.
+What a user can get wrong ends as one sentence and exit status 2, never as a traceback. `check` has to answer at once
+in somebody's CI, so no command pays for what only another one imports (the operator's clients take over a second).
 """
 
-import asyncio
-import logging
-import sys
-from pathlib import Path
+import importlib
+from typing import Final
 
 import click
-import structlog
 
-from heartbeat_tuner import __version__, bootstrap, handlers
-from heartbeat_tuner import settings as operator_settings
-from heartbeat_tuner.api import crd
-from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner import __version__
 
-
-class UsageProblem(click.ClickException):
-    """Something the user can mend; shown as one sentence."""
-
-    exit_code = 2
+COMMANDS: Final = ("check", "crds", "run")
+"""Each is the module of that name, in which the command is called `command`."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _OnDemand(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"{__name__}.{name}").command
+        return command
+
+
+@click.group(cls=_OnDemand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
     """Tune the liveness settings of Kafka consumer groups from measured delays."""
-
-
-@cli.command()
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="The operator's configuration (YAML): Prometheus, Kafka clusters, interval.",
-)
-def run(config: Path) -> None:
-    """Run the operator until SIGTERM or SIGINT."""
-    _configure_logging()
-    try:
-        settings = operator_settings.load(config)
-        asyncio.run(bootstrap.run_operator(settings, handlers.watch))
-    except TunerError as error:
-        raise UsageProblem(str(error)) from error
-
-
-@cli.command()
-def crds() -> None:
-    """Print the CustomResourceDefinition, as checked in under crds/."""
-    click.echo(crd.to_yaml(), nl=False)
-
-
-def _configure_logging() -> None:
-    """Write one JSON object per line to stderr; kopf speaks only of trouble."""
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.ExceptionRenderer(),
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
-    )

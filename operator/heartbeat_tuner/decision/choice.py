@@ -50,7 +50,7 @@ class Infeasible:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Limit:
+class Limit:
     """A value with its name, so that a sentence can say whose it is."""
 
     value: timedelta
@@ -93,18 +93,15 @@ def _session(
     period = client.period(beat, situation.cluster.brokers).longest
     floor = max(_floors(situation, record, current, client, cause=cause, period=period), key=lambda limit: limit.value)
     ceiling = min(_ceilings(situation), key=lambda limit: limit.value)
-    if floor.value > ceiling.value:
-        return Infeasible(
-            f"No session timeout fits: the group needs at least {durations.show(floor.value)} ({floor.name}), but "
-            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-        )
+    fitted = session_between(floor, ceiling, client)
+    if isinstance(fitted, Infeasible):
+        return fitted
     if current.session_timeout > ceiling.value:
         return Infeasible(
             f"No session timeout fits: {durations.show(current.session_timeout)} is set, which a record alone does not "
             f"lower, but {ceiling.name} allows at most {durations.show(ceiling.value)}"
         )
-    wish = max(floor.value, client.default_session_timeout)
-    session = max(_step(wish, ceiling.value), current.session_timeout)
+    session = max(fitted, current.session_timeout)
     return Chosen(
         dataclasses.replace(beat, session_timeout=session),
         f"a beat then arrives every {durations.show(period)} and the session lasts {durations.show(session)} (at least "
@@ -127,13 +124,35 @@ def _poll(situation: Situation, record: Record, settings: LivenessSettings, clie
             f"longest poll gap, {durations.about(gap)}), but bounds.maxPollInterval.max allows at most "
             f"{durations.show(ceiling)}"
         )
-    limit = _step(max(needed, default), ceiling)
+    limit = step(max(needed, default), ceiling)
     return Chosen(
         dataclasses.replace(settings, max_poll_interval=limit),
         f"a handler may then take {durations.show(limit)} (at least {durations.show(needed)} is needed: "
         f"{POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}); so late a handler that hangs is "
         f"noticed, and so long may a rebalance wait for it",
     )
+
+
+def with_interval(current: LivenessSettings, client: Client, interval: timedelta) -> LivenessSettings:
+    """Return `current` with H set to `interval`, and W of at most H where the beat waits for the fetch."""
+    wait = min(current.fetch_wait, interval) if client.beat_waits_for_fetch else current.fetch_wait
+    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=wait)
+
+
+def session_between(floor: Limit, ceiling: Limit, client: Client) -> timedelta | Infeasible:
+    """Return S of at least `floor` and, where `ceiling` allows it, the library's default; or the two that collide."""
+    if floor.value > ceiling.value:
+        return Infeasible(
+            f"No session timeout fits: the group needs at least {durations.show(floor.value)} ({floor.name}), but "
+            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
+        )
+    return step(max(floor.value, client.default_session_timeout), ceiling.value)
+
+
+def step(wish: timedelta, ceiling: timedelta) -> timedelta:
+    """Return `wish` rounded up to whole seconds, above a minute to 5 s, but not above `ceiling`."""
+    size = timedelta(seconds=1) if wish <= FINE_STEPS_BELOW else COARSE_STEP
+    return min(-(-durations.to_ms(wish) // durations.to_ms(size)) * size, ceiling)
 
 
 def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
@@ -147,8 +166,7 @@ def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
 def _cadence_cured(situation: Situation, current: LivenessSettings, client: Client) -> LivenessSettings:
     """Return H of at least the floor, as far as the policy's bounds let it rise, and W of at most H where it counts."""
     interval = _clamp(situation, Setting.HEARTBEAT_INTERVAL, max(current.heartbeat_interval, HEARTBEAT_FLOOR))
-    wait = min(current.fetch_wait, interval) if client.beat_waits_for_fetch else current.fetch_wait
-    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=wait)
+    return with_interval(current, client, interval)
 
 
 def _bounded(situation: Situation, beat: LivenessSettings) -> LivenessSettings:
@@ -173,16 +191,16 @@ def _floors(
     *,
     cause: Reason,
     period: timedelta,
-) -> list[_Limit]:
+) -> list[Limit]:
     """Return what S must not be below."""
     set_period = client.period(current, situation.cluster.brokers)
     floors = [
-        _Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
-        _Limit(situation.cluster.min_session_timeout, _broker_limit(situation.cluster, "min")),
+        Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
+        Limit(situation.cluster.min_session_timeout, _broker_limit(situation.cluster, "min")),
     ]
     lower = situation.policy.range_of(Setting.SESSION_TIMEOUT).min
     if lower is not None:
-        floors.append(_Limit(lower, "bounds.sessionTimeout.min"))
+        floors.append(Limit(lower, "bounds.sessionTimeout.min"))
     absences = []
     if record.longest_silence is not None:
         absences.append(record.longest_silence - set_period.shortest)
@@ -191,31 +209,23 @@ def _floors(
     largest = max(absences, default=timedelta(0))
     if largest > timedelta(0):
         survived = durations.ceil_to_second(period + ABSENCE_MARGIN * largest)
-        floors.append(
-            _Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {durations.about(largest)}")
-        )
+        floors.append(Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {durations.about(largest)}"))
     return floors
 
 
-def _ceilings(situation: Situation) -> list[_Limit]:
+def _ceilings(situation: Situation) -> list[Limit]:
     """Return what S must not be above."""
     policy, cluster = situation.policy, situation.cluster
     ceilings = [
-        _Limit(policy.objective.max_detection_time, "objective.maxDetectionTime"),
-        _Limit(cluster.max_session_timeout, _broker_limit(cluster, "max")),
+        Limit(policy.objective.max_detection_time, "objective.maxDetectionTime"),
+        Limit(cluster.max_session_timeout, _broker_limit(cluster, "max")),
     ]
     upper = policy.range_of(Setting.SESSION_TIMEOUT).max
     if upper is not None:
-        ceilings.append(_Limit(upper, "bounds.sessionTimeout.max"))
+        ceilings.append(Limit(upper, "bounds.sessionTimeout.max"))
     return ceilings
 
 
 def _broker_limit(cluster: Cluster, side: str) -> str:
     """Name the broker's bound; one that could not be read is Kafka's default, and says so."""
     return f"the broker's group.{side}.session.timeout.ms{' (assumed)' if cluster.bounds_assumed else ''}"
-
-
-def _step(wish: timedelta, ceiling: timedelta) -> timedelta:
-    """Return `wish` rounded up to whole seconds, above a minute to 5 s, but not above `ceiling`."""
-    step = timedelta(seconds=1) if wish <= FINE_STEPS_BELOW else COARSE_STEP
-    return min(-(-durations.to_ms(wish) // durations.to_ms(step)) * step, ceiling)

@@ -5,11 +5,12 @@ A quantity that could not be measured is `Unknown` and says which question went 
 """
 
 import dataclasses
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 
 T = TypeVar("T")
@@ -174,6 +175,7 @@ class Workload:
         rolling_out: a rollout is not finished.
         foreign_env: our env names that somebody else owns in the template, by setting, with the manager's name.
         kept_env: the env entries we own, by container and name: an apply that leaves one out gives it up.
+        applications: our last write to each container, as the object itself carries it.
         pods: running pods, newest last.
     """
 
@@ -183,6 +185,7 @@ class Workload:
     rolling_out: bool
     foreign_env: dict[Setting, str]
     kept_env: dict[str, dict[str, str]]
+    applications: Mapping[str, Application]
     pods: tuple[Pod, ...]
 
 

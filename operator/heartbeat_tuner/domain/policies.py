@@ -64,11 +64,19 @@ class Objective:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Application:
-    """Values that the tuner wrote into a workload, as its status remembers it."""
+    """Values that the tuner wrote into a workload, as the workload itself and the policy's status remember it.
+
+    Attributes:
+        values: all values after the write.
+        previous: all values before it.
+        at: when, to the second.
+        workload_uid: of the object that was written to; one that took its name since then has not been written to.
+    """
 
     values: LivenessSettings
     previous: LivenessSettings
     at: datetime
+    workload_uid: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

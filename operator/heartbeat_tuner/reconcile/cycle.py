@@ -14,6 +14,7 @@ from typing import Any, Final
 import structlog
 
 from heartbeat_tuner.api import parsing
+from heartbeat_tuner.api.applied import values_of
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
@@ -48,7 +49,7 @@ class CycleReport:
 
 
 class Cycle:
-    """One pass, as often as it is called, during one leadership: what it remembers is worth nothing in another."""
+    """One pass, as often as it is called, during one leadership."""
 
     def __init__(
         self, *, store: PolicyStore, gatherer: Gatherer, workloads: Workloads, policies: Policies, clock: Clock
@@ -58,7 +59,6 @@ class Cycle:
         self._workloads = workloads
         self._policies = policies
         self._clock = clock
-        self._unreported: dict[ObjectKey, tuple[str, Application]] = {}
 
     async def run(self) -> CycleReport:
         """Look at every policy once and do what is due.
@@ -68,7 +68,7 @@ class Cycle:
         """
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = _parsed(bodies)
-        gathered = await self._gatherer.gather(self._reminded(usable, bodies))
+        gathered = await self._gatherer.gather(usable)
         limit = asyncio.Semaphore(CONCURRENT_WRITES)
 
         async def finish(key: ObjectKey, found: Gathered) -> tuple[Outcome | Surprise, bool | None] | NotLeaderError:
@@ -84,17 +84,6 @@ class Cycle:
                 raise result
         return _counted([result for result in results if not isinstance(result, NotLeaderError)])
 
-    def _reminded(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> list[Policy]:
-        """Return the policies with what was written for them, where their status could not take it yet."""
-        uids = {key: body["metadata"]["uid"] for key, body in bodies.items()}
-        self._unreported = {key: kept for key, kept in self._unreported.items() if uids.get(key) == kept[0]}
-        return [
-            dataclasses.replace(policy, application=self._unreported[policy.key][1])
-            if policy.key in self._unreported
-            else policy
-            for policy in policies
-        ]
-
     async def _finished(self, body: Mapping[str, Any], found: Gathered) -> tuple[Outcome | Surprise, bool | None]:
         """Decide, carry out and report; a surprise is logged and costs this policy this pass."""
         if isinstance(found, Surprise):
@@ -103,14 +92,11 @@ class Cycle:
             done = await self._carried_out(
                 body, Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
             )
-            written = await self._reported(body, done)
+            return done, await self._reported(body, done)
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return _skipped(body, Surprise(error)), None
-        if isinstance(done, Decided) and written is not None:
-            self._unreported.pop(done.situation.policy.key, None)
-        return done, written
 
     async def _carried_out(self, body: Mapping[str, Any], outcome: Outcome) -> Outcome:
         """Write what the decision asks for, if anything."""
@@ -118,12 +104,18 @@ class Cycle:
             return outcome
         situation, target = outcome.situation, outcome.decision.to_apply
         policy = situation.policy
+        application = Application(
+            values=target,
+            previous=outcome.current,
+            at=self._clock.now().replace(microsecond=0),
+            workload_uid=situation.workload.uid,
+        )
         try:
             # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
             if not await self._policies.is_current(body):
                 edited = Finding(Reason.CHANGED_MEANWHILE, f"policy {policy.key} was edited or deleted meanwhile")
                 return dataclasses.replace(outcome, failure=edited)
-            await self._workloads.apply(policy, situation.workload, target)
+            await self._workloads.apply(policy, situation.workload, application)
         except WriteConflictError as error:
             return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))
         except FieldOwnedError as error:
@@ -135,11 +127,9 @@ class Cycle:
             policy=str(policy.key),
             workload=str(policy.workload),
             reason=outcome.decision.finding.reason.value,
-            before=reporting.values_of(outcome.current).model_dump(),
-            after=reporting.values_of(target).model_dump(),
+            before=values_of(outcome.current).model_dump(exclude_none=True),
+            after=values_of(target).model_dump(exclude_none=True),
         )
-        application = Application(values=target, previous=outcome.current, at=self._clock.now())
-        self._unreported[policy.key] = (policy.uid, application)
         return dataclasses.replace(outcome, application=application)
 
     async def _reported(self, body: Mapping[str, Any], outcome: Outcome) -> bool | None:

@@ -22,7 +22,7 @@ from heartbeat_tuner.domain.evidence import (
     UnreadableGroup,
     Workload,
 )
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import conventions, quantities
@@ -129,6 +129,7 @@ class Gatherer:
             self._ledgers[policy.key], workload.pods, group.members, now=now, keep_since=now - RECORD_WINDOW
         )
         self._ledgers[policy.key] = ledger
+        policy = dataclasses.replace(policy, application=_last_application(policy, workload))
         if workload.current is not None:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         record = _record(policy, workload, ledger, metrics, now=now)
@@ -195,6 +196,16 @@ class Gatherer:
 
         found = await asyncio.gather(*(read(policy) for policy in policies))
         return {policy.key: workload for policy, workload in zip(policies, found, strict=True)}
+
+
+def _last_application(policy: Policy, workload: Workload) -> Application | None:
+    """Return our last write to the policy's container of this very object, from its own note or from the status.
+
+    Either may be the newer: the status may not have been written, and the note may be gone with a replaced manifest.
+    """
+    noted = (policy.application, workload.applications.get(policy.workload.container))
+    ours = [one for one in noted if one is not None and one.workload_uid == workload.uid]
+    return max(ours, key=lambda one: one.at, default=None)
 
 
 def _record(

@@ -19,7 +19,6 @@ from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 EVERY: Final = timedelta(minutes=5)
 RETRY: Final = timedelta(seconds=2)
-"""After a list that failed."""
 
 _log = structlog.get_logger()
 
@@ -31,6 +30,7 @@ class Relisting:
         policies: lists them.
         store: what the watch feeds.
         every: from the end of one list to the next.
+        retry: the same after a list that failed.
         monotonic: a clock in seconds that nobody sets.
     """
 
@@ -40,11 +40,13 @@ class Relisting:
         store: PolicyStore,
         *,
         every: timedelta = EVERY,
+        retry: timedelta = RETRY,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._policies = policies
         self._store = store
         self._every = every
+        self._retry = retry
         self._monotonic = monotonic
 
     async def refresh(self) -> None:
@@ -52,12 +54,12 @@ class Relisting:
         while True:
             if await self._mended():
                 return
-            await asyncio.sleep(RETRY.total_seconds())
+            await asyncio.sleep(self._retry.total_seconds())
 
     async def run_until(self, stopped: asyncio.Event) -> None:
         """List at once and every so often until `stopped` is set."""
         while not stopped.is_set():
-            pause = self._every if await self._mended() else RETRY
+            pause = self._every if await self._mended() else self._retry
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stopped.wait(), timeout=pause.total_seconds())
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from heartbeat_tuner.api.applied import applied_of, values_of
 from heartbeat_tuner.api.v1alpha1 import (
     MAX_MESSAGE,
     Applied,
@@ -24,8 +25,6 @@ from heartbeat_tuner.api.v1alpha1 import (
 )
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
@@ -98,13 +97,6 @@ def document(status: Status) -> dict[str, Any]:
     return status.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def values_of(settings: LivenessSettings) -> Values:
-    """Return settings in the API's notation."""
-    return Values.model_validate(
-        {setting.value: durations.show(value) for setting, value in settings.by_setting.items()}
-    )
-
-
 def _found(previous: Status, outcome: Decided) -> Status:
     """Return the status without conditions: verdict, values, what was written."""
     decision = outcome.decision
@@ -124,8 +116,8 @@ def _found(previous: Status, outcome: Decided) -> Status:
                 target=values_of(decision.target), reasons=[_fitting(decision.finding.message), decision.advice]
             )
         )
-    if outcome.last_application is not None:
-        update["applied"] = _applied(outcome.last_application)
+    last = outcome.last_application
+    update["applied"] = None if last is None else applied_of(last)
     found = previous.model_copy(update=update)
     return found.model_copy(update={"summary": _summary(found)})
 
@@ -151,14 +143,6 @@ def _target(status: Status) -> Values | None:
     return None if status.recommendation is None else status.recommendation.target
 
 
-def _applied(application: Application) -> Applied:
-    return Applied(
-        values=values_of(application.values),
-        previous=values_of(application.previous),
-        at=_timestamp(application.at),
-    )
-
-
 def _statements(outcome: Decided) -> Iterator[_Statement]:
     """Yield what this cycle can say; what it cannot say is left as it stands."""
     policy, decision = outcome.situation.policy, outcome.decision
@@ -182,7 +166,9 @@ def _applied_statement(outcome: Decided) -> _Statement:
     """Say what stands between the recommendation and the pods, or that nothing does."""
     applied, decision = outcome.last_application, outcome.decision
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
-    if blocking is not None:
+    # The rollout that holds back these very values is the one that brings them.
+    is_ours = applied is not None and decision.target == applied.values
+    if blocking is not None and not (is_ours and blocking.reason is Reason.ROLLOUT_IN_PROGRESS):
         return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
     if applied is None:
         nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")

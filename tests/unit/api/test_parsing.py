@@ -15,7 +15,7 @@ from tests.support import manifests, worlds
 
 VALUES = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
 BEFORE = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
-APPLIED = {"values": VALUES, "previous": BEFORE, "at": "2026-03-02T11:00:00Z"}
+APPLIED = {"values": VALUES, "previous": BEFORE, "at": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
 
 
 def test_a_minimal_policy_has_defaults() -> None:
@@ -85,6 +85,7 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
         values=worlds.settings("30s", "1s", "1s"),
         previous=worlds.STORM,
         at=datetime(2026, 3, 2, 11, 0, tzinfo=UTC),
+        workload_uid="workload-1",
     )
 
 
@@ -158,7 +159,7 @@ def test_a_status_is_read() -> None:
 def test_a_word_of_another_version_does_not_forget_the_last_change() -> None:
     """After a rollback of the operator the cooldown still holds."""
     values = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
-    applied = {"values": values, "previous": values, "at": "2026-03-02T12:00:00Z"}
+    applied = {"values": values, "previous": values, "at": "2026-03-02T12:00:00Z", "workloadUid": "workload-1"}
     status = parsing.status_of({"status": {"reason": "OfTheFuture", "applied": applied}})
     assert status.applied is not None
     assert status.applied.at == "2026-03-02T12:00:00Z"

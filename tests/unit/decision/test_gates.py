@@ -16,7 +16,9 @@ from tests.support import worlds
 from tests.support.worlds import NOW
 
 TARGET = worlds.settings("30s", "1s", "1s")
-RECENT = Application(values=TARGET, previous=worlds.STORM, at=NOW - timedelta(hours=23, minutes=59))
+RECENT = Application(
+    values=TARGET, previous=worlds.STORM, at=NOW - timedelta(hours=23, minutes=59), workload_uid="workload-1"
+)
 
 ALL_HOLD = worlds.storm(
     policy=worlds.policy(suspended=True, mode=Mode.RECOMMEND, application=RECENT),

@@ -231,7 +231,7 @@ def test_only_a_change_carries_values(of: Situation) -> None:
 @given(situations, milliseconds(0, 86_399_999))
 def test_nothing_is_written_without_leave(of: Situation, ago: timedelta) -> None:
     """Recommend mode, suspension, a rollout or a recent change each hold any write."""
-    recent = Application(now_of(of), now_of(of), at=worlds.NOW - ago)
+    recent = Application(now_of(of), now_of(of), at=worlds.NOW - ago, workload_uid="workload-1")
     cooling = dataclasses.replace(of, policy=dataclasses.replace(of.policy, application=recent))
     assert decide(cooling).to_apply is None
     if of.policy.suspended or of.policy.mode is Mode.RECOMMEND or of.workload.rolling_out:

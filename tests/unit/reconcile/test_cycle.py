@@ -1,5 +1,6 @@
 """Whole cycles on fakes: what is written, once, and what is not."""
 
+import asyncio
 import dataclasses
 from datetime import timedelta
 
@@ -13,8 +14,9 @@ from heartbeat_tuner.domain.errors import (
     WriteConflictError,
 )
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.ports import NotLeaderError
 from tests.support import manifests, stages, worlds
 from tests.support.fakes import Write
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
@@ -240,7 +242,7 @@ async def test_a_workload_that_changed_between_reading_and_writing_is_not_writte
     assert isinstance(read, Workload)
     stage.workloads.stored[CONSUMER] = dataclasses.replace(read, resource_version="101")
     with pytest.raises(WriteConflictError):
-        await stage.workloads.apply(worlds.policy(), read, CURED)
+        await stage.workloads.apply(worlds.policy(), read, Application(CURED, worlds.STORM, worlds.NOW, read.uid))
 
 
 async def test_an_invalid_policy_is_told_and_the_others_are_looked_at() -> None:
@@ -276,8 +278,8 @@ async def test_what_was_written_is_not_forgotten_when_the_status_could_not_be() 
     assert len(stage.workloads.writes) == 1
 
 
-async def test_a_namesake_does_not_inherit_what_was_written() -> None:
-    """A policy that was deleted and created again begins anew."""
+async def test_a_policy_made_anew_knows_what_was_written_to_its_workload() -> None:
+    """The workload carries the record: its pods are not replaced twice within the cooldown."""
     stage = stages.storm()
     stage.policies.error = WriteConflictError("the policy is gone")
     await stage.cycle()
@@ -287,7 +289,47 @@ async def test_a_namesake_does_not_inherit_what_was_written() -> None:
     stage.policies.edit(ORDERS)
     stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
     await stage.cycle()
-    assert len(stage.workloads.writes) == 2
+    assert len(stage.workloads.writes) == 1
+    assert stage.condition("Applied") == ("False", "Cooldown")
+
+
+async def test_a_workload_made_anew_is_cured_anew() -> None:
+    """What took its name has not been written to: the storm is back, and no cooldown holds its cure."""
+    stage = stages.storm()
+    await stage.cycle()
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(
+        stage.workloads.stored[CONSUMER], uid="workload-2", rolling_out=False, applications={}
+    )
+    await stage.cycle()
+    assert [write.uid for write in stage.workloads.writes] == ["workload-1", "workload-2"]
+
+
+async def test_a_write_whose_answer_was_lost_is_not_forgotten() -> None:
+    """The API server took it and the answer never came: the next cycle finds the record on the workload."""
+    stage = stages.storm()
+    stage.workloads.answer_error = ApiServerError("no answer in 30 s")
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "ApiServerError")
+    stage.workloads.answer_error = None
+    await stage.cycle()
+    assert stage.condition("Applied") == ("True", "RollingOut")
+    stage.workloads.roll_out(CONSUMER, stage.clock.now())
+    await stage.cycle()
+    assert stage.condition("Applied") == ("True", "Applied")
+    assert len(stage.workloads.writes) == 1
+
+
+async def test_a_writer_that_died_before_its_status_leaves_its_record() -> None:
+    """Whoever leads next reports the write and keeps its cooldown, and writes nothing."""
+    stage = stages.storm()
+    stage.policies.error = ApiServerError("killed")
+    await stage.cycle()
+    stage.policies.error = None
+    stage.restart()
+    stage.workloads.stored[CONSUMER] = dataclasses.replace(stage.workloads.stored[CONSUMER], rolling_out=False)
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "Cooldown")
+    assert len(stage.workloads.writes) == 1
 
 
 async def test_a_surprise_costs_one_policy_one_cycle() -> None:
@@ -356,3 +398,30 @@ async def test_a_policy_that_changed_behind_the_watch_writes_nothing(change: str
         stored["metadata"]["generation"] += 1
     await stage.cycle()
     assert stage.workloads.writes == []
+
+
+async def test_a_leadership_lost_before_the_write_reports_nothing() -> None:
+    """Neither as an error in a status: another replica's are right by now."""
+    stage = stages.storm()
+    stage.workloads.apply_error = NotLeaderError("over")
+    with pytest.raises(NotLeaderError):
+        await stage.cycle()
+    assert (stage.policies.writes, stage.policies.events) == (0, [])
+
+
+async def test_a_leadership_lost_before_the_status_announces_nothing() -> None:
+    """And what was written is for another leadership to find."""
+    stage = stages.storm()
+    stage.policies.error = NotLeaderError("over")
+    with pytest.raises(NotLeaderError):
+        await stage.cycle()
+    assert stage.policies.events == []
+
+
+async def test_a_lost_leadership_ends_a_cycle_when_all_of_it_has_ended() -> None:
+    """Nothing of it may go on beside the next leader's."""
+    stage = stages.fleet(30)
+    stage.policies.error = NotLeaderError("over")
+    with pytest.raises(NotLeaderError):
+        await stage.cycle()
+    assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -72,7 +72,7 @@ async def test_record_begins_with_the_newest_pod() -> None:
 
 async def test_record_begins_with_our_last_change() -> None:
     """Evictions under the old values say nothing of the new ones."""
-    change = Application(worlds.settings(), worlds.STORM, NOW - worlds.seconds(60))
+    change = Application(worlds.settings(), worlds.STORM, NOW - worlds.seconds(60), "workload-1")
     record = (await situation_of(stages.storm(), worlds.policy(application=change))).record
     assert isinstance(record, Record)
     assert record.since == change.at

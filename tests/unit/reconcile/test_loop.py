@@ -3,6 +3,9 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
+
+from heartbeat_tuner.ports import NotLeaderError
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import CycleReport
 
@@ -17,6 +20,7 @@ class Passes:
         self.stopped = stopped
         self.count = count
         self.failing = failing
+        self.error: Exception = RuntimeError("a surprise")
         self.begun = 0
         self.finished: list[float] = []
 
@@ -26,7 +30,7 @@ class Passes:
         if self.begun == self.count:
             self.stopped.set()
         if self.begun in self.failing:
-            raise RuntimeError("a surprise")
+            raise self.error
         return REPORT
 
     def finish(self, report: CycleReport, duration_s: float) -> None:
@@ -68,3 +72,59 @@ async def test_a_stopped_loop_does_not_begin() -> None:
     passes.stopped.set()
     await run(passes)
     assert passes.begun == 0
+
+
+async def test_a_lost_leadership_ends_the_loop() -> None:
+    """The cycles of another leadership begin with fresh eyes."""
+    passes = Passes(asyncio.Event(), count=9, failing=frozenset({2}))
+    passes.error = NotLeaderError("over")
+    await run(passes)
+    assert (passes.begun, len(passes.finished)) == (2, 1)
+
+
+class Stubborn:
+    """Work that ends when it is let, and takes note of being cancelled."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+        self.cancelled = False
+
+    async def run(self) -> None:
+        """Wait."""
+        try:
+            await self.may_end.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
+async def test_work_under_way_at_the_stop_is_finished() -> None:
+    """Within reason."""
+    work, stopped = Stubborn(), asyncio.Event()
+    finishing = asyncio.create_task(loop.finish_or_give_up(work.run(), stopped, patience_s=20))
+    await asyncio.sleep(0)
+    stopped.set()
+    await asyncio.sleep(0.01)
+    assert not finishing.done()
+    work.may_end.set()
+    await finishing
+    assert not work.cancelled
+
+
+async def test_work_that_does_not_end_is_given_up() -> None:
+    """A mute Prometheus must not hold up the end."""
+    work, stopped = Stubborn(), asyncio.Event()
+    stopped.set()
+    await asyncio.wait_for(loop.finish_or_give_up(work.run(), stopped, patience_s=0.01), 20)
+    assert work.cancelled
+
+
+async def test_work_has_ended_when_its_caller_is_cancelled() -> None:
+    """Who loses the leadership must know that nothing goes on."""
+    work = Stubborn()
+    finishing = asyncio.create_task(loop.finish_or_give_up(work.run(), asyncio.Event(), patience_s=20))
+    await asyncio.sleep(0.01)
+    finishing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await finishing
+    assert work.cancelled

@@ -18,7 +18,7 @@ from tests.support.worlds import NOW
 
 LATER = NOW + timedelta(minutes=1)
 CURED = worlds.settings("30s", "1s", "1s")
-APPLICATION = Application(CURED, worlds.STORM, NOW)
+APPLICATION = Application(CURED, worlds.STORM, NOW, "workload-1")
 RECOMMEND = worlds.policy(mode=Mode.RECOMMEND)
 DOWN = Unknown(Reason.PROMETHEUS_UNREACHABLE, "Prometheus did not answer; tried up")
 
@@ -246,6 +246,7 @@ def test_the_change_is_kept_in_the_status() -> None:
     assert reporting.document(status)["applied"] == {
         "values": {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"},
         "previous": {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"},
+        "workloadUid": "workload-1",
         "at": "2026-03-02T12:00:00Z",
     }
 

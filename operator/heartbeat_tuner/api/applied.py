@@ -1,0 +1,83 @@
+"""Applications in the API's notation: as a policy's status shows them, and as the workload itself carries them.
+
+A write to a workload carries its own record, as an annotation of the same server-side apply: whoever comes next knows
+of it, even if the writer never got its answer or died before it wrote a status.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+import pydantic
+
+from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Application
+
+ANNOTATION: Final = f"{v1alpha1.GROUP}/applied"
+"""On the workload: a JSON object with an `Applied` for each container."""
+
+
+def values_of(settings: LivenessSettings) -> v1alpha1.Values:
+    """Return settings in the API's notation."""
+    return v1alpha1.Values.model_validate(
+        {setting.value: durations.show(value) for setting, value in settings.by_setting.items()}
+    )
+
+
+def applied_of(application: Application) -> v1alpha1.Applied:
+    """Return an application in the API's notation."""
+    return v1alpha1.Applied(
+        values=values_of(application.values),
+        previous=values_of(application.previous),
+        at=f"{application.at:%Y-%m-%dT%H:%M:%SZ}",
+        workload_uid=application.workload_uid,
+    )
+
+
+def application_of(applied: v1alpha1.Applied) -> Application:
+    """Return the application that was noted."""
+    return Application(
+        values=_settings(applied.values),
+        previous=_settings(applied.previous),
+        at=datetime.fromisoformat(applied.at),
+        workload_uid=applied.workload_uid,
+    )
+
+
+def to_annotation(applications: Mapping[str, Application]) -> str:
+    """Return the annotation's text for the last application to each container."""
+    documents = {
+        container: applied_of(application).model_dump(by_alias=True, exclude_none=True)
+        for container, application in applications.items()
+    }
+    return json.dumps(documents, sort_keys=True, separators=(",", ":"))
+
+
+def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Application]:
+    """Return the last application to each container of a workload.
+
+    What cannot be read, or speaks of another object (a manifest that was copied with its annotations), counts for
+    nothing: whoever may edit the workload may write anything there.
+    """
+    try:
+        documents = json.loads(text or "{}")
+        entries = documents.items() if isinstance(documents, dict) else ()
+    except (ValueError, RecursionError):
+        return {}
+    found: dict[str, Application] = {}
+    for container, document in entries:
+        try:
+            application = application_of(v1alpha1.Applied.model_validate(document))
+        except (pydantic.ValidationError, ValueError):
+            continue
+        if application.workload_uid == workload_uid:
+            found[container] = application
+    return found
+
+
+def _settings(values: v1alpha1.Values) -> LivenessSettings:
+    given = values.model_dump(by_alias=True, exclude_none=True)
+    return LivenessSettings.of({Setting(name): durations.parse(text) for name, text in given.items()})

@@ -1,0 +1,136 @@
+"""The rules of `linting`: what each is called, how bad it is, when it speaks.
+
+The ids are API: people filter by them.
+"""
+
+import dataclasses
+import enum
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.decision.choice import BEATS_PER_SESSION, HEARTBEAT_FLOOR
+from heartbeat_tuner.domain import durations
+
+BROKER_MIN_SESSION: Final = timedelta(seconds=6)
+BROKER_MAX_SESSION: Final = timedelta(minutes=30)
+"""`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
+
+
+class Severity(enum.StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"  # it does not work, or live members are removed
+    WARNING = "warning"  # it works until something ordinary happens, or rests on an assumption
+    INFO = "info"  # worth knowing
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule by its id; `when` says when it speaks, for the reference page."""
+
+    id: str
+    severity: Severity
+    when: str
+
+
+REFUSED: Final = Rule(
+    "refused-by-client",
+    Severity.ERROR,
+    "the heartbeat interval is not below the session timeout: the client refuses to start",
+)
+NEVER_HOLDS: Final = Rule(
+    "beat-never-in-time",
+    Severity.ERROR,
+    "even the shortest heartbeat period that the settings give reaches the session timeout: rebalances for ever",
+)
+MAY_NOT_HOLD: Final = Rule(
+    "beat-not-always-in-time",
+    Severity.ERROR,
+    "the longest heartbeat period that the settings give reaches the session timeout, the shortest does not",
+)
+FEW_BEATS: Final = Rule(
+    "few-beats-per-session",
+    Severity.WARNING,
+    f"the session timeout is shorter than {BEATS_PER_SESSION} heartbeat periods: one or two late beats remove a member",
+)
+BEAT_WAITS: Final = Rule(
+    "beat-waits-for-fetch",
+    Severity.INFO,
+    "KafkaJS: the fetch wait, not the heartbeat interval, says when a beat comes",
+)
+SHORT_INTERVAL: Final = Rule(
+    "interval-below-floor",
+    Severity.INFO,
+    f"the heartbeat interval is below {durations.show(HEARTBEAT_FLOOR)}: more requests for nothing",
+)
+OUTSIDE_BROKER_BOUNDS: Final = Rule(
+    "session-outside-broker-bounds",
+    Severity.WARNING,
+    f"the session timeout is outside {durations.show(BROKER_MIN_SESSION)} to {durations.show(BROKER_MAX_SESSION)}, "
+    "what brokers accept by default (assumed: yours is not asked)",
+)
+SLOW_DETECTION: Final = Rule(
+    "slow-detection",
+    Severity.WARNING,
+    "the session timeout is above `--max-detection-time`: a crash is noticed too late",
+)
+HANDLER_OUTLASTS_SESSION: Final = Rule(
+    "handler-outlasts-session",
+    Severity.ERROR,
+    "KafkaJS, with `--handler-time`: heartbeat interval plus the longer of handler and fetch wait reach the session "
+    "timeout",
+)
+HUNG_HANDLER: Final = Rule(
+    "hung-handler-unnoticed",
+    Severity.INFO,
+    "KafkaJS, with `--brokers` above 1: a member whose handler hangs may beat for ever",
+)
+HANDLER_OUTLASTS_POLL: Final = Rule(
+    "handler-outlasts-poll-interval",
+    Severity.ERROR,
+    "Java, with `--handler-time`: the handler of one poll is not shorter than the max poll interval",
+)
+POLL_BELOW_SESSION: Final = Rule(
+    "poll-interval-below-session",
+    Severity.INFO,
+    "Java: the max poll interval is shorter than the session timeout",
+)
+LONG_POLL: Final = Rule(
+    "long-poll-interval",
+    Severity.INFO,
+    "Java: the max poll interval is above the library's default, and it is the rebalance timeout, too",
+)
+CONSUMER_PROTOCOL: Final = Rule(
+    "consumer-protocol-refuses",
+    Severity.ERROR,
+    "Java with `group.protocol=consumer`: session timeout or heartbeat interval are given, which are set at the broker",
+)
+UNSEEN: Final = Rule(
+    "setting-unseen",
+    Severity.WARNING,
+    "a value comes from where it cannot be seen (a Secret, a ConfigMap that is not in the files): not checked",
+)
+NOTHING_SET: Final = Rule("nothing-set", Severity.INFO, "no setting is given: the library's defaults were checked")
+
+RULES: Final = (
+    REFUSED,
+    NEVER_HOLDS,
+    MAY_NOT_HOLD,
+    HANDLER_OUTLASTS_SESSION,
+    HANDLER_OUTLASTS_POLL,
+    CONSUMER_PROTOCOL,
+    FEW_BEATS,
+    OUTSIDE_BROKER_BOUNDS,
+    SLOW_DETECTION,
+    UNSEEN,
+    BEAT_WAITS,
+    SHORT_INTERVAL,
+    HUNG_HANDLER,
+    POLL_BELOW_SESSION,
+    LONG_POLL,
+    NOTHING_SET,
+)
+"""All rules, worst first: the order of findings."""
+
+BEAT_RULES: Final = frozenset({REFUSED, NEVER_HOLDS, MAY_NOT_HOLD, FEW_BEATS})
+"""The steps of one ladder, of which the worst speaks: the session is too short for the beat."""

@@ -1,0 +1,129 @@
+"""Which values would hold, where `linting` found errors or warnings?
+
+The operator's own rule (`choice`), without a record: H of at least 1 s, W of at most H where the beat waits for the
+fetch, S of at least the library's default, three beats and the broker's minimum, M of 1.3 times the longest handler.
+What nothing was found against is kept. Only a session above what is allowed is lowered: somebody asked for it; and H,
+to the library's default, where no session would be long enough otherwise.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.decision import choice, lint_rules, linting
+from heartbeat_tuner.decision.choice import Infeasible, Limit
+from heartbeat_tuner.decision.linting import Expectations, Finding, Inspected, Origin
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+
+LONGEST: Final = timedelta(milliseconds=2**31 - 1)
+"""Kafka's protocol has 32 bits for a time."""
+
+_SESSION_RULES: Final = lint_rules.BEAT_RULES | {
+    lint_rules.HANDLER_OUTLASTS_SESSION,
+    lint_rules.OUTSIDE_BROKER_BOUNDS,
+    lint_rules.SLOW_DETECTION,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Remedy:
+    """What to change.
+
+    Attributes:
+        changes: new values, in the API's order.
+        removals: settings to take out of the client's configuration.
+    """
+
+    changes: Mapping[Setting, timedelta]
+    removals: tuple[Setting, ...]
+
+
+def suggest(
+    inspected: Inspected, expectations: Expectations, findings: Sequence[Finding]
+) -> Remedy | Infeasible | None:
+    """Return what would hold: it has neither errors nor warnings of its own; None if nothing has to change."""
+    rules = {finding.rule for finding in findings}
+    values = inspected.values
+    if rules & _SESSION_RULES and inspected.knows(*inspected.beat_settings):
+        held = _session_held(inspected, expectations, beat_is_sound=not rules & lint_rules.BEAT_RULES)
+        if isinstance(held, Infeasible):
+            return held
+        values = held
+    if lint_rules.HANDLER_OUTLASTS_POLL in rules and expectations.handler_time is not None:
+        polled = _poll_held(inspected, expectations.handler_time, values)
+        if isinstance(polled, Infeasible):
+            return polled
+        values = polled
+    changes = {setting: values[setting] for setting in liveness.changed(inspected.values, values)}
+    removals = tuple(
+        setting
+        for setting in inspected.client.settings
+        if lint_rules.CONSUMER_PROTOCOL in rules
+        and setting in linting.AT_THE_BROKER
+        and inspected.origins[setting] is Origin.GIVEN
+    )
+    return Remedy(changes, removals) if changes or removals else None
+
+
+def _session_held(
+    inspected: Inspected, expectations: Expectations, *, beat_is_sound: bool
+) -> LivenessSettings | Infeasible:
+    """Return values whose session holds, with the beat that is nearest to what is set."""
+    values, client = inspected.values, inspected.client
+    interval = max(values.heartbeat_interval, choice.HEARTBEAT_FLOOR)
+    # The least change first.
+    beats = [values] if beat_is_sound else []
+    beats.append(choice.with_interval(values, client, interval))
+    beats.append(choice.with_interval(values, client, min(interval, client.defaults.heartbeat_interval)))
+    tried = [_with_session(dataclasses.replace(inspected, values=beat), expectations) for beat in beats]
+    return next((one for one in tried if isinstance(one, LivenessSettings)), tried[-1])
+
+
+def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessSettings | Infeasible:
+    """Return the values with a session that holds for their beat."""
+    floor = max(_floors(inspected, expectations), key=lambda limit: limit.value)
+    ceiling = min(_ceilings(expectations), key=lambda limit: limit.value)
+    session = choice.session_between(floor, ceiling, inspected.client)
+    if isinstance(session, Infeasible):
+        return session
+    kept = min(inspected.values.session_timeout, ceiling.value)
+    return dataclasses.replace(inspected.values, session_timeout=max(session, kept))
+
+
+def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
+    """Return what S must not be below."""
+    period = inspected.client.period(inspected.values, expectations.brokers).longest
+    beats = choice.BEATS_PER_SESSION
+    floors = [
+        Limit(beats * period, f"{beats} heartbeats of {durations.show(period)}"),
+        Limit(lint_rules.BROKER_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
+    ]
+    if inspected.client.handler_delays_beat and expectations.handler_time is not None:
+        silence = linting.longest_silence(inspected, expectations.handler_time)
+        longer = durations.ceil_to_second(silence + timedelta(milliseconds=1))
+        floors.append(Limit(longer, f"longer than a member is silent while a handler runs, {durations.show(silence)}"))
+    return floors
+
+
+def _ceilings(expectations: Expectations) -> list[Limit]:
+    """Return what S must not be above."""
+    return [
+        Limit(expectations.max_detection_time, "--max-detection-time"),
+        Limit(lint_rules.BROKER_MAX_SESSION, "the broker's group.max.session.timeout.ms (assumed)"),
+    ]
+
+
+def _poll_held(inspected: Inspected, handler: timedelta, values: LivenessSettings) -> LivenessSettings | Infeasible:
+    """Return `values` with a poll limit that the handler keeps."""
+    default = inspected.client.defaults.max_poll_interval
+    needed = durations.ceil_to_second(choice.POLL_GAP_MARGIN * handler)
+    if needed > LONGEST:
+        return Infeasible(
+            f"No max poll interval fits: the handler needs at least {durations.show(needed)} "
+            f"({choice.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
+            f"{durations.show(LONGEST)}"
+        )
+    limit = choice.step(needed if default is None else max(needed, default), LONGEST)
+    return dataclasses.replace(values, max_poll_interval=limit)

@@ -1,0 +1,63 @@
+"""The settings of docs/reference/check-examples.yaml, as the rules and as the command line take them."""
+
+import dataclasses
+import re
+from typing import Any
+
+import yaml
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision.linting import Expectations, Inspected
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import Setting
+from tests.support import documents
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """One entry of the file; `holds` is None where nothing has to change."""
+
+    client: str
+    settings: dict[str, str]
+    options: dict[str, Any]
+    findings: list[str]
+    holds: dict[str, Any] | str | None
+
+    def __str__(self) -> str:
+        """Return the settings, as a test's name."""
+        return " ".join([self.client, *map(str, self.settings.values()), *map(str, self.options.values())])
+
+    @property
+    def inspected(self) -> Inspected:
+        """The settings as the rules take them."""
+        return Inspected.of(
+            catalogue.client(self.client),
+            {Setting(name): durations.parse(value) for name, value in self.settings.items()},
+            consumer_protocol=self.options.get("groupProtocol") == "consumer",
+        )
+
+    @property
+    def expectations(self) -> Expectations:
+        """The options as the rules take them."""
+        handler = self.options.get("handlerTime")
+        return Expectations(
+            brokers=self.options.get("brokers", 1),
+            max_detection_time=durations.parse(self.options.get("maxDetectionTime", "60s")),
+            handler_time=None if handler is None else durations.parse(handler),
+        )
+
+    @property
+    def arguments(self) -> list[str]:
+        """Both as the command line takes them."""
+        options = {"client": self.client, **self.settings, **self.options}
+        flags = {re.sub("([A-Z])", r"-\1", name).lower(): value for name, value in options.items()}
+        return ["check", *(f"--{name}={value}" for name, value in flags.items())]
+
+
+def examples() -> list[Example]:
+    """Return the entries."""
+    text = (documents.CHECKOUT / "docs" / "reference" / "check-examples.yaml").read_text()
+    return [
+        Example(one["client"], one["settings"], one.get("with", {}), one["findings"], one.get("holds"))
+        for one in yaml.safe_load(text)
+    ]

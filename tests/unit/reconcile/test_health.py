@@ -1,0 +1,88 @@
+"""What the probes answer."""
+
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.ports import Listing
+from heartbeat_tuner.reconcile.elector import Elector
+from heartbeat_tuner.reconcile.health import Health
+from heartbeat_tuner.reconcile.leadership import Timing
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from tests.support import manifests
+from tests.support.electors import FakeLeases
+
+HOURS = Timing(timedelta(hours=3), timedelta(hours=2), timedelta(hours=1))
+
+
+class Replica:
+    """A replica that can be made the leader, with a clock that stands."""
+
+    def __init__(self, interval: timedelta = timedelta(seconds=60)) -> None:
+        self.now_s = 1_000.0
+        self.leases = FakeLeases()
+        self.store = PolicyStore()
+        self.elector = Elector(self.leases, HOURS, identity="a", monotonic=lambda: self.now_s)
+        self.health = Health(self.elector, self.store, interval=interval, monotonic=lambda: self.now_s)
+
+    async def become_leader(self) -> None:
+        """Get the lease, as the start of a leadership does."""
+        await self.elector._attempt()
+        self.health.moved()
+
+
+async def test_a_stuck_loop_fails_on_the_leader() -> None:
+    """Three intervals without a finished cycle, counted from the last one or the beginning."""
+    replica = Replica()
+    replica.now_s += 10_000
+    await replica.become_leader()
+    replica.now_s += 179
+    assert replica.health.unhealthy() == ""
+    replica.now_s += 2
+    assert replica.health.unhealthy() == "no cycle has finished for 181 s"
+    replica.health.moved()
+    assert replica.health.unhealthy() == ""
+
+
+async def test_a_short_interval_has_its_grace() -> None:
+    """A cycle may wait for a slow Prometheus."""
+    replica = Replica(interval=timedelta(seconds=1))
+    await replica.become_leader()
+    replica.now_s += 59
+    assert replica.health.unhealthy() == ""
+    replica.now_s += 2
+    assert replica.health.unhealthy() != ""
+
+
+def test_a_follower_runs_no_cycles() -> None:
+    """And is well all the same."""
+    replica = Replica()
+    replica.now_s += 10_000
+    assert replica.health.unhealthy() == ""
+
+
+@pytest.mark.parametrize("leads", [False, True])
+async def test_a_mute_watch_fails_on_any_replica(leads: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """Two minutes after a list showed what it did not."""
+    replica = Replica()
+    if leads:
+        await replica.become_leader()
+    replica.store.mend(Listing([manifests.policy(resourceVersion="9")], 9), at_s=replica.now_s)
+    replica.now_s += 119
+    assert replica.health.unhealthy() == ""
+    replica.now_s += 2
+    assert replica.health.unhealthy() == "the watch has not shown for 121 s what a list did"
+
+
+async def test_a_replica_is_ready_while_the_api_server_answers() -> None:
+    """Leader or not, and whether or not a cycle has ended."""
+    replica = Replica()
+    replica.leases.error = ApiServerError("away")
+    await replica.elector._attempt()
+    assert replica.health.unready() == "the API server does not answer"
+    replica.leases.error = None
+    await replica.elector._attempt()
+    assert replica.health.unready() == ""
+    replica.now_s += HOURS.lease_duration.total_seconds() + 1
+    assert replica.health.unready() != ""

@@ -1,0 +1,61 @@
+"""Lists that mend what the watch missed."""
+
+import asyncio
+from datetime import timedelta
+
+from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.relisting import Relisting
+from tests.support import manifests
+from tests.support.electors import until
+from tests.support.fakes import FakePolicies
+from tests.support.stages import ORDERS
+
+SOON = timedelta(milliseconds=5)
+
+
+def world() -> tuple[PolicyStore, FakePolicies]:
+    """Return a store whose watch showed one policy, and the API server that has it."""
+    store = PolicyStore()
+    return store, FakePolicies(store, [manifests.policy(resourceVersion="7")])
+
+
+async def test_a_deletion_that_the_watch_missed_is_found_in_time() -> None:
+    """By the regular list."""
+    store, policies = world()
+    stopped = asyncio.Event()
+    listing = asyncio.create_task(Relisting(policies, store, every=SOON).run_until(stopped))
+    policies.stored.clear()
+    policies.moment = 9
+    await until(lambda: not store.snapshot())
+    stopped.set()
+    await listing
+
+
+async def test_a_list_that_fails_is_tried_again() -> None:
+    """Trouble or surprise: the regular lists go on, and nothing is taken away."""
+    for error in (ApiServerError("away"), RuntimeError("a surprise")):
+        store, policies = world()
+        policies.error = error
+        stopped = asyncio.Event()
+        listing = asyncio.create_task(Relisting(policies, store, every=SOON, retry=SOON).run_until(stopped))
+        await asyncio.sleep(0.02)
+        assert store.snapshot()
+        policies.error = None
+        policies.edit_behind_the_watch(ORDERS)
+        await until(lambda: store.snapshot()[0]["metadata"]["resourceVersion"] == "8")  # noqa: B023 - awaited here
+        stopped.set()
+        await listing
+
+
+async def test_a_new_leader_has_to_see_the_policies_first() -> None:
+    """What it would decide on without a list may be gone."""
+    store, policies = world()
+    policies.error = ApiServerError("away")
+    refreshing = asyncio.create_task(Relisting(policies, store, retry=SOON).refresh())
+    await asyncio.sleep(0.02)
+    assert not refreshing.done()
+    policies.error = None
+    policies.edit_behind_the_watch(ORDERS)
+    await asyncio.wait_for(refreshing, 20)
+    assert store.snapshot()[0]["metadata"]["resourceVersion"] == "8"
