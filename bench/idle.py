@@ -107,7 +107,7 @@ def measure(minutes: float, policies: int, run_dir: Path) -> dict[str, object]:
         fleet = Fleet(sandbox, "idle", policies)
         fleet.deploy(scenario.HEALTHY)
         metrics = running.enter_context(PodMetrics([fleet], storms=lambda _: False, scrapes=_SCRAPES))
-        fleet.apply_policies(mode="Apply")
+        fleet.create_policies(mode="Apply")
         replicas = []
         for user in OPERATOR_USERS:
             url = f"http://{LOOPBACK}:{metrics.port}"
@@ -116,7 +116,10 @@ def measure(minutes: float, policies: int, run_dir: Path) -> dict[str, object]:
             wait_until(replicas[0].leads, part=user, what="its part")
         wait_until(
             lambda: all(one.get("status", {}).get("verdict") == "Healthy" for one in fleet.policies().values()),
-            part="idle", what="all policies to be Healthy", timeout_s=_HEALTHY_TIMEOUT_S, poll_s=2.0,
+            part="idle",
+            what="all policies to be Healthy",
+            timeout_s=_HEALTHY_TIMEOUT_S,
+            poll_s=2.0,
         )
         settled = cycles(replicas[0]) + 1
         wait_until(lambda: cycles(replicas[0]) >= settled, part="idle", what="a cycle more", timeout_s=3 * INTERVAL_S)
@@ -153,7 +156,10 @@ def _watched(
         "queries_per_cycle": round(queried / max(cycled, 1), 2),
         "lease_writes": len(writes) - len(others),
         "other_writes": len(others),
-        "samples": {user: [dataclasses.asdict(one) for one in taken] for user, taken in zip(OPERATOR_USERS, samples, strict=True)},
+        "samples": {
+            user: [dataclasses.asdict(one) for one in taken]
+            for user, taken in zip(OPERATOR_USERS, samples, strict=True)
+        },
     }
 
 
@@ -161,7 +167,9 @@ def _table(report: dict[str, object]) -> str:
     rows = report["replicas"]
     assert isinstance(rows, list)
     lines = [f"{name:30}" + "".join(f"{row[name]!s:>12}" for row in rows) for name in rows[0]]
-    lines += [f"{name:30}{report[name]!s:>12}" for name in ("cycles", "queries_per_cycle", "lease_writes", "other_writes")]
+    lines += [
+        f"{name:30}{report[name]!s:>12}" for name in ("cycles", "queries_per_cycle", "lease_writes", "other_writes")
+    ]
     return "\n".join(lines)
 
 

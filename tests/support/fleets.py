@@ -4,25 +4,30 @@ A fleet lives in one namespace: Deployments of one pod that only sleeps, consume
 and a policy for each. Nobody consumes, so nobody exports metrics: `PodMetrics` tells them, by what each pod runs with.
 """
 
+import http.client
 import json
 import ssl
 import threading
 import time
-import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import yaml
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER
+from heartbeat_tuner.adapters.policies import API_VERSION
+from heartbeat_tuner.api.v1alpha1 import PLURAL
 from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Sample
 from sandbox import scenario
 from sandbox.control_plane import ControlPlane
 from sandbox.environment import Sandbox
+from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
 from sandbox.scenario import ConsumerSettings, Tenant
 from tests.e2e.fake_prometheus import Answer, FakePrometheus, success
@@ -36,7 +41,7 @@ _SETTLED_TIMEOUT_S: Final = 120.0
 
 
 class Admin:
-    """The administrator's requests, without a kubectl for each.
+    """The administrator's requests over one connection, without a kubectl for each; for any thread.
 
     `kubectl apply --server-side` would do more than asked: it hands the fields of plain `kubectl apply` to the manager
     that is named.
@@ -44,26 +49,53 @@ class Admin:
 
     def __init__(self, control_plane: ControlPlane) -> None:
         kubeconfig = yaml.safe_load(control_plane.kubeconfig.read_text())
-        self._url = control_plane.url
         self._authorization = f"Bearer {kubeconfig['users'][0]['user']['token']}"
-        self._tls = ssl.create_default_context(cafile=str(control_plane.ca_file))
+        address = urlsplit(control_plane.url)
+        assert address.hostname is not None
+        self._connection = http.client.HTTPSConnection(
+            address.hostname,
+            address.port,
+            timeout=_REQUEST_TIMEOUT_S,
+            context=ssl.create_default_context(cafile=str(control_plane.ca_file)),
+        )
+        self._lock = threading.Lock()
 
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return the items of the list at `path`."""
         found: list[dict[str, Any]] = self._request("GET", path)["items"]
         return found
 
-    def apply(self, path: str, document: dict[str, Any], *, manager: str) -> None:
+    def apply(self, path: str, document: Mapping[str, Any], *, manager: str) -> None:
         """Apply `document` at the server as a field manager, who gives up what it owned and does not name."""
-        body = json.dumps(document).encode()
-        self._request("PATCH", f"{path}?fieldManager={manager}", body, "application/apply-patch+yaml")
+        self._request("PATCH", f"{path}?fieldManager={manager}", document, "application/apply-patch+yaml")
 
-    def _request(self, method: str, path: str, body: bytes | None = None, content_type: str = "") -> dict[str, Any]:
+    def create(self, path: str, document: Mapping[str, Any]) -> None:
+        """Create an object of the collection at `path`."""
+        self._request("POST", path, document)
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> None:
+        """Merge `patch` into the object at `path`."""
+        self._request("PATCH", path, patch, "application/merge-patch+json")
+
+    def delete(self, path: str) -> None:
+        """Delete the object, or all objects of the collection, at `path`."""
+        self._request("DELETE", path)
+
+    def _request(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, content_type: str = "application/json"
+    ) -> dict[str, Any]:
         headers = {"Authorization": self._authorization, "Content-Type": content_type}
-        request = urllib.request.Request(f"{self._url}{path}", body, headers, method=method)  # noqa: S310 - always https
-        with urllib.request.urlopen(request, timeout=_REQUEST_TIMEOUT_S, context=self._tls) as answer:  # noqa: S310 - likewise
-            document: dict[str, Any] = json.load(answer)
-            return document
+        with self._lock:
+            try:
+                self._connection.request(method, path, None if body is None else json.dumps(body), headers)
+                answer = self._connection.getresponse()
+                document: dict[str, Any] = json.loads(answer.read())
+            except BaseException:
+                self._connection.close()  # half an answer may be left on it
+                raise
+        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+            raise SandboxError(f"{method} {path}: {answer.status}: {document.get('message')}")
+        return document
 
 
 class Fleet(Tenant):
@@ -85,22 +117,45 @@ class Fleet(Tenant):
         self.create()
         self.sandbox.kafka.create_topic(self.namespace)
         commit_offsets(self.sandbox.kafka.bootstrap, self.namespace, self.names)
-        self.apply(_list([_config_map(self.namespace, settings), *(_deployment(self.namespace, one) for one in self.names)]))
+        self.apply(
+            _list([_config_map(self.namespace, settings), *(_deployment(self.namespace, one) for one in self.names)])
+        )
         self.await_rolled_out(timeout_s=len(self.names))
 
-    def apply_policies(self, *, mode: str) -> None:
-        """Create a policy for each Deployment, or change its mode."""
-        self.apply(_list(_policy(name, mode) for name in self.names))
+    def create_policies(self, *, mode: str, session_floors_s: Sequence[int] = ()) -> None:
+        """Create a policy for each Deployment.
+
+        Args:
+            mode: of all of them.
+            session_floors_s: the least session timeout of each, by which one may tell its values from the others'.
+        """
+        for number, name in enumerate(self.names):
+            policy = _policy(name, mode)
+            if session_floors_s:
+                policy["spec"]["bounds"] = {"sessionTimeout": {"min": f"{session_floors_s[number]}s"}}
+            self.admin.create(self._policies_path, policy)
+
+    def delete_policies(self) -> None:
+        """Delete all policies; what was applied stays."""
+        self.admin.delete(self._policies_path)
+
+    def undo_applies(self) -> None:
+        """Take out of each Deployment what the tuner owns in it, note included."""
+        for name in self.names:
+            nothing = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}}
+            self.admin.apply(f"{self._deployments_path}/{name}", nothing, manager=FIELD_MANAGER)
+
+    def annotate(self, name: str, text: str) -> None:
+        """Write an annotation of nobody's concern into a Deployment: its version is another one then."""
+        self.admin.merge(f"{self._deployments_path}/{name}", {"metadata": {"annotations": {"example.com/note": text}}})
 
     def deployments(self) -> dict[str, dict[str, Any]]:
         """Return the Deployments by name."""
-        return _by_name(self.admin.items(f"/apis/apps/v1/namespaces/{self.namespace}/deployments"))
+        return _by_name(self.admin.items(self._deployments_path))
 
     def policies(self) -> dict[str, dict[str, Any]]:
         """Return the policies by name."""
-        return _by_name(
-            self.admin.items(f"/apis/heartbeat-tuner.dev/v1alpha1/namespaces/{self.namespace}/consumergrouppolicies")
-        )
+        return _by_name(self.admin.items(self._policies_path))
 
     def pods(self) -> list[dict[str, Any]]:
         """Return all pods, ending ones too."""
@@ -108,13 +163,19 @@ class Fleet(Tenant):
 
     def await_rolled_out(self, *, timeout_s: float = _SETTLED_TIMEOUT_S) -> None:
         """Wait until each Deployment has exactly one pod, of its newest template, and that is available."""
-        wait_until(
-            self.is_rolled_out, part=self.namespace, what="its pods", timeout_s=max(timeout_s, 60.0), poll_s=0.2
-        )
+        wait_until(self.is_rolled_out, part=self.namespace, what="its pods", timeout_s=max(timeout_s, 60.0), poll_s=0.2)
 
     def is_rolled_out(self) -> bool:
         """Whether all rollouts are over and no pod is left of an older template."""
         return all(map(_is_done, self.deployments().values())) and len(self.pods()) == len(self.names)
+
+    @property
+    def _deployments_path(self) -> str:
+        return f"/apis/apps/v1/namespaces/{self.namespace}/deployments"
+
+    @property
+    def _policies_path(self) -> str:
+        return f"/apis/{API_VERSION}/namespaces/{self.namespace}/{PLURAL}"
 
 
 def commit_offsets(bootstrap: str, topic: str, group_ids: Iterable[str]) -> None:
@@ -198,7 +259,11 @@ class _Told:
         """Return the labels of its series; accepted heartbeats are counted by member."""
         member = {"member_id": f"{self.name}-1"} if metric == _BEATS else {}
         return {
-            "__name__": metric, "namespace": self.namespace, "pod": self.name, "group_id": self.group, **member,
+            "__name__": metric,
+            "namespace": self.namespace,
+            "pod": self.name,
+            "group_id": self.group,
+            **member,
         }
 
     def samples(self, metric: str, times_s: Iterable[float]) -> Iterator[Sample]:

@@ -1,0 +1,83 @@
+"""A schedule: what befalls which replica when, drawn from a seed. Pure.
+
+Replicas are told apart by the part they play when the schedule begins: the first one leads then. Whoever leads later
+follows from what happened before.
+"""
+
+import dataclasses
+import enum
+import random
+from typing import Final
+
+
+class Act(enum.Enum):
+    """What can befall a replica."""
+
+    KILL = "kill"
+    """SIGKILL; it is started again at once, as a kubelet would."""
+    STOP = "stop"
+    """SIGSTOP."""
+    CONTINUE = "continue"
+    """SIGCONT."""
+    CUT = "cut"
+    """Its wire to the API server is reset and refuses connections."""
+    BLACK_HOLE = "black hole"
+    """Its wire takes everything and answers nothing."""
+    HALF_OPEN = "half open"
+    """The API server's side of its wire is closed, its own is not told."""
+    MEND = "mend"
+    """Its wire is good again."""
+
+
+CUTS: Final = (Act.CUT, Act.BLACK_HOLE, Act.HALF_OPEN)
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """One act.
+
+    Attributes:
+        at_s: seconds after the policies were created.
+        act: what happens.
+        replica: 0 for the one that led at the beginning, 1 for the other.
+    """
+
+    at_s: float
+    act: Act
+    replica: int
+
+    def __str__(self) -> str:
+        return f"{self.at_s:.2f} {self.act.value} {'AB'[self.replica]}"
+
+
+_FIRST_S: Final = (0.5, 1.6)
+"""Around the time when the first values are applied, over wires as slow as they are here."""
+
+_SOON_S: Final = (0.05, 0.4)
+_LATE_S: Final = (1.0, 2.2)
+"""A gap that a lease may run out in."""
+
+_LATE_SHARE: Final = 0.25
+_LEADER_FIRST_SHARE: Final = 0.8
+
+
+def drawn(seed: int) -> tuple[Event, ...]:
+    """Return the schedule of a seed: four to eight events in the order of their times."""
+    chance = random.Random(seed)  # noqa: S311 - a schedule to repeat, not a secret
+    events: list[Event] = []
+    stopped, cut = [False, False], [False, False]
+    at_s = chance.uniform(*_FIRST_S)
+    for number in range(chance.randint(4, 8)):
+        replica = int(chance.random() > _LEADER_FIRST_SHARE) if number == 0 else chance.randrange(2)
+        act = chance.choice(
+            [
+                Act.KILL,
+                Act.CONTINUE if stopped[replica] else Act.STOP,
+                Act.MEND if cut[replica] else chance.choice(CUTS),
+            ]
+        )
+        stopped[replica] = act is Act.STOP or (stopped[replica] and act in {Act.MEND, *CUTS})
+        cut[replica] = act in CUTS or (cut[replica] and act is not Act.MEND)
+        events.append(Event(round(at_s, 3), act, replica))
+        at_s += chance.uniform(*(_LATE_S if chance.random() < _LATE_SHARE else _SOON_S))
+    return tuple(events)
