@@ -104,7 +104,7 @@ def measure(minutes: float, policies: int, run_dir: Path) -> dict[str, object]:
     with contextlib.ExitStack() as running:
         sandbox = running.enter_context(Sandbox(run_dir))
         scenario.install(sandbox)
-        fleet = Fleet(sandbox, "idle", policies)
+        fleet = running.enter_context(Fleet(sandbox, "idle", policies))
         fleet.deploy(scenario.HEALTHY)
         metrics = running.enter_context(PodMetrics([fleet], storms=lambda _: False, scrapes=_SCRAPES))
         fleet.create_policies(mode="Apply")

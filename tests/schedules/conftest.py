@@ -1,5 +1,6 @@
 """A sandbox of its own: nothing else may write while every write is looked at."""
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator
 
@@ -53,17 +54,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Two fleets in a storm and two replicas."""
-    with Sandbox(tmp_path_factory.mktemp("sandbox")) as sandbox:
+    with contextlib.ExitStack() as running:
+        sandbox = running.enter_context(Sandbox(tmp_path_factory.mktemp("sandbox")))
         scenario.install(sandbox)
         tail = Tail(sandbox.control_plane.audit_log)
-        fleets = [Fleet(sandbox, name, SIZE) for name in ("red", "blue")]
+        fleets = [running.enter_context(Fleet(sandbox, name, SIZE)) for name in ("red", "blue")]
         for fleet in fleets:
             fleet.deploy(scenario.STORMING)
-        with (
-            PodMetrics(fleets, storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES) as metrics,
-            Replicas(sandbox, f"http://{LOOPBACK}:{metrics.port}") as replicas,
-        ):
-            yield Stage(fleets, replicas, tail)
+        metrics = running.enter_context(
+            PodMetrics(fleets, storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES)
+        )
+        replicas = running.enter_context(Replicas(sandbox, f"http://{LOOPBACK}:{metrics.port}"))
+        yield Stage(fleets, replicas, tail)
 
 
 @pytest.fixture(scope="session")

@@ -25,13 +25,13 @@ def test_the_undisturbed_run_cures_all(undisturbed: list[Shown]) -> None:
         assert shown["conditions"]["Applied"] == ("True", "Applied")
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids="seed{}".format)
+@pytest.mark.parametrize("seed", SEEDS, ids="seed{:02}".format)
 def test_two_replicas_do_no_harm(stage: Stage, undisturbed: list[Shown], tally: Tally, seed: int) -> None:
     """Nobody writes without the lease or from a stale view, each value is applied once, and all end as undisturbed."""
-    played = stage.play(f"seed{seed}", schedule.drawn(seed), undisturbed)
+    played = stage.play(f"seed{seed:02}", schedule.drawn(seed), undisturbed)
     tally.add(played)
     progress.say(
-        f"seed{seed}",
+        f"seed{seed:02}",
         f"{played.took_s:.1f} s, {len(played.hits)} hits of a leader{' while it applied' * played.interrupted}, "
         f"{played.trail.changes()} leadership changes, {played.trail.refused()} applies refused",
     )

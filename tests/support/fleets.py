@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 import yaml
@@ -60,6 +60,10 @@ class Admin:
         )
         self._lock = threading.Lock()
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
     def items(self, path: str) -> list[dict[str, Any]]:
         """Return the items of the list at `path`."""
         found: list[dict[str, Any]] = self._request("GET", path)["items"]
@@ -101,6 +105,8 @@ class Admin:
 class Fleet(Tenant):
     """`size` Deployments of one pod, in one namespace, with groups and, on demand, policies of the same names.
 
+    A context manager that ends its connection; what it made stays.
+
     Args:
         sandbox: where it lives.
         namespace: its namespace; the names begin with it, since groups have no namespaces.
@@ -111,6 +117,12 @@ class Fleet(Tenant):
         super().__init__(sandbox, namespace)
         self.names = [f"{namespace}-{number:03}" for number in range(size)]
         self.admin = Admin(sandbox.control_plane)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.admin.close()
 
     def deploy(self, settings: ConsumerSettings) -> None:
         """Create namespace, groups and Deployments, and wait until every pod runs."""
