@@ -11,7 +11,7 @@ from sandbox.proxy import FaultProxy
 from sandbox.scenario import LeaseTimes, Operator
 from tests.schedules.schedule import Act
 
-LEASE_TIMES: Final = LeaseTimes("2s", "1200ms", "250ms")
+LEASE_TIMES: Final = LeaseTimes("2s", "1200ms", "200ms")
 INTERVAL_S: Final = 0.3
 WIRE_DELAY_S: Final = 0.04
 """Each way. So the twenty applies take about a second, in which there is something to disturb."""

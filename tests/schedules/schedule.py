@@ -50,11 +50,11 @@ class Event:
         return f"{self.at_s:.2f} {self.act.value} {'AB'[self.replica]}"
 
 
-_FIRST_S: Final = (0.5, 1.6)
+_FIRST_S: Final = (0.4, 1.3)
 """Around the time when the first values are applied, over wires as slow as they are here."""
 
-_SOON_S: Final = (0.05, 0.4)
-_LATE_S: Final = (1.0, 2.2)
+_SOON_S: Final = (0.05, 0.3)
+_LATE_S: Final = (0.9, 1.7)
 """A gap that a lease may run out in."""
 
 _LATE_SHARE: Final = 0.25
@@ -69,13 +69,9 @@ def drawn(seed: int) -> tuple[Event, ...]:
     at_s = chance.uniform(*_FIRST_S)
     for number in range(chance.randint(4, 8)):
         replica = int(chance.random() > _LEADER_FIRST_SHARE) if number == 0 else chance.randrange(2)
-        act = chance.choice(
-            [
-                Act.KILL,
-                Act.CONTINUE if stopped[replica] else Act.STOP,
-                Act.MEND if cut[replica] else chance.choice(CUTS),
-            ]
-        )
+        pause = Act.CONTINUE if stopped[replica] else Act.STOP
+        wire = Act.MEND if cut[replica] else chance.choice(CUTS)
+        act = chance.choice([Act.KILL, pause, pause, wire, wire])  # who was killed needs seconds to be back
         stopped[replica] = act is Act.STOP or (stopped[replica] and act in {Act.MEND, *CUTS})
         cut[replica] = act in CUTS or (cut[replica] and act is not Act.MEND)
         events.append(Event(round(at_s, 3), act, replica))

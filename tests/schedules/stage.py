@@ -44,7 +44,7 @@ class Played:
     Attributes:
         trail: everybody's writes, from the creation of the policies to the end state.
         end: what stood at the end, for each policy in the order of the fleet.
-        hits: what befell a replica that led, and when.
+        hits: what befell a replica that led and was well until then, and when.
         fleet: names of the Deployments that were to be written, with their namespace.
         took_s: how long it all took.
     """
@@ -90,14 +90,18 @@ class Stage:
         fleet.create_policies(mode="Apply", session_floors_s=SESSION_FLOORS_S)
         writes = self._tail.writes()
         hits: list[tuple[datetime, Act]] = []
+        struck = dict.fromkeys(replicas, datetime.now(UTC))
         with _notes(fleet, seed=name) if events else _quiet():
             for event in events:
                 time.sleep(max(0.0, began + event.at_s - time.monotonic()))
                 writes += self._tail.writes()
-                leads = Trail.of(self._holder, writes).last_holder == replicas[event.replica]
-                if leads and event.act in {Act.KILL, Act.STOP, *CUTS}:
-                    hits.append((datetime.now(UTC), event.act))
-                self._replicas.befall(replicas[event.replica], event.act)
+                replica, trail = replicas[event.replica], Trail.of(self._holder, writes)
+                if event.act in {Act.KILL, Act.STOP, *CUTS}:
+                    # The lease may still name one who was struck before, and leads no more.
+                    if trail.last_holder == replica and trail.claimed_since(replica, struck[replica]):
+                        hits.append((datetime.now(UTC), event.act))
+                    struck[replica] = datetime.now(UTC)
+                self._replicas.befall(replica, event.act)
         self._replicas.heal()
         end = self._settled(name, fleet, wanted)
         time.sleep(_AUDIT_LAG_S)

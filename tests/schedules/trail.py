@@ -34,8 +34,14 @@ class Trail:
 
     @property
     def last_holder(self) -> str:
-        """Which replica had the lease at the end."""
-        return ([self.holder, *(holder for _, holder in self._with_holders())])[-1]
+        """Which replica had the lease at the end, by the API server's record of it."""
+        return [self.holder, *(holder for _, holder in self._with_holders())][-1]
+
+    def claimed_since(self, user: str, moment: datetime) -> bool:
+        """Whether a replica has claimed the lease, or renewed it, after a moment."""
+        return any(
+            write.time > moment for write in self._by_replicas() if (write.user, write.resource) == (user, "leases")
+        )
 
     def changes(self) -> int:
         """Count how often the lease went from one replica to another, or to one that lives anew without its memory."""
