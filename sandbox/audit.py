@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -61,8 +62,13 @@ class Write:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it was taken."""
-        return 200 <= self.code < 300  # noqa: PLR2004 - HTTP's own border
+        """Whether the writer was told that it was done."""
+        return HTTPStatus.OK <= self.code < HTTPStatus.MULTIPLE_CHOICES
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was surely not done; where it is neither (the connection was lost), nobody was told."""
+        return HTTPStatus.BAD_REQUEST <= self.code < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class Tail:

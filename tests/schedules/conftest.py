@@ -27,7 +27,9 @@ class Tally:
     hits: dict[Act, int] = dataclasses.field(default_factory=dict)
     leadership_changes: int = 0
     refused: int = 0
+    unanswered: int = 0
     interrupted: int = 0
+    late_events: int = 0
 
     def add(self, played: Played) -> None:
         """Count one more."""
@@ -36,7 +38,9 @@ class Tally:
             self.hits[act] = self.hits.get(act, 0) + 1
         self.leadership_changes += played.trail.changes()
         self.refused += played.trail.refused()
+        self.unanswered += played.trail.unanswered()
         self.interrupted += played.interrupted
+        self.late_events += played.trail.late_events()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,9 +3,10 @@
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
+from heartbeat_tuner.api.applied import ANNOTATION
 from sandbox.audit import Write
 from sandbox.environment import OPERATOR_USERS
 
@@ -40,7 +41,9 @@ class Trail:
     def claimed_since(self, user: str, moment: datetime) -> bool:
         """Whether a replica has claimed the lease, or renewed it, after a moment."""
         return any(
-            write.time > moment for write in self._by_replicas() if (write.user, write.resource) == (user, "leases")
+            write.time > moment
+            for write in self._by_replicas()
+            if (write.user, write.resource) == (user, "leases") and write.succeeded
         )
 
     def changes(self) -> int:
@@ -48,14 +51,18 @@ class Trail:
         identities = [
             str(write.sent.get("spec", {}).get("holderIdentity") or "")
             for write in self._by_replicas()
-            if write.resource == "leases"
+            if write.resource == "leases" and write.succeeded
         ]
         held = [one for one in identities if one]
         return sum(1 for before, after in itertools.pairwise(held) if before != after)
 
     def without_lease(self) -> list[Write]:
-        """Return what replicas wrote while the lease was not theirs."""
-        return [write for write, holder in self._with_holders() if write.resource != "leases" and write.user != holder]
+        """Return what replicas wrote while the lease was not theirs; Events apart."""
+        return [write for write in self._late() if write.resource != "events"]
+
+    def late_events(self) -> int:
+        """Count the Events that replicas wrote while the lease was not theirs: no version can refuse them."""
+        return sum(1 for write in self._late() if write.resource == "events")
 
     def stale(self) -> list[Write]:
         """Return the replicas' writes that do not rest on the newest version of the very object they went to."""
@@ -66,12 +73,26 @@ class Trail:
         return [
             write
             for write in self._by_replicas()
-            if (write.resource, write.subresource) in _FENCED and not _is_fresh(write, versions[_object(write)])
+            if (write.resource, write.subresource) in _FENCED and not _is_fresh(write, versions.get(_object(write), ()))
         ]
 
-    def applies(self) -> Counter[tuple[str, str]]:
-        """Count the replicas' successful writes to each Deployment, by namespace and name."""
-        return Counter((write.namespace, write.name) for write in self._applies())
+    def applies(self) -> dict[tuple[str, str], int]:
+        """Count how often each Deployment was applied to, by namespace and name.
+
+        By the answers that the replicas got, or by the notes that the Deployment bore, whichever are more: a replica
+        that is cut off gets no answer to what was done, and two applies within a second bear the same note.
+        """
+        answered = Counter((write.namespace, write.name) for write in self._applies() if write.succeeded)
+        notes: dict[tuple[str, str], set[str]] = {}
+        for write in self.writes:
+            note = write.stored.get("metadata", {}).get("annotations", {}).get(ANNOTATION)
+            if write.succeeded and write.resource == "deployments" and note:
+                notes.setdefault((write.namespace, write.name), set()).add(note)
+        return {place: max(answered[place], len(notes.get(place, ()))) for place in {*answered, *notes}}
+
+    def unanswered(self) -> int:
+        """Count the replicas' writes to Deployments of which they never learnt whether they were done."""
+        return sum(1 for write in self._applies() if not write.succeeded)
 
     def refused(self) -> int:
         """Count the replicas' writes to Deployments that met another version."""
@@ -90,12 +111,16 @@ class Trail:
         return (write for write in self._by_replicas() if write.resource == "deployments")
 
     def _by_replicas(self) -> Iterator[Write]:
-        return (write for write in self.writes if write.user in OPERATOR_USERS and write.succeeded)
+        """Yield what replicas wrote, or may have written."""
+        return (write for write in self.writes if write.user in OPERATOR_USERS and not write.refused)
+
+    def _late(self) -> Iterator[Write]:
+        return (write for write, holder in self._with_holders() if write.resource != "leases" and write.user != holder)
 
     def _with_holders(self) -> Iterator[tuple[Write, str]]:
         holder = self.holder
         for write in self._by_replicas():
-            if write.resource == "leases":
+            if write.resource == "leases" and write.succeeded:
                 holder = write.user if write.sent["spec"].get("holderIdentity") else ""
             yield write, holder
 
@@ -104,9 +129,13 @@ def _object(write: Write) -> tuple[str, str, str]:
     return write.resource, write.namespace, write.name
 
 
-def _is_fresh(write: Write, versions: set[int]) -> bool:
+def _is_fresh(write: Write, versions: Collection[int]) -> bool:
     """Whether a write named the object's uid and its version, and no other version lies between that and its own."""
-    asked, stored = write.sent.get("metadata", {}), write.stored["metadata"]
-    if asked.get("uid") != stored["uid"] or not asked.get("resourceVersion"):
+    asked = write.sent.get("metadata", {})
+    if not asked.get("uid") or not asked.get("resourceVersion"):
         return False
-    return not any(int(asked["resourceVersion"]) < one < int(stored["resourceVersion"]) for one in versions)
+    if not write.succeeded:
+        return True  # whether it was done, and as which version, nobody was told
+    stored, rests_on = write.stored["metadata"], int(asked["resourceVersion"])
+    between = any(rests_on < one < int(stored["resourceVersion"]) for one in versions)
+    return asked["uid"] == stored["uid"] and not between

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from heartbeat_tuner.api.applied import ANNOTATION
 from sandbox.audit import Write
 from tests.schedules.schedule import Act, drawn
 from tests.schedules.trail import Trail
@@ -30,14 +31,20 @@ def write(at_s: float, user: str, resource: str = "deployments", **told: Any) ->
         code=told.get("code", 200),
         user_agent="",
         sent=sent,
-        stored={"metadata": {"uid": told.get("uid", "u"), "resourceVersion": told.get("stored", "")}},
+        stored={
+            "metadata": {
+                "uid": told.get("uid", "u"),
+                "resourceVersion": told.get("stored", ""),
+                "annotations": {ANNOTATION: told.get("note", "")},
+            }
+        },
     )
 
 
 def test_a_write_needs_the_lease_of_its_moment() -> None:
     """After another's claim, and after one's own release, nothing may be written; what was refused is no write."""
     late = write(3, A, asked="1", stored="4")
-    released = write(6, B, "events")
+    released = write(6, B, "consumergrouppolicies")
     trail = Trail.of(
         A,
         [
@@ -46,11 +53,13 @@ def test_a_write_needs_the_lease_of_its_moment() -> None:
             write(1, A, asked="1", stored="2"),
             write(2, B, "leases"),
             write(3.5, A, code=409),
+            write(3.6, A, "events"),
             write(4, B, asked="2", stored="5"),
             write(5, B, "leases", holder=""),
         ],
     )
     assert trail.without_lease() == [late, released]
+    assert trail.late_events() == 1
     assert trail.last_holder == ""
     assert trail.refused() == 1
 
@@ -83,7 +92,7 @@ def test_a_write_rests_on_the_newest_version(resource: str) -> None:
 
 
 def test_applies_are_counted_by_deployment() -> None:
-    """Only the replicas' successful ones."""
+    """Only the replicas' own ones that were not refused."""
     trail = Trail.of(
         A,
         [
@@ -97,6 +106,24 @@ def test_applies_are_counted_by_deployment() -> None:
     )
     assert trail.applies() == {("red", "red-000"): 2, ("red", "red-001"): 1}
     assert trail.applied_between() == (BEGAN + timedelta(seconds=1), BEGAN + timedelta(seconds=6))
+
+
+def test_an_apply_without_an_answer_shows_in_the_note_that_the_next_version_bears() -> None:
+    """Of two that were lost one was done; one that was done twice has left two notes."""
+    lost = write(1, A, code=504, asked="1")
+    lost_again = write(2, A, code=504)
+    trail = Trail.of(A, [lost, lost_again, write(3, CONTROLLER, stored="3", note="first")])
+    assert trail.applies() == {("red", "red-000"): 1}
+    assert trail.unanswered() == 2
+    assert trail.stale() == [lost_again]
+    twice = Trail.of(A, [*trail.writes, write(4, B, asked="3", stored="4", note="second")])
+    assert twice.applies() == {("red", "red-000"): 2}
+
+
+def test_what_may_have_been_written_needs_the_lease_too() -> None:
+    """A lost answer is no excuse; a claim whose answer was lost gives no right."""
+    lost = write(3, B, code=504)
+    assert Trail.of(A, [write(1, B, "leases", code=504), lost]).without_lease() == [lost]
 
 
 def test_a_seed_is_one_schedule() -> None:
