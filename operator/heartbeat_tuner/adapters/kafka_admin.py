@@ -17,15 +17,19 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, K
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, GroupConfig, Member, UnreadableGroup
+from heartbeat_tuner.domain.evidence import (
+    DEFAULT_MAX_SESSION,
+    DEFAULT_MIN_SESSION,
+    Cluster,
+    Group,
+    GroupConfig,
+    Member,
+    UnreadableGroup,
+)
 
 KEEP_BOUNDS_S: Final = 300.0
 FUTURE_MARGIN_S: Final = 1.0
 """Wait so much longer than a request may take: librdkafka's own error says more than a wait that ends."""
-
-ASSUMED_MIN_SESSION: Final = timedelta(seconds=6)
-ASSUMED_MAX_SESSION: Final = timedelta(seconds=1800)
-"""Kafka's defaults of group.{min,max}.session.timeout.ms, where the brokers' configuration may not be read."""
 
 _REBALANCING: Final = frozenset({ConsumerGroupState.PREPARING_REBALANCING, ConsumerGroupState.COMPLETING_REBALANCING})
 
@@ -166,7 +170,7 @@ class KafkaGroups:
             _log.warning(
                 "broker bounds cannot be read, Kafka's defaults are assumed", cluster=cluster, error=str(error)
             )
-            return Cluster(len(brokers), ASSUMED_MIN_SESSION, ASSUMED_MAX_SESSION, bounds_assumed=True)
+            return Cluster(len(brokers), DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
         return Cluster(len(brokers), low, high)
 
     def _client(self, cluster: str) -> AdminClient:

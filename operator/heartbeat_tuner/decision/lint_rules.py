@@ -5,15 +5,11 @@ The ids are API: people filter by them.
 
 import dataclasses
 import enum
-from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.decision.choice import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
-
-BROKER_MIN_SESSION: Final = timedelta(seconds=6)
-BROKER_MAX_SESSION: Final = timedelta(minutes=30)
-"""`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
+from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 
 
 class Severity(enum.StrEnum):
@@ -66,7 +62,7 @@ SHORT_INTERVAL: Final = Rule(
 OUTSIDE_BROKER_BOUNDS: Final = Rule(
     "session-outside-broker-bounds",
     Severity.WARNING,
-    f"the session timeout is outside {durations.show(BROKER_MIN_SESSION)} to {durations.show(BROKER_MAX_SESSION)}, "
+    f"the session timeout is outside {durations.show(DEFAULT_MIN_SESSION)} to {durations.show(DEFAULT_MAX_SESSION)}, "
     "what brokers accept by default (assumed: yours is not asked)",
 )
 SLOW_DETECTION: Final = Rule(

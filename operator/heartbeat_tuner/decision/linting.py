@@ -15,6 +15,7 @@ from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import lint_rules
 from heartbeat_tuner.decision.choice import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
 NEARLY_TWICE: Final = 1.5
@@ -201,9 +202,9 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
     if not inspected.knows(Setting.SESSION_TIMEOUT):
         return
     session = inspected.values.session_timeout
-    if not lint_rules.BROKER_MIN_SESSION <= session <= lint_rules.BROKER_MAX_SESSION:
-        below = session < lint_rules.BROKER_MIN_SESSION
-        bound = lint_rules.BROKER_MIN_SESSION if below else lint_rules.BROKER_MAX_SESSION
+    if not DEFAULT_MIN_SESSION <= session <= DEFAULT_MAX_SESSION:
+        below = session < DEFAULT_MIN_SESSION
+        bound = DEFAULT_MIN_SESSION if below else DEFAULT_MAX_SESSION
         name = f"group.{'min' if below else 'max'}.session.timeout.ms"
         yield Finding(
             lint_rules.OUTSIDE_BROKER_BOUNDS,

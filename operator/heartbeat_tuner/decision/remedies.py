@@ -15,6 +15,7 @@ from heartbeat_tuner.decision import choice, lint_rules, linting
 from heartbeat_tuner.decision.choice import Infeasible, Limit
 from heartbeat_tuner.decision.linting import Expectations, Finding, Inspected, Origin
 from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
 LONGEST: Final = timedelta(milliseconds=2**31 - 1)
@@ -98,7 +99,7 @@ def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     beats = choice.BEATS_PER_SESSION
     floors = [
         Limit(beats * period, f"{beats} heartbeats of {durations.show(period)}"),
-        Limit(lint_rules.BROKER_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
+        Limit(DEFAULT_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
     ]
     if inspected.client.handler_delays_beat and expectations.handler_time is not None:
         silence = linting.longest_silence(inspected, expectations.handler_time)
@@ -111,7 +112,7 @@ def _ceilings(expectations: Expectations) -> list[Limit]:
     """Return what S must not be above."""
     return [
         Limit(expectations.max_detection_time, "--max-detection-time"),
-        Limit(lint_rules.BROKER_MAX_SESSION, "the broker's group.max.session.timeout.ms (assumed)"),
+        Limit(DEFAULT_MAX_SESSION, "the broker's group.max.session.timeout.ms (assumed)"),
     ]
 
 

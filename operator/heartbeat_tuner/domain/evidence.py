@@ -7,7 +7,7 @@ A quantity that could not be measured is `Unknown` and says which question went 
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Application, Policy
@@ -137,6 +137,11 @@ class UnreadableGroup:
     """A group that its coordinator would not describe, for example for lack of a right; the cluster itself answers."""
 
     message: str
+
+
+DEFAULT_MIN_SESSION: Final = timedelta(seconds=6)
+DEFAULT_MAX_SESSION: Final = timedelta(minutes=30)
+"""`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
