@@ -12,9 +12,9 @@ from sandbox.scenario import LeaseTimes, Operator
 from tests.schedules.schedule import Act
 
 LEASE_TIMES: Final = LeaseTimes("2s", "1200ms", "200ms")
-INTERVAL_S: Final = 0.3
+INTERVAL_S: Final = 0.2
 WIRE_DELAY_S: Final = 0.04
-"""Each way. So the twenty applies take about a second, in which there is something to disturb."""
+"""Each way: so the twenty applies take about a second."""
 
 
 class Replicas:
@@ -38,7 +38,6 @@ class Replicas:
         with contextlib.ExitStack() as starting:
             for user in OPERATOR_USERS:
                 wire = self._wires[user] = starting.enter_context(FaultProxy(LOOPBACK, port))
-                wire.delay(WIRE_DELAY_S)
                 self._operators[user] = starting.enter_context(
                     Operator(
                         self._sandbox,
@@ -59,6 +58,11 @@ class Replicas:
         """Wait until both are in touch with the API server, and one of them leads."""
         wait_until(self._is_ready, part="replicas", what="being ready", timeout_s=60, poll_s=0.1)
 
+    def slow_down(self) -> None:
+        """Let every message take its time, so that the applies take long enough to be disturbed."""
+        for wire in self._wires.values():
+            wire.delay(WIRE_DELAY_S)
+
     def befall(self, user: str, act: Act) -> None:
         """Do something to a replica."""
         process, wire = self._operators[user].process, self._wires[user]
@@ -77,12 +81,13 @@ class Replicas:
             case Act.HALF_OPEN:
                 wire.half_open()
             case Act.MEND:
-                self._mend(wire)
+                wire.heal()
+                wire.delay(WIRE_DELAY_S)
 
     def heal(self) -> None:
-        """Let both go on, over good wires."""
+        """Let both go on, over good wires and at full speed."""
         for user, operator in self._operators.items():
-            self._mend(self._wires[user])
+            self._wires[user].heal()
             if operator.process.alive():
                 operator.process.resume()
         self.tend()
@@ -92,10 +97,6 @@ class Replicas:
         for operator in self._operators.values():
             if not operator.process.alive():
                 operator.process.start()
-
-    def _mend(self, wire: FaultProxy) -> None:
-        wire.heal()
-        wire.delay(WIRE_DELAY_S)
 
     def _is_ready(self) -> bool:
         self.tend()

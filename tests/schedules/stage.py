@@ -85,12 +85,13 @@ class Stage:
         time.sleep(_AUDIT_LAG_S)
         trail = self._trail([])
         replicas = _ordered(trail.last_holder)
-        self._holder, began = trail.last_holder, time.monotonic()
+        self._holder = trail.last_holder
         progress.say(name, f"A is {replicas[0]}: {', '.join(map(str, events)) or 'nothing happens'}")
+        self._replicas.slow_down()
         fleet.create_policies(mode="Apply", session_floors_s=SESSION_FLOORS_S)
-        writes = self._tail.writes()
+        began, writes = time.monotonic(), self._tail.writes()
         hits: list[tuple[datetime, Act]] = []
-        struck = dict.fromkeys(replicas, datetime.now(UTC))
+        struck: dict[str, datetime] = {}
         with _notes(fleet, seed=name) if events else _quiet():
             for event in events:
                 time.sleep(max(0.0, began + event.at_s - time.monotonic()))
@@ -98,7 +99,8 @@ class Stage:
                 replica, trail = replicas[event.replica], Trail.of(self._holder, writes)
                 if event.act in {Act.KILL, Act.STOP, *CUTS}:
                     # The lease may still name one who was struck before, and leads no more.
-                    if trail.last_holder == replica and trail.claimed_since(replica, struck[replica]):
+                    was_well = replica not in struck or trail.claimed_since(replica, struck[replica])
+                    if trail.last_holder == replica and was_well:
                         hits.append((datetime.now(UTC), event.act))
                     struck[replica] = datetime.now(UTC)
                 self._replicas.befall(replica, event.act)
