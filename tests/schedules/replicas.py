@@ -12,7 +12,7 @@ from sandbox.scenario import LeaseTimes, Operator
 from tests.schedules.schedule import Act
 
 LEASE_TIMES: Final = LeaseTimes("2s", "1200ms", "200ms")
-INTERVAL_S: Final = 0.2
+INTERVAL_S: Final = 0.4
 WIRE_DELAY_S: Final = 0.04
 """Each way: so the twenty applies take about a second."""
 

@@ -54,10 +54,12 @@ _FIRST_S: Final = (0.4, 1.3)
 """Around the time when the first values are applied, over wires as slow as they are here."""
 
 _SOON_S: Final = (0.05, 0.3)
-_LATE_S: Final = (0.9, 1.7)
-"""A gap that a lease may run out in."""
+_LATE_S: Final = (2.0, 3.2)
+"""A gap in which a lease runs out: who is stopped for so long awakes about when the other one begins to write."""
 
-_LATE_SHARE: Final = 0.25
+_LATE_SHARE: Final = {Act.CONTINUE: 0.7}
+_OTHERWISE_LATE: Final = 0.1
+_AWAKEN_SHARE: Final = 0.5
 _LEADER_FIRST_SHARE: Final = 0.8
 
 
@@ -68,12 +70,18 @@ def drawn(seed: int) -> tuple[Event, ...]:
     stopped, cut = [False, False], [False, False]
     at_s = chance.uniform(*_FIRST_S)
     for number in range(chance.randint(4, 8)):
-        replica = int(chance.random() > _LEADER_FIRST_SHARE) if number == 0 else chance.randrange(2)
-        pause = Act.CONTINUE if stopped[replica] else Act.STOP
-        wire = Act.MEND if cut[replica] else chance.choice(CUTS)
-        act = chance.choice([Act.KILL, pause, pause, wire, wire])  # who was killed needs seconds to be back
+        asleep = [replica for replica in (0, 1) if stopped[replica]]
+        if asleep and chance.random() < _AWAKEN_SHARE:
+            replica, act = chance.choice(asleep), Act.CONTINUE
+        else:
+            replica = int(chance.random() > _LEADER_FIRST_SHARE) if number == 0 else chance.randrange(2)
+            pause = Act.CONTINUE if stopped[replica] else Act.STOP
+            wire = Act.MEND if cut[replica] else chance.choice(CUTS)
+            act = chance.choice([Act.KILL, pause, pause, wire, wire])  # who was killed needs seconds to be back
+        if number > 0:
+            late = chance.random() < _LATE_SHARE.get(act, _OTHERWISE_LATE)
+            at_s += chance.uniform(*(_LATE_S if late else _SOON_S))
         stopped[replica] = act is Act.STOP or (stopped[replica] and act in {Act.MEND, *CUTS})
         cut[replica] = act in CUTS or (cut[replica] and act is not Act.MEND)
         events.append(Event(round(at_s, 3), act, replica))
-        at_s += chance.uniform(*(_LATE_S if chance.random() < _LATE_SHARE else _SOON_S))
     return tuple(events)

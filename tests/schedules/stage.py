@@ -133,7 +133,7 @@ class Stage:
             return shown == wanted if wanted is not None else all(map(_is_applied, shown))
 
         try:
-            wait_until(stands, part=name, what="the end state", timeout_s=_SETTLED_TIMEOUT_S, poll_s=0.2)
+            wait_until(stands, part=name, what="the end state", timeout_s=_SETTLED_TIMEOUT_S, poll_s=0.3)
         except SandboxError as error:
             progress.say(name, str(error))  # what stands instead is for the test to say
         return shown
