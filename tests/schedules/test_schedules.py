@@ -42,13 +42,19 @@ def test_two_replicas_do_no_harm(stage: Stage, undisturbed: list[Shown], tally: 
 
 
 def test_the_schedules_bite(tally: Tally) -> None:
-    """They hit leaders in what they do, or all the above would prove nothing."""
+    """They hit leaders in what they do, or all the above would prove nothing; the floors are a third of what is usual.
+
+    One late Event is a known limitation: no version refuses it, should its bytes leave a moment before its sender is
+    stopped.
+    """
     if tally.schedules < len(SEEDS):
         pytest.skip(f"{tally.schedules} of {len(SEEDS)} schedules were played")
     progress.say("all", str(tally))
-    assert tally.hits[Act.KILL] >= 1
-    assert tally.hits[Act.STOP] >= 1
-    assert sum(tally.hits.get(act, 0) for act in CUTS) >= 1
-    assert tally.leadership_changes >= 1
-    assert tally.refused >= 1
-    assert tally.interrupted >= 1
+    assert tally.hits[Act.KILL] >= 4
+    assert tally.hits[Act.STOP] >= 8
+    assert sum(tally.hits.get(act, 0) for act in CUTS) >= 7
+    assert tally.leadership_changes >= 10
+    assert tally.refused >= 12
+    assert tally.unanswered >= 3
+    assert tally.interrupted >= 15
+    assert tally.late_events <= 1
