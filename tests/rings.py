@@ -41,7 +41,7 @@ RINGS = (
             (str(BIN / "ruff"), "check", "--quiet"),
             (str(BIN / "mypy"),),
             (str(BIN / "lint-imports"), "--no-logo"),
-            (str(BIN / "codespell"), "operator", "sandbox", "tests", "docs", "README.md", "CHANGELOG.md"),
+            (str(BIN / "codespell"), "operator", "sandbox", "tests", "bench", "docs", "README.md", "CHANGELOG.md"),
         ),
     ),
     Ring(
@@ -53,6 +53,7 @@ RINGS = (
     ),
     Ring("integration", (_pytest("integration"),)),
     Ring("e2e", (_pytest("e2e"),)),
+    Ring("schedules", (_pytest("schedules", "--capture=no"),)),
     Ring("demo", (_pytest("demo", "--capture=no"),)),
 )
 
