@@ -52,7 +52,8 @@ RINGS = (
         ),
     ),
     Ring("integration", (_pytest("integration"),)),
-    Ring("e2e", (_pytest("e2e"),)),
+    Ring("e2e", (_pytest("e2e", "-m", "not faults"),)),
+    Ring("faults", (_pytest("e2e", "-m", "faults"),)),
     Ring("schedules", (_pytest("schedules", "--capture=no"),)),
     Ring("demo", (_pytest("demo", "--capture=no"),)),
 )

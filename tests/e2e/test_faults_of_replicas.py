@@ -17,7 +17,7 @@ from tests.e2e.replicas import await_leader, await_status, edit
 from tests.e2e.steered import Pair
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 AWAKE_S: Final = 1.5
 BEYOND_THE_LEASE_S: Final = 5.0

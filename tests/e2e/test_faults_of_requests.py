@@ -18,7 +18,7 @@ from tests.e2e.replicas import await_status, edit
 from tests.e2e.steered import Pair
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 OUTAGE_S: Final = 2.0
 REQUESTS_PER_S: Final = 20.0

@@ -22,7 +22,7 @@ from tests.e2e.operators import INTERVAL_S, Operators, await_cycles
 from tests.e2e.replicas import await_status, edit
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 CYCLES: Final = 2
 TIMEOUT_S: Final = 2.0

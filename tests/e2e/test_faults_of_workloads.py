@@ -15,7 +15,7 @@ from tests.e2e.replicas import await_leader
 from tests.e2e.steered import Pair
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 CYCLES: Final = 3
 

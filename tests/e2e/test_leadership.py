@@ -22,7 +22,7 @@ from tests.e2e.operators import AUDIT_LAG_S, Operators
 from tests.e2e.replicas import LONG, SHORT, Replicas, await_leader, await_status, edit, writers, writes_without_lease
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(200)
+pytestmark = [pytest.mark.timeout(200), pytest.mark.faults]
 
 BUSY_INTERVAL_S: Final = 0.2
 EDIT_EVERY_S: Final = 0.4

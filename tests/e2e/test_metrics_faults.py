@@ -13,7 +13,7 @@ from tests.e2e.fake_prometheus import EMPTY, Answer, FakePrometheus, one_series,
 from tests.e2e.operators import Operators, await_cycles
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.faults]
 
 CYCLES: Final = 2
 TEN_MINUTES_S: Final = 600.0
