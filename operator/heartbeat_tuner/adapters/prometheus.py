@@ -10,7 +10,7 @@ import email.utils
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import requests
@@ -95,6 +95,8 @@ class PrometheusSource:
             theirs = email.utils.parsedate_to_datetime(response.headers.get("Date", ""))
         except ValueError:
             return  # a server need not say
+        if theirs.tzinfo is None:  # `-0000` stands for UTC of unknown origin
+            theirs = theirs.replace(tzinfo=UTC)
         if abs(theirs - at) > CLOCKS_APART + DRIP_FACTOR * self._timeout:
             raise MetricsUnavailableError(
                 f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, the operator's {at:%Y-%m-%dT%H:%M:%SZ}: set the "

@@ -15,7 +15,14 @@ EMPTY = json.dumps({"status": "success", "data": {"resultType": "matrix", "resul
 
 
 @pytest.fixture
-def source() -> Iterator[PrometheusSource]:
+def zone(request: pytest.FixtureRequest) -> str:
+    """How the server writes its time zone."""
+    found: str = getattr(request, "param", "GMT")
+    return found
+
+
+@pytest.fixture
+def source(zone: str) -> Iterator[PrometheusSource]:
     """A Prometheus that has the machine's time, and nothing to tell."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -26,6 +33,9 @@ def source() -> Iterator[PrometheusSource]:
             self.end_headers()
             self.wfile.write(EMPTY)
 
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            return super().date_time_string(timestamp).replace("GMT", zone)
+
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
@@ -35,6 +45,13 @@ def source() -> Iterator[PrometheusSource]:
         yield found
         found.close()
         server.shutdown()
+
+
+@pytest.mark.parametrize("zone", ["GMT", "-0000", "whenever"], indirect=True)
+async def test_a_zone_that_says_little_is_borne(source: PrometheusSource, zone: str) -> None:
+    """`-0000` is UTC of unknown origin; what is no date at all says nothing."""
+    assert zone
+    assert await source.instant("up[1m]", at=datetime.now(UTC)) == []
 
 
 @pytest.mark.parametrize("jump", [timedelta(hours=1), timedelta(hours=-1)], ids=["forward", "back"])
