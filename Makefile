@@ -4,7 +4,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test lint unit integration e2e up down doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e faults schedules up down bench-idle doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,8 +15,11 @@ demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure 
 test: $(INSTALLED)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
-lint unit integration e2e: $(INSTALLED)  ## Run one ring of the tests
+lint unit integration e2e faults schedules: $(INSTALLED)  ## Run one ring of the tests
 	@$(PYTHON) tests/rings.py $@
+
+bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
+	@$(PYTHON) -m bench.idle
 
 up: $(INSTALLED)  ## Start the real parts and return
 	@$(PYTHON) -m sandbox up

@@ -6,8 +6,10 @@ should grow, and let a moment pass before counts that should not.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,16 +18,35 @@ POLICY: Final[dict[str, Any]] = {
     "kind": "Policy",
     "omitStages": ["RequestReceived", "ResponseStarted", "Panic"],
     "rules": [
+        {
+            "level": "RequestResponse",
+            "verbs": ["create", "update", "patch", "delete"],
+            "resources": [
+                {"group": "apps", "resources": ["deployments", "deployments/status"]},
+                {"group": "coordination.k8s.io", "resources": ["leases"]},
+                {
+                    "group": "heartbeat-tuner.dev",
+                    "resources": ["consumergrouppolicies", "consumergrouppolicies/status"],
+                },
+            ],
+            "omitManagedFields": True,
+        },
         {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
         {"level": "None"},
     ],
 }
-"""The audit policy that makes the log this module reads."""
+"""The audit policy that makes the log this module reads: with bodies where a fence or an election shows in them."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """One write request that was answered, successfully or not."""
+    """One write request that was answered, successfully or not.
+
+    Attributes:
+        time: when the API server received it.
+        sent: its body; empty where the policy asks for none.
+        stored: the object after it, or the refusal; likewise.
+    """
 
     user: str
     verb: str
@@ -36,6 +57,40 @@ class Write:
     time: datetime
     code: int
     user_agent: str
+    sent: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    stored: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the writer was told that it was done."""
+        return HTTPStatus.OK <= self.code < HTTPStatus.MULTIPLE_CHOICES
+
+    @property
+    def refused(self) -> bool:
+        """Whether it was surely not done; where it is neither (the connection was lost), nobody was told."""
+        return HTTPStatus.BAD_REQUEST <= self.code < HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+class Tail:
+    """Reads a log as it grows, from where it ends now: each line once.
+
+    Args:
+        path: the audit log; need not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = path.stat().st_size if path.exists() else 0
+
+    def writes(self) -> list[Write]:
+        """Return what was logged since the last call, in the order of the log."""
+        if not self._path.exists():
+            return []
+        with self._path.open("rb") as log:
+            log.seek(self._read)
+            complete, end, _ = log.read().rpartition(b"\n")
+        self._read += len(complete) + len(end)
+        return _parsed(complete.decode().splitlines())
 
 
 def writes(path: Path, *, since: datetime | None = None) -> list[Write]:
@@ -48,9 +103,12 @@ def writes(path: Path, *, since: datetime | None = None) -> list[Write]:
     if not path.exists():
         return []
     complete, _, _ = path.read_text().rpartition("\n")  # the last line may still be being written
-    events = [json.loads(line) for line in complete.splitlines()]
-    found = [_write(event) for event in events if "dryRun=All" not in event["requestURI"]]
-    return [write for write in found if since is None or write.time >= since]
+    return [write for write in _parsed(complete.splitlines()) if since is None or write.time >= since]
+
+
+def _parsed(lines: Iterable[str]) -> list[Write]:
+    events = map(json.loads, lines)
+    return [_write(event) for event in events if "dryRun=All" not in event["requestURI"]]
 
 
 def _write(event: dict[str, Any]) -> Write:
@@ -65,4 +123,6 @@ def _write(event: dict[str, Any]) -> Write:
         time=datetime.fromisoformat(event["requestReceivedTimestamp"]),
         code=event.get("responseStatus", {}).get("code", 0),
         user_agent=event.get("userAgent", ""),
+        sent=event.get("requestObject") or {},
+        stored=event.get("responseObject") or {},
     )

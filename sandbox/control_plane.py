@@ -86,13 +86,7 @@ class ControlPlane:
         try:
             self._etcd.start()
             wait_until(lambda: answers(self._etcd_port), part="etcd", what="its port", process=self._etcd, poll_s=0.05)
-            self._api_server.start()
-            wait_until(
-                lambda: self._status("/readyz") == http.HTTPStatus.OK,
-                part="kube-apiserver",
-                what="/readyz",
-                process=self._api_server,
-            )
+            self._start_api_server()
             self._controllers.start()
             # A port would not do: pods are refused until the controllers have made the default ServiceAccount.
             wait_until(
@@ -111,6 +105,20 @@ class ControlPlane:
         # Asked politely it would wait up to a minute for open HTTP/1.1 watches; what it knows is in etcd anyway.
         self._api_server.kill()
         self._etcd.stop()
+
+    def restart_api_server(self) -> None:
+        """End the API server at once, as a crash would, and start it again; store and controllers go on."""
+        self._api_server.kill()
+        self._start_api_server()
+
+    def _start_api_server(self) -> None:
+        self._api_server.start()
+        wait_until(
+            lambda: self._status("/readyz") == http.HTTPStatus.OK,
+            part="kube-apiserver",
+            what="/readyz",
+            process=self._api_server,
+        )
 
     def kubeconfig_for(self, user: str) -> Path:
         """Return the kubeconfig of one of the users given to the constructor.
@@ -238,6 +246,8 @@ class ControlPlane:
             "--use-service-account-credentials=true",
             "--leader-elect=false",
             "--secure-port=0",
+            "--kube-api-qps=500",  # the defaults (20 and 30) make many rollouts at a time wait for nothing
+            "--kube-api-burst=500",
         ]
 
 

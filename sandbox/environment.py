@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-from sandbox import prerequisites, progress
+from sandbox import network, prerequisites, progress
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.kafka import Kafka
@@ -51,7 +51,8 @@ class Sandbox:
             self.node = starting.enter_context(ProcessNode(self.run_dir, kubeconfig))
             self.prometheus = starting.enter_context(Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig))
             progress.say("prometheus", f"answers at {self.prometheus.url}")
-            self.kafka = starting.enter_context(Kafka(self.run_dir))
+            (tap_port,) = network.free_ports(1)
+            self.kafka = starting.enter_context(Kafka(self.run_dir, tap_port=tap_port))
             progress.say("kafka", f"answers at {self.kafka.bootstrap}")
             self._parts = starting.pop_all()
         return self

@@ -55,7 +55,7 @@ class Kafka:
         self.tap_target = (network.LOOPBACK, tap_target_port)
         self.request_log = run_dir / "kafka-requests.log"
         self._port = port
-        self._proxy_port = tap_target_port if tap_port is None else tap_port
+        self.tap_port = tap_target_port if tap_port is None else tap_port
         self._run_dir = run_dir
         self._properties = dict(properties)
         self._process: Process | None = None
@@ -129,7 +129,7 @@ class Kafka:
         base = template.substitute(
             port=self._port,
             tap_port=self.tap_target[1],
-            proxy_port=self._proxy_port,
+            proxy_port=self.tap_port,
             controller_port=self._controller_port,
             data=data,
         )

@@ -139,6 +139,7 @@ class FaultProxy:
             connection.reset()
         mine = asyncio.current_task()
         await asyncio.gather(*(task for task in asyncio.all_tasks() if task is not mine), return_exceptions=True)
+        await asyncio.sleep(0)  # a connection that is reset last closes its socket in the next turn
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = Connection(Stream(reader, writer), self._shared)

@@ -33,10 +33,10 @@ class Stream:
     writer: asyncio.StreamWriter
 
     def reset(self) -> None:
-        """Close at once; the peer gets a reset and not an orderly end."""
-        if not self.writer.transport.is_closing():
+        """Close at once; the peer gets a reset and not an orderly end, also where that has begun."""
+        with contextlib.suppress(OSError):  # it is closed already
             self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-            self.writer.transport.abort()
+        self.writer.transport.abort()
 
 
 @dataclass
@@ -89,6 +89,8 @@ class Connection:
                 directions.create_task(self._pump(self._target.reader, self._client.writer, _Direction.TO_CLIENT))
             for stream in (self._client, self._target):
                 stream.writer.close()
+            for stream in (self._client, self._target):
+                await stream.writer.wait_closed()  # `reset` can still break off what a deaf peer does not take
         except* OSError:
             self.reset()  # the other end shall learn of it
 

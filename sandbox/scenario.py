@@ -179,7 +179,8 @@ class Operator:
         user: who it is to the API server; replicas that run side by side have one each.
         api_url: where it reaches the API server; None is the sandbox's own, a test gives a fault proxy's.
         prometheus_url: where it reads metrics; None likewise.
-        bootstrap: where it asks about groups; None likewise.
+        bootstrap: where it asks about groups of cluster `main`; None likewise. Cluster `direct` is the sandbox's own.
+        source_timeout_s: how long it waits for Prometheus and for the broker.
         lease_times: of its leader election.
     """
 
@@ -192,6 +193,7 @@ class Operator:
         api_url: str | None = None,
         prometheus_url: str | None = None,
         bootstrap: str | None = None,
+        source_timeout_s: float = 5.0,
         lease_times: LeaseTimes = LeaseTimes(),
     ) -> None:
         (self._port,) = network.free_ports(1)
@@ -200,10 +202,16 @@ class Operator:
         config.write_text(
             yaml.safe_dump(
                 {
-                    "prometheus": {"url": prometheus_url or sandbox.prometheus.url, "timeout": "5s"},
+                    "prometheus": {
+                        "url": prometheus_url or sandbox.prometheus.url,
+                        "timeout": f"{source_timeout_s:g}s",
+                    },
                     "kafka": {
-                        "clusters": {"main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap}},
-                        "timeout": "5s",
+                        "clusters": {
+                            "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap},
+                            "direct": {"bootstrapServers": sandbox.kafka.bootstrap},
+                        },
+                        "timeout": f"{source_timeout_s:g}s",
                     },
                     "http": {"address": network.LOOPBACK, "port": self._port},
                     "interval": f"{interval_s:g}s",

@@ -41,7 +41,7 @@ RINGS = (
             (str(BIN / "ruff"), "check", "--quiet"),
             (str(BIN / "mypy"),),
             (str(BIN / "lint-imports"), "--no-logo"),
-            (str(BIN / "codespell"), "operator", "sandbox", "tests", "docs", "README.md", "CHANGELOG.md"),
+            (str(BIN / "codespell"), "operator", "sandbox", "tests", "bench", "docs", "README.md", "CHANGELOG.md"),
         ),
     ),
     Ring(
@@ -52,7 +52,9 @@ RINGS = (
         ),
     ),
     Ring("integration", (_pytest("integration"),)),
-    Ring("e2e", (_pytest("e2e"),)),
+    Ring("e2e", (_pytest("e2e", "-m", "not faults"),)),
+    Ring("faults", (_pytest("e2e", "-m", "faults"),)),
+    Ring("schedules", (_pytest("schedules", "--capture=no"),)),
     Ring("demo", (_pytest("demo", "--capture=no"),)),
 )
 

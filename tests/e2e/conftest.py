@@ -1,6 +1,8 @@
 """All real parts, started once for all end-to-end tests of a session; each test works with a team of its own."""
 
+import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 import pytest
@@ -9,7 +11,10 @@ from sandbox import consumers, kafka, scenario
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
 from sandbox.scenario import Operator
-from tests.e2e.operators import Operators
+from tests.e2e import steered
+from tests.e2e.operators import AUDIT_LAG_S, Operators
+from tests.e2e.replicas import writes_without_lease
+from tests.e2e.steered import Pair
 from tests.e2e.teams import Team
 
 NewTeam: TypeAlias = Callable[[str], Team]
@@ -64,6 +69,44 @@ def new_team(sandbox: Sandbox) -> Iterator[NewTeam]:
     yield make
     for team in made:
         team.delete()
+
+
+@pytest.fixture(scope="module")
+def _pair(sandbox: Sandbox, operators: Operators) -> Iterator[Pair]:
+    """Two replicas for all tests of this module; a killed one is started again."""
+    operators.stop()
+    with Pair(sandbox) as started:
+        yield started
+
+
+@pytest.fixture
+def pair(_pair: Pair, sandbox: Sandbox) -> Iterator[Pair]:
+    """Both, well; afterwards nobody has written who did not hold the lease, and nobody has shown a traceback."""
+    _pair.roles()
+    began = datetime.now(UTC)
+    told = [len(one.tracebacks()) for one in _pair.both]
+    yield _pair
+    _pair.roles()
+    time.sleep(AUDIT_LAG_S)
+    assert writes_without_lease(sandbox, since=began) == []
+    assert [len(one.tracebacks()) for one in _pair.both] == told
+
+
+@pytest.fixture
+def storm(storming: Team, pair: Pair) -> Iterator[Team]:
+    """A storm that is recommended to be cured; it is there when the test has seen both replicas well."""
+    assert pair.both
+    with steered.frozen(storming) as team:
+        steered.recommend(team)
+        yield team
+
+
+@pytest.fixture
+def plain(new_team: NewTeam) -> Team:
+    """A team whose policy names a Deployment that is not there: each change of it is one status to write."""
+    team = new_team("plain")
+    team.apply_policy_spec()
+    return team
 
 
 @pytest.fixture(scope="session")

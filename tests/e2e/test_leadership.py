@@ -6,25 +6,24 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
 
-from sandbox import audit, scenario
-from sandbox.environment import OPERATOR_USERS, Sandbox
+from sandbox import scenario
+from sandbox.environment import Sandbox
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
 from sandbox.proxy import FaultProxy
-from sandbox.scenario import LEASE_NAMESPACE, LeaseTimes, Operator
+from sandbox.scenario import LEASE_NAMESPACE
 from tests.e2e.conftest import NewTeam
-from tests.e2e.operators import AUDIT_LAG_S, INTERVAL_S, Operators
+from tests.e2e.operators import AUDIT_LAG_S, Operators
+from tests.e2e.replicas import LONG, SHORT, Replicas, await_leader, await_status, edit, writers, writes_without_lease
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(200)
+pytestmark = [pytest.mark.timeout(200), pytest.mark.faults]
 
-SHORT: Final = LeaseTimes("3s", "2s", "500ms")
-LONG: Final = LeaseTimes("60s", "40s", "500ms")
 BUSY_INTERVAL_S: Final = 0.2
 EDIT_EVERY_S: Final = 0.4
 """Faster ones would refuse every status, by a version that is newer still."""
@@ -34,37 +33,6 @@ WIRE_DELAY_S: Final = 0.1
 
 AWAKE_S: Final = 2.0
 PAUSES: Final = 3
-
-
-class Replicas:
-    """Two operators; the first reaches the API server through `wire`, and leads at the beginning."""
-
-    def __init__(self, sandbox: Sandbox, wire: FaultProxy) -> None:
-        self._sandbox = sandbox
-        self._wire = wire
-        self._running = contextlib.ExitStack()
-        self.both: list[Operator] = []
-
-    def start(self, lease_times: LeaseTimes, *, interval_s: float = INTERVAL_S) -> Self:
-        """Start both, the second one when the first leads."""
-        urls = (f"https://{LOOPBACK}:{self._wire.port}", None)
-        for user, api_url in zip(OPERATOR_USERS, urls, strict=True):
-            operator = Operator(
-                self._sandbox, interval_s=interval_s, user=user, api_url=api_url, lease_times=lease_times
-            )
-            self.both.append(self._running.enter_context(operator))
-            self.await_leader(self.both[0])
-        return self
-
-    def stop(self) -> None:
-        """End both."""
-        self._running.close()
-
-    def await_leader(self, operator: Operator, *, timeout_s: float = 30) -> float:
-        """Wait until an operator leads; return how long that took."""
-        began = time.monotonic()
-        wait_until(operator.leads, part=operator.user, what="its leadership", timeout_s=timeout_s, poll_s=0.05)
-        return time.monotonic() - began
 
 
 @pytest.fixture
@@ -81,7 +49,7 @@ def replicas(sandbox: Sandbox, operators: Operators, wire: FaultProxy) -> Iterat
     """Two replicas, not started yet; afterwards nobody has written who did not hold the lease."""
     operators.stop()
     sandbox.control_plane.kubectl("delete", "lease", "--all", f"--namespace={LEASE_NAMESPACE}")
-    made, began = Replicas(sandbox, wire), datetime.now(UTC)
+    made, began = Replicas(sandbox, f"https://{LOOPBACK}:{wire.port}"), datetime.now(UTC)
     yield made
     made.stop()
     time.sleep(AUDIT_LAG_S)
@@ -94,43 +62,6 @@ def team(new_team: NewTeam) -> Team:
     team = new_team("led")
     team.apply_policy_spec()
     return team
-
-
-def writes_without_lease(sandbox: Sandbox, *, since: datetime) -> list[audit.Write]:
-    """Return what replicas wrote, successfully, while the lease was not theirs by the API server's own record."""
-    holder, found = "", []
-    done = sorted(audit.writes(sandbox.control_plane.audit_log, since=since), key=lambda write: write.time)
-    for write in done:
-        if write.user not in OPERATOR_USERS or write.code >= 300:
-            continue
-        if write.resource == "leases":
-            holder = write.user
-        elif write.user != holder:
-            found.append(write)
-    return found
-
-
-def writers(team: Team, *, since: datetime) -> set[str]:
-    """Return which replicas wrote into the team's namespace."""
-    time.sleep(AUDIT_LAG_S)
-    found = audit.writes(team.sandbox.control_plane.audit_log, since=since)
-    return {write.user for write in found if write.namespace == team.namespace} & set(OPERATOR_USERS)
-
-
-def edit(team: Team, number: int) -> None:
-    """Change the policy's spec, so that its status has to follow."""
-    team.patch("cgp", team.name, {"spec": {"objective": {"maxDetectionTime": f"{number + 61}s"}}})
-
-
-def await_status(team: Team) -> None:
-    """Wait until the policy's status has followed its spec."""
-    wait_until(lambda: follows(team), part=team.name, what="a status that follows the spec", timeout_s=30)
-
-
-def follows(team: Team) -> bool:
-    """Whether the status is of the newest spec."""
-    policy = team.policy(team.name)
-    return bool(policy.get("status", {}).get("observedGeneration") == policy["metadata"]["generation"])
 
 
 @contextlib.contextmanager
@@ -168,7 +99,7 @@ def test_only_the_leader_writes_and_hands_over_when_told_to_end(replicas: Replic
 
     handed_over = datetime.now(UTC)
     leader.process.stop(grace_s=30)
-    assert replicas.await_leader(follower, timeout_s=60) < 30
+    assert await_leader(follower, timeout_s=60) < 30
     edit(team, 3)
     await_status(team)
     assert leader.process.returncode() == 0
@@ -184,7 +115,7 @@ def test_a_killed_leader_is_replaced_by_one_that_cures(replicas: Replicas, new_t
     leader, follower = replicas.start(SHORT).both
     leader.process.kill()
     team.apply_policy(team.name, mode="Apply")
-    replicas.await_leader(follower)
+    await_leader(follower)
     team.await_condition("Applied", "RollingOut", status="True", timeout_s=60)
     assert team.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
 
@@ -196,7 +127,7 @@ def test_a_leader_that_stood_still_writes_nothing_more(replicas: Replicas, wire:
     with edits(team):
         for _ in range(PAUSES):
             leader.process.pause()
-            replicas.await_leader(follower)
+            await_leader(follower)
             awake = datetime.now(UTC)
             leader.process.resume()
             time.sleep(AWAKE_S)
@@ -212,7 +143,7 @@ def test_a_leader_that_is_cut_off_is_replaced(
     """The one that cannot see the API server is not ready, and stays a follower when it can again."""
     leader, follower = replicas.start(SHORT).both
     fault(wire)
-    replicas.await_leader(follower)
+    await_leader(follower)
     wait_until(lambda: not leader.answers("/readyz"), part=leader.user, what="being unready", timeout_s=30)
     assert leader.page("/healthz") == "ok\n"
     edit(team, 1)

@@ -1,22 +1,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import urlsplit
 
 import pytest
 
 from sandbox import scenario
-from sandbox.environment import Sandbox
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
-from sandbox.proxy import FaultProxy
 from sandbox.scenario import Operator
-from tests.e2e.conftest import NewTeam
 from tests.e2e.fake_prometheus import EMPTY, Answer, FakePrometheus, one_series, success
 from tests.e2e.operators import Operators, await_cycles
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.faults]
 
 CYCLES: Final = 2
 TEN_MINUTES_S: Final = 600.0
@@ -66,17 +63,10 @@ def _no_lie_outlives_its_test(fake: FakePrometheus) -> None:
     fake.answer = lambda: success(EMPTY)
 
 
-@pytest.fixture(scope="module")
-def wire(fake: FakePrometheus) -> Iterator[FaultProxy]:
-    """The wire to it."""
-    with FaultProxy(LOOPBACK, fake.port) as started:
-        yield started
-
-
 @pytest.fixture
-def operator(operators: Operators, wire: FaultProxy) -> Operator:
+def operator(operators: Operators, fake: FakePrometheus) -> Operator:
     """The operator that believes it."""
-    return operators.get(prometheus_url=f"http://{LOOPBACK}:{wire.port}")
+    return operators.get(prometheus_url=f"http://{LOOPBACK}:{fake.port}")
 
 
 @pytest.fixture
@@ -91,6 +81,7 @@ def eager(storming: Team, operator: Operator) -> Iterator[Team]:
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_wrong_answer_changes_nothing(fake: FakePrometheus, eager: Team, operator: Operator, wrong: Wrong) -> None:
     """An answer that is no evidence is told with the query that was tried, and nothing is written."""
+    began = datetime.now(UTC)
     fake.answer = lambda: wrong.answer(eager.name)
 
     found = eager.await_condition("MetricsAvailable", wrong.reason, status="False")
@@ -104,47 +95,5 @@ def test_wrong_answer_changes_nothing(fake: FakePrometheus, eager: Team, operato
 
     assert "tried kafka" in found["message"]
     assert eager.name in found["message"].replace("\\", "")
-    assert not eager.operator_writes("deployments")
+    assert not eager.operator_writes("deployments", since=began)
     assert eager.status()["verdict"] == "Unknown"
-
-
-def test_black_hole_changes_nothing(eager: Team, operator: Operator, wire: FaultProxy) -> None:
-    """A Prometheus that takes the question and never answers is told after the timeout, and nothing is written."""
-    wire.black_hole()
-    try:
-        found = eager.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
-        await_cycles(operator, 1)
-    finally:
-        wire.heal()
-
-    assert "timed out" in found["message"]
-    assert "tried kafka" in found["message"]
-    assert not eager.operator_writes("deployments")
-
-
-def test_cut_in_mid_run_changes_nothing_and_heals(sandbox: Sandbox, operators: Operators, new_team: NewTeam) -> None:
-    """A storm that is to be cured while Prometheus is cut off stays untouched, and is cured once the cut is healed."""
-    team = new_team("cut")
-    team.deploy(scenario.STORMING)
-    target = urlsplit(sandbox.prometheus.url)
-    assert target.hostname is not None
-    assert target.port is not None
-    with FaultProxy(target.hostname, target.port) as wire:
-        operator = operators.get(prometheus_url=f"http://{LOOPBACK}:{wire.port}")
-        team.apply_policy(team.name, mode="Recommend")
-        team.await_condition("Recommended", "CadenceExceedsSession", status="True")
-
-        wire.cut()
-        team.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
-        team.patch("cgp", team.name, {"spec": {"mode": "Apply"}})
-        found = team.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
-        await_cycles(operator, CYCLES)
-        assert "connection failed" in found["message"]
-        assert "tried kafka" in found["message"]
-        assert not team.operator_writes("deployments")
-
-        wire.heal()
-        team.await_condition("MetricsAvailable", "Fresh", status="True")
-        team.await_condition("Applied", "Applied", status="True", timeout_s=90)
-        assert team.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
-        operators.stop()

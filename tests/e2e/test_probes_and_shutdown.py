@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,7 @@ def test_unreachable_api_server_is_told_in_a_sentence(sandbox: Sandbox, tmp_path
 
 def test_suspended_policy_writes_nothing(watched: Team, operator: Operator) -> None:
     """A suspended policy recommends and applies nothing, and says so."""
+    began = datetime.now(UTC)
     watched.apply_policy_spec(mode="Apply", suspend=True)
 
     found = watched.await_condition("Applied", "Suspended", status="False")
@@ -163,12 +165,12 @@ def test_suspended_policy_writes_nothing(watched: Team, operator: Operator) -> N
 
     assert "spec.suspend is true" in found["message"]
     assert watched.status()["verdict"] == "Change"
-    assert not watched.operator_writes("deployments")
+    assert not watched.operator_writes("deployments", since=began)
 
 
 def test_unreachable_kafka_changes_nothing(watched: Team, operators: Operators) -> None:
     """Without an answer from Kafka the policy is not ready, names the cluster, and nothing is written."""
-    nowhere = f"{LOOPBACK}:{free_ports(1)[0]}"
+    began, nowhere = datetime.now(UTC), f"{LOOPBACK}:{free_ports(1)[0]}"
     operator = operators.get(bootstrap=nowhere)
     watched.apply_policy(watched.name, mode="Apply")
 
@@ -178,7 +180,7 @@ def test_unreachable_kafka_changes_nothing(watched: Team, operators: Operators) 
     operators.stop()
 
     assert f"Kafka cluster main ({nowhere}) did not answer" in found["message"]
-    assert not watched.operator_writes("deployments")
+    assert not watched.operator_writes("deployments", since=began)
     assert "cycle failed" not in operator.log.read_text()
     assert (code, events[-1:]) == (0, ["stopped"])
     assert took_s < END_WITHIN_S

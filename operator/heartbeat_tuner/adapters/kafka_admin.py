@@ -75,9 +75,13 @@ class KafkaGroups:
         return kept[1]
 
     def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | UnreadableGroup | None]:
+        client = self._client(cluster)  # kept to the end: `_unreachable` gives it up while answers are still awaited
         try:
-            futures = self._client(cluster).describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
-        except KafkaException as error:
+            # Whoever asks for a coordinator while connections break may crash librdkafka, up to 2.16 (its issue 4605).
+            looked = client.describe_cluster(request_timeout=self._timeout_s)
+            looked.result(timeout=self._timeout_s + FUTURE_MARGIN_S)
+            futures = client.describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
+        except (KafkaException, TimeoutError) as error:
             raise self._unreachable(cluster, error) from error
         found = {group_id: self._group(cluster, group_id, future) for group_id, future in futures.items()}
         if found and all(isinstance(one, ClusterUnreachableError) for one in found.values()):
@@ -186,6 +190,8 @@ class KafkaGroups:
         return self._clients[cluster]
 
     def _unreachable(self, cluster: str, error: KafkaException | TimeoutError) -> ClusterUnreachableError:
+        """Return the error; the client is given up with its connections and what it remembers of coordinators."""
+        self._clients.pop(cluster, None)
         cause = "timed out" if isinstance(error, TimeoutError) else error.args[0].str()
         return ClusterUnreachableError(
             f"Kafka cluster {cluster} ({self._bootstrap_servers[cluster]}) did not answer: {cause}"

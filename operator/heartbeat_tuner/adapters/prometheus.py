@@ -6,10 +6,11 @@ Every failure names the query, so that a person can try it.
 """
 
 import asyncio
+import email.utils
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import requests
@@ -24,6 +25,9 @@ CONCURRENT_QUERIES: Final = 4
 
 DRIP_FACTOR: Final = 2
 """How many timeouts a whole answer may take, since the library's own timeout is for each wait between two bytes."""
+
+CLOCKS_APART: Final = timedelta(seconds=60)
+"""How far our clock may be from Prometheus': its samples are as old as both together say."""
 
 SHOWN_BODY: Final = 300
 """Characters of an error's body that a message repeats."""
@@ -82,7 +86,22 @@ class PrometheusSource:
         if not response.ok:
             body = response.text.strip()[:SHOWN_BODY]
             raise MetricsUnavailableError(f"Prometheus answered {response.status_code} ({body}); tried {query}")
+        self._check_clock(response, query, at)
         return _series(_document(response, query), query)
+
+    def _check_clock(self, response: requests.Response, query: str, at: datetime) -> None:
+        """Refuse an answer whose `Date` is far from our time: asked for the wrong moment, old samples look fresh."""
+        try:
+            theirs = email.utils.parsedate_to_datetime(response.headers.get("Date", ""))
+        except ValueError:
+            return  # a server need not say
+        if theirs.tzinfo is None:  # `-0000` stands for UTC of unknown origin
+            theirs = theirs.replace(tzinfo=UTC)
+        if abs(theirs - at) > CLOCKS_APART + DRIP_FACTOR * self._timeout:
+            raise MetricsUnavailableError(
+                f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, the operator's {at:%Y-%m-%dT%H:%M:%SZ}: set the "
+                f"wrong one; tried {query}"
+            )
 
     def _connection(self) -> _FormConnection:
         connection: _FormConnection | None = getattr(self._local, "connection", None)

@@ -4,12 +4,15 @@ Only `on.event`, which writes nothing: no finalizer, no annotation, no handler o
 that acts is in `reconcile`.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kopf
+from kopf._cogs.clients.errors import APIError  # it has no public name
 
 from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 WATCH_SERVER_TIMEOUT_S = 240
@@ -53,6 +56,25 @@ def operator_settings() -> kopf.OperatorSettings:
 
 
 async def watch(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -> None:
-    """Feed `store` until the process is told to end (SIGTERM, SIGINT); then await `before_end`."""
+    """Feed `store` until the process is told to end (SIGTERM, SIGINT); then await `before_end`.
+
+    Raises:
+        ApiServerError: the API server refuses to be watched: it does not know policies any more, or forbids it.
+    """
     registry = registry_for(store, before_end)
-    await kopf.operator(registry=registry, settings=operator_settings(), clusterwide=True, standalone=True)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_without_traceback_of_a_refusal)
+    try:
+        await kopf.operator(registry=registry, settings=operator_settings(), clusterwide=True, standalone=True)
+    except APIError as error:
+        raise ApiServerError(
+            f"the API server ended the watch of ConsumerGroupPolicies: {str(error).strip()}; see that they are "
+            f"installed and that the operator may watch them, then start it anew"
+        ) from error
+
+
+def _without_traceback_of_a_refusal(record: logging.LogRecord) -> bool:
+    """Take the traceback out of what kopf logs of a refused request: its message says it all."""
+    if record.exc_info and isinstance(record.exc_info[1], APIError):
+        record.exc_info = None
+    return True

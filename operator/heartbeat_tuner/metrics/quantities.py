@@ -81,10 +81,11 @@ def measure(
         )
     newest = datetime.fromtimestamp(newest_s, UTC)
     limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
-    if watched.now - newest > limit:
+    if abs(watched.now - newest) > limit:
+        apart = "older than" if newest < watched.now else "ahead of the operator's clock by more than"
         return Unknown(
             Reason.METRICS_STALE,
-            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, older than "
+            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {apart} "
             f"{limit.total_seconds():.0f} s; tried {tried}",
         )
     running = {pod.name for pod in watched.pods}

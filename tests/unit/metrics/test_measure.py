@@ -238,6 +238,14 @@ def test_old_samples_are_unknown(age_s: int, stale: bool) -> None:  # noqa: FBT0
         assert "is from 2026-03-02T11:58:25Z, older than 90 s; tried query of" in answer.message
 
 
+def test_samples_of_the_future_are_unknown() -> None:
+    """One of two clocks is wrong, and nobody knows which."""
+    answer = ask(counters.quiet(PODS, SINCE, NOW + timedelta(hours=1)))
+    assert isinstance(answer, Unknown)
+    assert answer.reason is Reason.METRICS_STALE
+    assert "ahead of the operator's clock by more than 90 s" in answer.message
+
+
 def test_rare_scrapes_are_not_stale_at_once() -> None:
     """With a scrape a minute, three of them may be missing."""
     sparse = counters.series([(NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0)])

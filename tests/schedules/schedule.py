@@ -1,0 +1,87 @@
+"""A schedule: what befalls which replica when, drawn from a seed. Pure.
+
+Replicas are told apart by the part they play when the schedule begins: the first one leads then. Whoever leads later
+follows from what happened before.
+"""
+
+import dataclasses
+import enum
+import random
+from typing import Final
+
+
+class Act(enum.Enum):
+    """What can befall a replica."""
+
+    KILL = "kill"
+    """SIGKILL; it is started again at once, as a kubelet would."""
+    STOP = "stop"
+    """SIGSTOP."""
+    CONTINUE = "continue"
+    """SIGCONT."""
+    CUT = "cut"
+    """Its wire to the API server is reset and refuses connections."""
+    BLACK_HOLE = "black hole"
+    """Its wire takes everything and answers nothing."""
+    HALF_OPEN = "half open"
+    """The API server's side of its wire is closed, its own is not told."""
+    MEND = "mend"
+    """Its wire is good again."""
+
+
+CUTS: Final = (Act.CUT, Act.BLACK_HOLE, Act.HALF_OPEN)
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """One act.
+
+    Attributes:
+        at_s: seconds after the policies were created.
+        act: what happens.
+        replica: 0 for the one that led at the beginning, 1 for the other.
+    """
+
+    at_s: float
+    act: Act
+    replica: int
+
+    def __str__(self) -> str:
+        return f"{self.at_s:.2f} {self.act.value} {'AB'[self.replica]}"
+
+
+_FIRST_S: Final = (0.4, 1.3)
+"""Around the time when the first values are applied, over wires as slow as they are here."""
+
+_SOON_S: Final = (0.05, 0.3)
+_LATE_S: Final = (2.0, 3.2)
+"""A gap in which a lease runs out: who is stopped for so long awakes about when the other one begins to write."""
+
+_LATE_SHARE: Final = {Act.CONTINUE: 0.7}
+_OTHERWISE_LATE: Final = 0.1
+_AWAKEN_SHARE: Final = 0.5
+_LEADER_FIRST_SHARE: Final = 0.8
+
+
+def drawn(seed: int) -> tuple[Event, ...]:
+    """Return the schedule of a seed: four to eight events in the order of their times."""
+    chance = random.Random(seed)  # noqa: S311 - a schedule to repeat, not a secret
+    events: list[Event] = []
+    stopped, cut = [False, False], [False, False]
+    at_s = chance.uniform(*_FIRST_S)
+    for number in range(chance.randint(4, 8)):
+        asleep = [replica for replica in (0, 1) if stopped[replica]]
+        if asleep and chance.random() < _AWAKEN_SHARE:
+            replica, act = chance.choice(asleep), Act.CONTINUE
+        else:
+            replica = int(chance.random() > _LEADER_FIRST_SHARE) if number == 0 else chance.randrange(2)
+            pause = Act.CONTINUE if stopped[replica] else Act.STOP
+            wire = Act.MEND if cut[replica] else chance.choice(CUTS)
+            act = chance.choice([Act.KILL, pause, pause, wire, wire])  # who was killed needs seconds to be back
+        if number > 0:
+            late = chance.random() < _LATE_SHARE.get(act, _OTHERWISE_LATE)
+            at_s += chance.uniform(*(_LATE_S if late else _SOON_S))
+        stopped[replica] = act is Act.STOP or (stopped[replica] and act in {Act.MEND, *CUTS})
+        cut[replica] = act in CUTS or (cut[replica] and act is not Act.MEND)
+        events.append(Event(round(at_s, 3), act, replica))
+    return tuple(events)

@@ -1,0 +1,204 @@
+"""Where a schedule is played: two fleets that take turns, two replicas, and the audit log of what they write.
+
+While one fleet is on stage, the other's pods are rolled back into the storm.
+"""
+
+import dataclasses
+import itertools
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sandbox import progress
+from sandbox.audit import Tail
+from sandbox.environment import OPERATOR_USERS
+from sandbox.errors import SandboxError
+from sandbox.processes import wait_until
+from tests.schedules.replicas import Replicas
+from tests.schedules.schedule import CUTS, Act, Event
+from tests.schedules.trail import Trail
+from tests.support.fleets import Fleet
+
+SIZE: Final = 20
+"""Policies of a fleet."""
+
+SESSION_FLOORS_S: Final = range(31, 31 + SIZE)
+"""Each policy has a value of its own that is right for it."""
+
+_AUDIT_LAG_S: Final = 0.3
+_SETTLED_TIMEOUT_S: Final = 90.0
+_NOTE_EVERY_S: Final = 0.1
+
+Shown = dict[str, Any]
+"""What is compared of one policy and its Deployment at the end."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Played:
+    """What came of a schedule.
+
+    Attributes:
+        trail: everybody's writes, from the creation of the policies to the end state.
+        end: what stood at the end, for each policy in the order of the fleet.
+        hits: what befell a replica that led and was well until then, and when.
+        fleet: names of the Deployments that were to be written, with their namespace.
+        took_s: how long it all took.
+    """
+
+    trail: Trail
+    end: list[Shown]
+    hits: list[tuple[datetime, Act]]
+    fleet: list[tuple[str, str]]
+    took_s: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a leader was killed, stopped or cut off when some values had been applied and some not."""
+        first, last = self.trail.applied_between()
+        return any(first < at < last for at, _ in self.hits)
+
+
+class Stage:
+    """Plays schedules, one after the other."""
+
+    def __init__(self, fleets: Sequence[Fleet], replicas: Replicas, tail: Tail) -> None:
+        self._fleets = itertools.cycle(fleets)
+        self._replicas = replicas
+        self._tail = tail
+        self._holder = ""
+
+    def play(self, name: str, events: Sequence[Event], wanted: list[Shown] | None = None) -> Played:
+        """Create a fleet's policies, let the events happen, heal everything and wait for the end.
+
+        Args:
+            name: for progress lines.
+            events: in the order of their times; none for an undisturbed run.
+            wanted: the end state to wait for; None for whatever stands when all values are applied.
+        """
+        fleet = next(self._fleets)
+        fleet.await_rolled_out()
+        self._replicas.await_ready()
+        time.sleep(_AUDIT_LAG_S)
+        trail = self._trail([])
+        replicas = _ordered(trail.last_holder)
+        self._holder = trail.last_holder
+        progress.say(name, f"A is {replicas[0]}: {', '.join(map(str, events)) or 'nothing happens'}")
+        self._replicas.slow_down()
+        fleet.create_policies(mode="Apply", session_floors_s=SESSION_FLOORS_S)
+        began, writes = time.monotonic(), self._tail.writes()
+        hits: list[tuple[datetime, Act]] = []
+        struck: dict[str, datetime] = {}
+        with _notes(fleet, seed=name) if events else _quiet():
+            for event in events:
+                time.sleep(max(0.0, began + event.at_s - time.monotonic()))
+                writes += self._tail.writes()
+                replica, trail = replicas[event.replica], Trail.of(self._holder, writes)
+                if event.act in {Act.KILL, Act.STOP, *CUTS}:
+                    # The lease may still name one who was struck before, and leads no more.
+                    was_well = replica not in struck or trail.claimed_since(replica, struck[replica])
+                    if trail.last_holder == replica and was_well:
+                        hits.append((datetime.now(UTC), event.act))
+                    struck[replica] = datetime.now(UTC)
+                self._replicas.befall(replica, event.act)
+        self._replicas.heal()
+        end = self._settled(name, fleet, wanted)
+        time.sleep(_AUDIT_LAG_S)
+        played = Played(
+            trail=self._trail(writes),
+            end=end,
+            hits=hits,
+            fleet=[(fleet.namespace, one) for one in fleet.names],
+            took_s=time.monotonic() - began,
+        )
+        self._holder = played.trail.last_holder
+        fleet.delete_policies()
+        fleet.undo_applies()
+        return played
+
+    def _trail(self, writes: list[Any]) -> Trail:
+        return Trail.of(self._holder, [*writes, *self._tail.writes()])
+
+    def _settled(self, name: str, fleet: Fleet, wanted: list[Shown] | None) -> list[Shown]:
+        """Wait for the end state, for so long; return what stands then."""
+        shown: list[Shown] = []
+
+        def stands() -> bool:
+            nonlocal shown
+            self._replicas.tend()
+            shown = end_state(fleet)
+            return shown == wanted if wanted is not None else all(map(_is_applied, shown))
+
+        try:
+            wait_until(stands, part=name, what="the end state", timeout_s=_SETTLED_TIMEOUT_S, poll_s=0.3)
+        except SandboxError as error:
+            progress.say(name, str(error))  # what stands instead is for the test to say
+        return shown
+
+
+def end_state(fleet: Fleet) -> list[Shown]:
+    """Return what of each policy and Deployment must not depend on what befell the replicas.
+
+    Times, names and sentences do. So does `Feasible`: it is said with a verdict to change something, which whoever
+    comes after the apply has no more reason to give.
+    """
+    deployments, policies = fleet.deployments(), fleet.policies()
+    return [_shown(deployments[name], policies.get(name, {})) for name in fleet.names]
+
+
+def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    status = policy.get("status", {})
+    applied = status.get("applied", {})
+    return {
+        "env": {entry["name"]: entry["value"] for entry in container.get("env", ())},
+        "verdict": status.get("verdict"),
+        "reason": status.get("reason"),
+        "current": status.get("current"),
+        "values": applied.get("values"),
+        "previous": applied.get("previous"),
+        "of this object": applied.get("workloadUid") == deployment["metadata"]["uid"],
+        "conditions": {
+            one["type"]: (one["status"], one["reason"])
+            for one in status.get("conditions", ())
+            if one["type"] != "Feasible"
+        },
+    }
+
+
+def _is_applied(shown: Shown) -> bool:
+    return bool(shown["conditions"].get("Applied") == ("True", "Applied"))
+
+
+def _ordered(leader: str) -> tuple[str, str]:
+    """Return the replicas, the leader first."""
+    first = leader or OPERATOR_USERS[0]
+    return first, next(user for user in OPERATOR_USERS if user != first)
+
+
+@contextmanager
+def _notes(fleet: Fleet, *, seed: str) -> Iterator[None]:
+    """Let somebody else write into Deployments all the time, so that what the operator has read gets old."""
+    ended, chance = threading.Event(), random.Random(seed)  # noqa: S311 - likewise to repeat
+
+    def work() -> None:
+        for number in itertools.count():
+            fleet.annotate(chance.choice(fleet.names), str(number))
+            if ended.wait(_NOTE_EVERY_S):
+                return
+
+    thread = threading.Thread(target=work, name="notes")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    yield

@@ -1,0 +1,141 @@
+"""What the API server's audit log says about two replicas: who held the lease, and what each write rested on. Pure."""
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+
+from heartbeat_tuner.api.applied import ANNOTATION
+from sandbox.audit import Write
+from sandbox.environment import OPERATOR_USERS
+
+_FENCED = {("deployments", ""), ("consumergrouppolicies", "status")}
+"""Resources and subresources whose writes name the version that they rest on; Events are new objects."""
+
+_CONFLICT = 409
+
+
+@dataclasses.dataclass(frozen=True)
+class Trail:
+    """All writes of one stretch of time.
+
+    Attributes:
+        holder: which replica had the lease when it began; empty for none.
+        writes: in the order in which the API server received them, everyone's.
+    """
+
+    holder: str
+    writes: Sequence[Write]
+
+    @classmethod
+    def of(cls, holder: str, writes: Sequence[Write]) -> "Trail":
+        """Return the trail of writes in any order."""
+        return cls(holder, sorted(writes, key=lambda write: write.time))
+
+    @property
+    def last_holder(self) -> str:
+        """Which replica had the lease at the end, by the API server's record of it."""
+        return [self.holder, *(holder for _, holder in self._with_holders())][-1]
+
+    def claimed_since(self, user: str, moment: datetime) -> bool:
+        """Whether a replica has claimed the lease, or renewed it, after a moment."""
+        return any(
+            write.time > moment
+            for write in self._by_replicas()
+            if (write.user, write.resource) == (user, "leases") and write.succeeded
+        )
+
+    def changes(self) -> int:
+        """Count how often the lease went from one replica to another, or to one that lives anew without its memory."""
+        identities = [
+            str(write.sent.get("spec", {}).get("holderIdentity") or "")
+            for write in self._by_replicas()
+            if write.resource == "leases" and write.succeeded
+        ]
+        held = [one for one in identities if one]
+        return sum(1 for before, after in itertools.pairwise(held) if before != after)
+
+    def without_lease(self) -> list[Write]:
+        """Return what replicas wrote while the lease was not theirs; Events apart."""
+        return [write for write in self._late() if write.resource != "events"]
+
+    def late_events(self) -> int:
+        """Count the Events that replicas wrote while the lease was not theirs: no version can refuse them."""
+        return sum(1 for write in self._late() if write.resource == "events")
+
+    def stale(self) -> list[Write]:
+        """Return the replicas' writes that do not rest on the newest version of the very object they went to."""
+        versions: dict[tuple[str, str, str], set[int]] = {}
+        for write in self.writes:
+            if write.succeeded and write.stored.get("metadata", {}).get("resourceVersion"):
+                versions.setdefault(_object(write), set()).add(int(write.stored["metadata"]["resourceVersion"]))
+        return [
+            write
+            for write in self._by_replicas()
+            if (write.resource, write.subresource) in _FENCED and not _is_fresh(write, versions.get(_object(write), ()))
+        ]
+
+    def applies(self) -> dict[tuple[str, str], int]:
+        """Count how often each Deployment was applied to, by namespace and name.
+
+        By the answers that the replicas got, or by the notes that the Deployment bore, whichever are more: a replica
+        that is cut off gets no answer to what was done, and two applies within a second bear the same note.
+        """
+        answered = Counter((write.namespace, write.name) for write in self._applies() if write.succeeded)
+        notes: dict[tuple[str, str], set[str]] = {}
+        for write in self.writes:
+            note = write.stored.get("metadata", {}).get("annotations", {}).get(ANNOTATION)
+            if write.succeeded and write.resource == "deployments" and note:
+                notes.setdefault((write.namespace, write.name), set()).add(note)
+        return {place: max(answered[place], len(notes.get(place, ()))) for place in {*answered, *notes}}
+
+    def unanswered(self) -> int:
+        """Count the replicas' writes to Deployments of which they never learnt whether they were done."""
+        return sum(1 for write in self._applies() if not write.succeeded)
+
+    def refused(self) -> int:
+        """Count the replicas' writes to Deployments that met another version."""
+        return sum(
+            1
+            for write in self.writes
+            if write.user in OPERATOR_USERS and write.resource == "deployments" and write.code == _CONFLICT
+        )
+
+    def applied_between(self) -> tuple[datetime, datetime]:
+        """Return when the first and the last value was applied; at least one was."""
+        times = [write.time for write in self._applies()]
+        return times[0], times[-1]
+
+    def _applies(self) -> Iterator[Write]:
+        return (write for write in self._by_replicas() if write.resource == "deployments")
+
+    def _by_replicas(self) -> Iterator[Write]:
+        """Yield what replicas wrote, or may have written."""
+        return (write for write in self.writes if write.user in OPERATOR_USERS and not write.refused)
+
+    def _late(self) -> Iterator[Write]:
+        return (write for write, holder in self._with_holders() if write.resource != "leases" and write.user != holder)
+
+    def _with_holders(self) -> Iterator[tuple[Write, str]]:
+        holder = self.holder
+        for write in self._by_replicas():
+            if write.resource == "leases" and write.succeeded:
+                holder = write.user if write.sent["spec"].get("holderIdentity") else ""
+            yield write, holder
+
+
+def _object(write: Write) -> tuple[str, str, str]:
+    return write.resource, write.namespace, write.name
+
+
+def _is_fresh(write: Write, versions: Collection[int]) -> bool:
+    """Whether a write named the object's uid and its version, and no other version lies between that and its own."""
+    asked = write.sent.get("metadata", {})
+    if not asked.get("uid") or not asked.get("resourceVersion"):
+        return False
+    if not write.succeeded:
+        return True  # whether it was done, and as which version, nobody was told
+    stored, rests_on = write.stored["metadata"], int(asked["resourceVersion"])
+    between = any(rests_on < one < int(stored["resourceVersion"]) for one in versions)
+    return asked["uid"] == stored["uid"] and not between
