@@ -117,7 +117,7 @@ def frozen(team: Team) -> Iterator[Team]:
 def take_out(team: Team) -> None:
     """Take out of the Deployment what the operator wrote, as the installation page says how."""
     of_team = (f"deployment/{team.name}", f"--namespace={team.namespace}")
-    team.kubectl("set", "env", *of_team, *(f"{name}-" for name in kafkajs.CLIENT.env_preset.values()))
+    team.kubectl("set", "env", *of_team, *(f"{name}-" for name in kafkajs.KAFKAJS.env_preset.values()))
     team.kubectl("annotate", *of_team, f"{applied.ANNOTATION}-")
 
 
