@@ -36,7 +36,7 @@ def client(name: str) -> Client:
 
 
 def at_version(of: Client, version: str) -> Client:
-    """Return the card of `of` as it was in a version: `2.8`, `v2.8.1`.
+    """Return the card of `of` as it was in a version: `2.8`, `v2.8.1`; `3` is `3.0`.
 
     Raises:
         ValueError: this is no version, or none that is known; the message names the nearest that is known.
@@ -60,7 +60,8 @@ def at_version(of: Client, version: str) -> Client:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return what a version is made of; empty if it is none."""
+    """Return what a version is made of, two parts or more, so that 3 is 3.0; empty if it is none."""
     if not _VERSION.fullmatch(version):
         return ()
-    return tuple(int(part) for part in version.removeprefix("v").split("."))
+    parts = [int(part) for part in version.removeprefix("v").split(".")]
+    return tuple(parts) if len(parts) > 1 else (*parts, 0)

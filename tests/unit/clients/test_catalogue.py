@@ -37,6 +37,13 @@ def test_a_library_like_no_other_is_refused_with_all() -> None:
         ("java", "2.8.1", 10),
         ("java", "v3.0", 45),
         ("java", "4", 45),
+        ("java", "3", 45),
+        ("java", "v3", 45),
+        ("java", "2.99.99", 10),
+        ("kafka-python", "2", 10),
+        ("kafka-python", "3", 45),
+        ("confluent-kafka-python", "1", 10),
+        ("kafkajs", "2", 30),
         ("kafka-python", "2.0.2", 10),
         ("kafka-python", "3.0.12", 45),
         ("confluent-kafka-python", "1.6", 10),
@@ -58,7 +65,8 @@ def test_what_else_an_older_version_does_is_advice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "nearest"), [("1.16", "2.0"), ("3.0", "2.2"), ("0.1", "2.0"), ("99999", "2.2"), ("2.3.0", "2.2")]
+    ("version", "nearest"),
+    [("1.16", "2.0"), ("3.0", "2.2"), ("0.1", "2.0"), ("99999", "2.2"), ("2.3.0", "2.2"), ("1", "2.0"), ("3", "2.2")],
 )
 def test_unknown_version_is_refused_with_the_nearest(version: str, nearest: str) -> None:
     """Nobody has looked at how it beats."""
