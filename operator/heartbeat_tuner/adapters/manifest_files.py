@@ -1,41 +1,33 @@
 """Manifest files as people write them: workloads and the ConfigMaps beside them, read without a cluster.
 
-A file is anybody's: nothing in it may cost more than its size promises (nested aliases, deep nesting), and what does
-not have the shape that Kubernetes asks for is named by its place. Values are never repeated. What comes out is what
-the API server would give, reduced to the environment, so that `manifests` can read it.
+A file is anybody's: what does not have the shape that Kubernetes asks for is named by its place, and values are never
+repeated. What comes out is what the API server would give, reduced to the environment, so that `manifests` can read it.
 """
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import yaml
-
+from heartbeat_tuner.adapters import manifest_yaml
+from heartbeat_tuner.adapters.manifest_yaml import ManifestError
 from heartbeat_tuner.adapters.manifests import ConfigMaps
-from heartbeat_tuner.domain.errors import TunerError
 
-MOST_NODES: Final = 200_000
-"""Of one file, aliases counted as what they stand for; about a second of reading, and far beyond a rendered chart."""
-
-DEEPEST: Final = 60
-"""Levels of nesting; a pod's env is at level 10."""
+_TEMPLATE: Final = ("spec", "template", "spec")
 
 POD_SPECS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Deployment": ("spec", "template", "spec"),
-    "StatefulSet": ("spec", "template", "spec"),
+    "Deployment": _TEMPLATE,
+    "StatefulSet": _TEMPLATE,
+    "DaemonSet": _TEMPLATE,
+    "ReplicaSet": _TEMPLATE,
+    "Job": _TEMPLATE,
     "Pod": ("spec",),
 }
 """The kinds that are checked, and where their pod's spec stands."""
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 _KEY: Final = re.compile(r"[A-Za-z0-9._-]{1,253}")
-_LOADER: Final[type[yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C one is 10 times faster
-_PLAIN_TEXT: Final = "tag:yaml.org,2002:str"
-
-
-class ManifestError(TunerError):
-    """A file that cannot be read as manifests; the message says where."""
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,6 +43,19 @@ class FoundWorkload:
     title: str
     containers: Sequence[Mapping[str, Any]]
     config_maps: ConfigMaps
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What stands in files.
+
+    Attributes:
+        workloads: those of the kinds that are checked.
+        passed_over: the titles of objects with a pod template that are of another kind.
+    """
+
+    workloads: Sequence[FoundWorkload]
+    passed_over: Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,90 +96,82 @@ class _Place:
         return self.value
 
 
-def workloads(files: Mapping[str, str]) -> list[FoundWorkload]:
-    """Return the workloads in files, given as texts by name.
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Object:
+    """An object of Kubernetes: a mapping, and the kind that it says it is of, which may be any text."""
+
+    kind: str
+    place: _Place
+
+    def identity(self) -> tuple[str, str]:
+        """Return the namespace, empty if it has none, and the name."""
+        metadata = self.place.under("metadata")
+        namespace = metadata.under("namespace")
+        return "" if namespace.value is None else namespace.name(), metadata.under("name").name()
+
+    def title(self) -> str:
+        namespace, name = self.identity()
+        return f"{self.kind} {namespace}/{name}" if namespace else f"{self.kind} {name}"
+
+
+def read(files: Iterable[tuple[str, str]]) -> Found:
+    """Return the workloads in files, given by name and text.
 
     Raises:
         ManifestError: a file is no YAML, or what we read of it has not the shape that Kubernetes asks for.
     """
-    objects = [found for name, text in files.items() for found in _objects(text, name)]
+    objects = [found for name, text in files for found in _objects(text, name)]
     maps: dict[str, dict[str, dict[str, str]]] = {}
-    for place in objects:
-        if place.value.get("kind") == "ConfigMap":
-            namespace, name = _identity(place)
-            maps.setdefault(namespace, {})[name] = _data(place)
-    return [_workload(place, maps) for place in objects if place.value.get("kind") in POD_SPECS]
+    for one in objects:
+        if one.kind == "ConfigMap":
+            namespace, name = one.identity()
+            maps.setdefault(namespace, {})[name] = _data(one.place)
+    return Found(
+        workloads=[_workload(one, maps) for one in objects if one.kind in POD_SPECS],
+        passed_over=[
+            _title_if_any(one) for one in objects if one.kind not in POD_SPECS and _has_pod_template(one.place.value)
+        ],
+    )
 
 
-def _objects(text: str, file: str) -> Iterator[_Place]:
-    """Yield the objects of a file; those of a List one by one."""
-    for number, document in enumerate(_documents(text, file), start=1):
-        place = _Place(document, f"{file}, document {number}")
-        if document is None:
-            continue
-        if place.mapping().get("kind") != "List":
-            yield place
-            continue
-        for item in place.under("items").items():
-            item.mapping()
-            yield item
+def _objects(text: str, file: str) -> Iterator[_Object]:
+    """Yield the objects of a file; those of lists one by one."""
+    for number, document in enumerate(manifest_yaml.documents(text, file), start=1):
+        if document is not None:
+            yield from _expanded(_Place(document, f"{file}, document {number}"))
 
 
-def _documents(text: str, file: str) -> list[Any]:
-    try:
-        _refuse_costly(text, file)
-        return list(yaml.load_all(text, Loader=_LOADER))
-    except yaml.MarkedYAMLError as error:
-        # Not the error's own text: it may repeat the line, and that may hold a password.
-        at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ManifestError(f"{file}{at} is no YAML: {error.problem}; templates have to be rendered first") from error
-    except (yaml.YAMLError, ValueError) as error:
-        raise ManifestError(f"{file} is no YAML: it holds a character, a number or a date that none may") from error
+def _expanded(place: _Place, kind: str = "") -> Iterator[_Object]:
+    """Yield the object, or what it is a list of.
 
-
-def _refuse_costly(text: str, file: str) -> None:
-    """Walk through the file's events, of which there are no more than it has characters, before anything is built.
-
-    Raises:
-        ManifestError: what it stands for is too much, or too deep, or has types of its own.
+    Args:
+        place: where it stands.
+        kind: its kind, if it does not say it itself: the API server leaves it out in a DeploymentList.
     """
-    nodes = 0
-    open_at: list[tuple[str | None, int]] = []
-    anchors: dict[str | None, int] = {}
-    for event in yaml.parse(text, Loader=_LOADER):
-        if isinstance(event, yaml.DocumentStartEvent):
-            anchors = {}
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor not in anchors:
-                raise ManifestError(f"{_line(file, event)} has an alias (*) for nothing that is complete before it")
-            nodes += anchors[event.anchor]
-        elif isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
-            nodes += 1
-            if event.tag not in {None, "!", _PLAIN_TEXT}:
-                raise ManifestError(f"{_line(file, event)} has a tag (!), which manifests do not need")
-            if isinstance(event, yaml.ScalarEvent):
-                anchors[event.anchor] = 1
-            else:
-                open_at.append((event.anchor, nodes))
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, since = open_at.pop()
-            anchors[anchor] = nodes - since + 1
-        if nodes > MOST_NODES or len(open_at) > DEEPEST:
-            raise ManifestError(
-                f"{file} is more than is read: at most {MOST_NODES} values, aliases counted as what they stand for, "
-                f"and {DEEPEST} levels"
-            )
+    kind = place.under("kind").text() or kind
+    if kind == "List" or (kind.endswith("List") and "items" in place.mapping()):
+        for item in place.under("items").items():
+            yield from _expanded(item, kind.removesuffix("List"))
+    else:
+        yield _Object(kind, place)
 
 
-def _line(file: str, event: yaml.Event) -> str:
-    return f"{file}, line {event.start_mark.line + 1}" if event.start_mark else file
+def _has_pod_template(value: Any) -> bool:
+    """Whether there is one anywhere in the value: kinds put it in many places."""
+    if isinstance(value, dict):
+        at: Any = value
+        for key in ("template", "spec", "containers"):
+            at = at.get(key) if isinstance(at, dict) else None
+        return isinstance(at, list) or any(_has_pod_template(one) for one in value.values())
+    return isinstance(value, list) and any(_has_pod_template(one) for one in value)
 
 
-def _identity(place: _Place) -> tuple[str, str]:
-    """Return an object's namespace, empty if it has none, and name."""
-    metadata = place.under("metadata")
-    namespace = metadata.under("namespace")
-    return "" if namespace.value is None else namespace.name(), metadata.under("name").name()
+def _title_if_any(one: _Object) -> str:
+    """Return kind and name, else the place: nobody asked what has to be right in an object that is passed over."""
+    try:
+        return one.title() if _KIND.fullmatch(one.kind) else one.place.where
+    except ManifestError:
+        return one.place.where
 
 
 def _data(place: _Place) -> dict[str, str]:
@@ -184,16 +181,15 @@ def _data(place: _Place) -> dict[str, str]:
     return {str(key): _Place(value, f"{data.where}.{shown[key]}").text() for key, value in entries.items()}
 
 
-def _workload(place: _Place, maps: Mapping[str, ConfigMaps]) -> FoundWorkload:
-    namespace, name = _identity(place)
-    spec = place
-    for key in POD_SPECS[place.value["kind"]]:
+def _workload(one: _Object, maps: Mapping[str, ConfigMaps]) -> FoundWorkload:
+    namespace, _ = one.identity()
+    spec = one.place
+    for key in POD_SPECS[one.kind]:
         spec = spec.under(key)
-    title = f"{place.value['kind']} {namespace}/{name}" if namespace else f"{place.value['kind']} {name}"
-    containers = [_container(one) for one in spec.under("containers").items()]
+    containers = [_container(place) for place in spec.under("containers").items()]
     if not containers:
         raise ManifestError(f"{spec.where} has no containers")
-    return FoundWorkload(title, containers, maps.get(namespace, {}))
+    return FoundWorkload(one.title(), containers, maps.get(namespace, {}))
 
 
 def _container(place: _Place) -> dict[str, Any]:

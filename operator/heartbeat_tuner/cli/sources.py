@@ -7,6 +7,7 @@ the rest is the library's default.
 import dataclasses
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -89,12 +90,19 @@ def from_manifests(wanted: Wanted, paths: Sequence[Path], container: str | None)
         TunerError: a file is no manifest, or a variable that we look at has no usable value.
     """
     names = ", ".join(_shown(path) for path in paths)
-    workloads = manifest_files.workloads({_shown(path): _text(path) for path in paths})
+    twice = next((path for path, times in Counter(paths).items() if times > 1), None)
+    if twice is not None:
+        raise UsageProblem(f"--filename names {_shown(twice)} twice; name it once")
+    found = manifest_files.read((_shown(path), _text(path)) for path in paths)
+    workloads = found.workloads
     if not workloads:
-        raise UsageProblem(f"{names}: there is no {', '.join(manifest_files.POD_SPECS)} to check")
+        passed_over = f"; {', '.join(found.passed_over)} cannot be checked" if found.passed_over else ""
+        raise UsageProblem(f"{names}: there is no {', '.join(manifest_files.POD_SPECS)} to check{passed_over}")
     if container is not None and not any(_named(one, container) for one in workloads):
         there = "; ".join(f"{one.title} has {_containers(one)}" for one in workloads)
         raise UsageProblem(f"--container {container}: there is no container of that name: {there}")
+    for title in found.passed_over:
+        click.echo(f"not checked: {title} has a pod template, but is of a kind that is not known", err=True)
     return [subject for one in workloads if (subject := _of_workload(wanted, one, container)) is not None]
 
 

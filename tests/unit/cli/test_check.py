@@ -277,7 +277,7 @@ def test_the_group_s_protocol_is_read(value: str) -> None:
 # Manifests
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Pod"])
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod"])
 def test_workloads_are_read_with_their_config_maps(kind: str, tmp_path: Path) -> None:
     """A literal entry wins over the map."""
     app = container(env={NAME: "2000"}, envFrom=[{"configMapRef": {"name": "settings"}}])
@@ -297,11 +297,64 @@ def test_maps_may_stand_in_another_file_but_not_in_another_namespace(tmp_path: P
     assert rules(other) == ["setting-unseen"]
 
 
-def test_lists_are_read_from_the_standard_input() -> None:
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"kind": "List", "items": [workload(container(env=STORM)), {"kind": "Service"}]},
+        {"kind": "List", "items": [{"kind": "List", "items": [workload(container(env=STORM))]}]},
+        {"kind": "DeploymentList", "items": [workload(container(env=STORM)) | {"kind": None}]},
+        {"kind": "DeploymentList", "items": [workload(container(env=STORM))]},
+    ],
+    ids=["mixed", "nested", "as the API server answers", "with kinds"],
+)
+def test_lists_are_read_from_the_standard_input(listed: dict[str, Any]) -> None:
     """As `kubectl get -o yaml` writes them."""
-    listed = {"kind": "List", "items": [workload(container(env=STORM)), {"kind": "Service"}]}
     (subject,) = checked("--client=kafkajs", "-f-", stdin=json.dumps(listed))
     assert rules(subject)[0] == "beat-never-in-time"
+
+
+def test_a_kind_that_only_sounds_like_a_list_is_none(tmp_path: Path) -> None:
+    """A definition may be called so."""
+    path = manifest(tmp_path, {"kind": "AllowList", "spec": {}}, workload())
+    assert len(checked("--client=kafkajs", "-f", path)) == 1
+
+
+def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
+    """Nobody may believe a CronJob to be sound that was not looked at."""
+    template = {"template": {"spec": {"containers": [{"name": "app"}]}}}
+    others = [
+        {"kind": "Rollout", "metadata": {"name": "web", "namespace": "shop"}, "spec": template},
+        {"kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {"spec": template}}},
+        {"kind": "JobSet", "metadata": {}, "spec": {"replicatedJobs": [{"template": {"spec": template}}]}},
+        {"kind": "Odd\x1b[31m", "metadata": {"name": "odd"}, "spec": template},
+        {"kind": "Service", "metadata": {"name": "web"}, "spec": {"template": "of another sort"}},
+    ]
+    result = run("check", "--client=kafkajs", "-f", manifest(tmp_path, workload(), *others))
+    assert result.exit_code == 0
+    why = "has a pod template, but is of a kind that is not known"
+    assert result.stderr.replace(f"{tmp_path}/", "").splitlines() == [
+        f"not checked: Rollout shop/web {why}",
+        f"not checked: CronJob nightly {why}",
+        f"not checked: deploy.yaml, document 4 {why}",
+        f"not checked: deploy.yaml, document 5 {why}",
+    ]
+    sentence = refused("--client=kafkajs", "-f", manifest(tmp_path, *others))
+    assert "Job, Pod to check; Rollout shop/web, CronJob nightly, " in sentence
+
+
+def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    """The second reading of the standard input gives nothing, and would take the first one's place."""
+    stdin = json.dumps(workload())
+    assert "--filename names standard input twice; name it once" in refused("--client=java", "-f-", "-f-", stdin=stdin)
+    path = manifest(tmp_path, workload())
+    assert f"names {path} twice" in refused("--client=java", "-f", path, "-f-", "-f", path, stdin=stdin)
+
+
+def test_files_that_are_shown_alike_are_all_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is no key."""
+    manifest(tmp_path, workload(), name="standard input")
+    monkeypatch.chdir(tmp_path)
+    assert len(checked("--client=kafkajs", "-f", "standard input", "-f-", stdin=json.dumps(workload()))) == 2
 
 
 @pytest.mark.parametrize(
@@ -355,16 +408,20 @@ def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "there is no Deployment, StatefulSet, Pod to check"),
-        ("kind: Service", "there is no Deployment, StatefulSet, Pod to check"),
+        ("", "there is no Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, Pod to check\n"),
+        ("kind: Service", "there is no Deployment, "),
+        ("kind: [Deployment]", "document 1.kind is no text"),
+        ("kind: {a: b}", "document 1.kind is no text"),
+        ("kind: 5", "document 1.kind is no text"),
+        ("kind: List\nitems: [{kind: [Pod]}]", "document 1.items[0].kind is no text"),
+        ("kind: DeploymentList\nitems: {a: b}", "document 1.items is no list"),
         ("just words", "document 1 is no mapping of names to values"),
         ("- a\n- b", "document 1 is no mapping"),
         ("{{ .Values.x }}: {", "is no YAML"),
         (f"a: [{PASSWORD}", "is no YAML"),
         ("a: !!python/object:os.system x", "has a tag (!)"),
         ("a: !!timestamp x", "has a tag (!)"),
-        ("a: " + "9" * 5_000, "is no YAML"),
-        ("a: 2026-99-99", "is no YAML"),
+        ("a: !!int 9", "has a tag (!)"),
         ("a: \x00", "is no YAML"),
         ("a: &x [*x]", "line 1 has an alias (*) for nothing that is complete before it"),
         ("a: *x", "has an alias (*) for nothing"),
@@ -382,6 +439,10 @@ def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
             "kind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, env: [{name: A, value: 30000}]}]}",
             "env[0].value is no text, which Kubernetes refuses; put the value in quotes",
         ),
+        *(
+            (f"kind: ConfigMap\nmetadata: {{name: a}}\ndata: {{A: {value}}}", "document 1.data.A is no text")
+            for value in ("-5", "0x1F", "1_000", "1.5", "1e3", ".5", "-.inf", ".nan", "true", "off", "[a]")
+        ),
         ("kind: ConfigMap\nmetadata: {name: a}\ndata: {A: 5}", "document 1.data.A is no text"),
         ("kind: ConfigMap\nmetadata: {name: a}\ndata: {[1, 2]: a}", "is no YAML"),
         ("kind: List\nitems: {a: b}", "document 1.items is no list"),
@@ -389,11 +450,36 @@ def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
         ("x" * (4 * 1024 * 1024 + 1), "is larger than 4 MiB"),
         (b"\xff\xfe\xff", "is no text in UTF-8"),
     ],
-    ids=range(30),
+    ids=lambda value: None if isinstance(value, str) and len(value) < 60 else "long",
 )
 def test_files_that_are_no_manifests_are_refused_in_a_sentence(text: str | bytes, sentence: str) -> None:
     """Where, and what the rule is; never a traceback, never a line of the file."""
     assert sentence in refused("--client=kafkajs", "-f-", stdin=text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ":".join(["1"] * 800_000),  # computed, it takes longer than a test may
+        ":".join(["1"] * 200) + ".5",
+        "9" * 100_000,
+        "2026-99-99",
+        "0001-01-01T00:00:00+01:00",
+        "=",
+    ],
+    ids=["base 60", "base 60 and more than a float", "many digits", "no date", "before all dates", "equals"],
+)
+def test_what_is_no_number_that_a_machine_has_is_passed_over(value: str) -> None:
+    """As kubectl does; to compute it takes the square of its length, or fails."""
+    text = f"x: {value}\n---\n{yaml.safe_dump(workload())}"
+    assert len(checked("--client=kafkajs", "-f-", stdin=text)) == 1
+
+
+@pytest.mark.parametrize("key", ["8080", "1.5", "on", "null", "2026-01-01"])
+def test_keys_of_a_config_map_need_no_quotes(key: str) -> None:
+    """The API server takes them as text."""
+    text = f"kind: ConfigMap\nmetadata: {{name: a}}\ndata: {{{key}: a}}\n---\n{yaml.safe_dump(workload())}"
+    assert len(checked("--client=kafkajs", "-f-", stdin=text)) == 1
 
 
 @pytest.mark.parametrize("join", ["[{}]", "{{<<: [{}]}}"], ids=["lists", "merges"])
