@@ -87,6 +87,18 @@ class _Place:
             raise ManifestError(f"{self.where} is no name (lower case letters, digits, '-' and '.')")
         return self.value
 
+    def key(self) -> str:
+        """Return a key of a ConfigMap."""
+        if not isinstance(self.value, str) or not _KEY.fullmatch(self.value):
+            raise ManifestError(f"{self.where} is no key (letters, digits, '-', '_' and '.')")
+        return self.value
+
+    def truth(self) -> bool:
+        """Return a truth value; nothing at all is false."""
+        if not isinstance(self.value, bool | None):
+            raise ManifestError(f"{self.where} is neither true nor false")
+        return bool(self.value)
+
     def text(self) -> str:
         """Return a text; nothing at all is an empty one, as for the API server."""
         if self.value is None:
@@ -206,8 +218,14 @@ def _entry(place: _Place) -> dict[str, Any]:
     if reference.value is None:
         return {"name": name} if literal.value is None else {"name": name, "value": literal.text()}
     key = reference.under("configMapKeyRef")
-    found = {} if key.value is None else {"name": key.under("name").name(), "key": key.under("key").text()}
-    return {"name": name, "valueFrom": {"configMapKeyRef": found} if found else {}}
+    if key.value is None:
+        return {"name": name, "valueFrom": {}}
+    found = {
+        "name": key.under("name").name(),
+        "key": key.under("key").key(),
+        "optional": key.under("optional").truth(),
+    }
+    return {"name": name, "valueFrom": {"configMapKeyRef": found}}
 
 
 def _source(place: _Place) -> dict[str, Any]:

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.clients.formats import LONGEST_MS
+from heartbeat_tuner.clients.formats import LONGEST_MS, Format
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Pod
 
 _DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
-
-_WHOLE_NUMBER: Final = re.compile("[0-9]{1,12}")
+_REFERENCE: Final = re.compile(r"\$\([^()=\s]{1,253}\)")
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 """Data by ConfigMap name."""
@@ -91,17 +90,31 @@ def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
     Raises:
         SettingUnreadableError: it is something else than a positive whole number of 32 bits.
     """
-    if not _WHOLE_NUMBER.fullmatch(text) or not 0 < int(text) <= LONGEST_MS:
+    try:
+        return Format.MILLISECONDS.parse(text)
+    except ValueError:
         raise SettingUnreadableError(
             f"{where} has {name}={shown(text)}, which is no whole number of milliseconds between 1 and {LONGEST_MS}; "
             f"{remedy}"
-        )
-    return timedelta(milliseconds=int(text))
+        ) from None
 
 
 def shown(text: str) -> str:
     """Return what a sentence may show of a variable's value: the name may be any variable's, a password's too."""
-    return repr(text) if _DURATION_LIKE.fullmatch(text) else f"a text of {len(text)} characters"
+    if _REFERENCE.fullmatch(text):
+        return "a reference to another variable, $(NAME)"
+    core = text.strip()
+    if not _DURATION_LIKE.fullmatch(core):
+        return f"a text of {len(text)} characters"
+    return repr(core) if core == text else f"{core!r} with white space around it"
+
+
+def missing_key(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> tuple[str, str] | None:
+    """Return ConfigMap and key that `name` is to come from, if the map has no such key; the kubelet refuses that."""
+    reference = (_entry(container, name) or {}).get("valueFrom", {}).get("configMapKeyRef")
+    if reference is None or reference.get("optional") or reference["key"] in config_maps.get(reference["name"], ()):
+        return None
+    return (reference["name"], reference["key"]) if reference["name"] in config_maps else None
 
 
 def is_hidden(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> bool:

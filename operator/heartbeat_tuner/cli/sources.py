@@ -4,6 +4,7 @@ What stands in a file wins over a flag, which says what cannot be seen there (as
 the rest is the library's default.
 """
 
+import contextlib
 import dataclasses
 import re
 import sys
@@ -116,10 +117,21 @@ def _of_workload(wanted: Wanted, workload: FoundWorkload, container: str | None)
     if found is None:
         click.echo(f"not checked: {workload.title} has no container {container}", err=True)
         return None
+    title = f"{workload.title}, container {found['name']}"
+
+    def value(name: str) -> str | None:
+        missing = manifests.missing_key(found, name, workload.config_maps)
+        if missing is not None:
+            raise UsageProblem(
+                f"{title} has {name} from ConfigMap {missing[0]}, which has no key {missing[1]}: such a container is "
+                f"not started; add the key, or mark the reference as optional"
+            )
+        return manifests.value(found, name, workload.config_maps)
+
     return _subject(
         wanted,
-        f"{workload.title}, container {found['name']}",
-        lambda name: manifests.value(found, name, workload.config_maps),
+        title,
+        value,
         hidden=lambda name: manifests.is_hidden(found, name, workload.config_maps),
     )
 
@@ -170,7 +182,7 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
     if found < SHORTEST_MEANT.get(setting, NO_TIME):
         meant = client.format.render(found * 1_000)
         raise UsageProblem(
-            f"{where}={text.strip()}, which is {durations.show(found)}; if {durations.show(found * 1_000)} is meant, "
+            f"{where}={text}, which is {durations.show(found)}; if {durations.show(found * 1_000)} is meant, "
             f"write {meant}; a {linting.NAMES[setting]} of {durations.show(found)} is shorter than any that works"
         )
     return found
@@ -181,10 +193,10 @@ def _meant(client: Client, text: str) -> str:
     if client.format is Format.GO and _BARE_NUMBER.fullmatch(text):
         readings = [f"{text}{unit} ({durations.show(durations.parse(f'{text}{unit}'))})" for unit in ("ms", "s")]
         return f"it has no unit: write {' or '.join(readings)}, whichever is meant"
-    try:
-        return f"write {client.format.render(Format.GO.parse(text))}"
-    except ValueError:
-        return f"write 30 seconds as {client.format.example(30_000)}"
+    for written in (client.format, Format.GO):
+        with contextlib.suppress(ValueError):
+            return f"write {client.format.render(written.parse(text))}"
+    return f"write 30 seconds as {client.format.example(30_000)}"
 
 
 def _text(path: Path) -> str:

@@ -28,12 +28,12 @@ class Format(enum.StrEnum):
         return str(durations.to_ms(value)) if self is Format.MILLISECONDS else durations.show(value)
 
     def parse(self, text: str) -> timedelta:
-        """Return what `text` says.
+        """Return what `text` says; white space around it is none of it, since Java and Go refuse that, too.
 
         Raises:
             ValueError: it says no duration in this format, or none that Kafka's protocol can hold.
         """
-        found = self._parse(text.strip())
+        found = self._parse(text)
         if not timedelta(0) < found <= timedelta(milliseconds=LONGEST_MS):
             raise ValueError(f"{text!r} is not between {self.example(1)} and {self.example(LONGEST_MS)}")
         return found

@@ -48,7 +48,9 @@ def test_value_is_the_one_that_the_container_gets(
     assert found == (None if milliseconds is None else timedelta(milliseconds=milliseconds))
 
 
-@pytest.mark.parametrize("value", ["30s", "0", "-1", "1.5", "", " 1", "$(OTHER)", "\u0664", "2147483648", "9" * 5_000])
+@pytest.mark.parametrize(
+    "value", ["30s", "0", "-1", "1.5", "", " 1", "1\n", "$(OTHER)", "\u0664", "2147483648", "9" * 5_000]
+)
 def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> None:
     """Kafka's clients take whole milliseconds in 32 bits; the message names container, variable, value and rule."""
     with pytest.raises(SettingUnreadableError) as caught:
@@ -68,6 +70,11 @@ def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> Non
         ("1.5", "'1.5'"),
         ("hunter2", "a text of 7 characters"),
         ("", "a text of 0 characters"),
+        ("30000\n", "'30000' with white space around it"),
+        (" hunter2", "a text of 8 characters"),
+        ("30000" + " " * 9_999, "'30000' with white space around it"),
+        ("$(OTHER)", r"a reference to another variable, \$\(NAME\)"),
+        ("$(not a name)", "a text of 13 characters"),
     ],
 )
 def test_only_what_looks_like_a_duration_is_shown(value: str, shown: str) -> None:

@@ -22,6 +22,7 @@ STORM = {"KAFKA_SESSION_TIMEOUT_MS": "1000", "KAFKA_HEARTBEAT_INTERVAL_MS": "333
 NAME = "KAFKA_SESSION_TIMEOUT_MS"
 PASSWORD = "correct-horse"  # noqa: S105 - what must not be printed
 GUIDE = "docs/how-to/check.md"
+GONE_KEY = {"name": "settings", "key": "gone"}
 
 
 def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
@@ -178,6 +179,7 @@ def test_env_files_are_read_as_people_write_them(text: str, milliseconds: int, t
         (f"{NAME}=0", f"has {NAME}='0', which is no whole number"),
         (f"{NAME}=", f"has {NAME}=a text of 0 characters"),
         (f"{NAME}={PASSWORD}", f"has {NAME}=a text of 13 characters"),
+        (f"{NAME}=$(OTHER)", f"has {NAME}=a reference to another variable, $(NAME), which is no"),
         (f"{NAME}: 30000", f"line 1: {NAME} has no value; write {NAME}=30000"),
         ("KAFKA_GROUP_PROTOCOL=modern", "KAFKA_GROUP_PROTOCOL with a value that is neither classic nor consumer"),
     ],
@@ -205,6 +207,10 @@ def test_the_fix_for_an_env_value_is_that_of_this_command() -> None:
         ("kafka-go", "KAFKA_SESSION_TIMEOUT=30 s", "write 30 seconds as 30s, or name the right variable"),
         ("kafka-go", "KAFKA_SESSION_TIMEOUT=٣", "write 30 seconds as 30s, or name the right variable"),
         ("spring", "SPRING_KAFKA_CONSUMER_MAXPOLLINTERVAL=5m", "write 300000, or name the right variable"),
+        ("java", f"{NAME}=' 30000'", "='30000' with white space around it, which is no whole number of milliseconds"),
+        ("java", f"{NAME}='30000 '", "; write 30000, or name the right variable"),
+        ("kafkajs", f"{NAME}='30s '", "; write 30000, or name the right variable"),
+        ("sarama", "KAFKA_SESSION_TIMEOUT='30s '", "; write 30s, or name the right variable"),
     ],
 )
 def test_a_doubtful_unit_is_refused_with_both_readings(client: str, line: str, readings: str) -> None:
@@ -362,7 +368,11 @@ def test_files_that_are_shown_alike_are_all_read(tmp_path: Path, monkeypatch: py
     [
         ({"env": [{"name": NAME, "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}, "unseen"),
         ({"env": [{"name": NAME, "valueFrom": {"configMapKeyRef": {"name": "gone", "key": "k"}}}]}, "unseen"),
-        ({"env": [{"name": NAME, "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "gone"}}}]}, "default"),
+        (
+            {"env": [{"name": NAME, "valueFrom": {"configMapKeyRef": {**GONE_KEY, "optional": True}}}]},
+            "default",
+        ),
+        ({"env": [{"name": "OTHER", "valueFrom": {"configMapKeyRef": GONE_KEY}}]}, "default"),
         ({"envFrom": [{"secretRef": {"name": "s"}}]}, "unseen"),
         ({"envFrom": [{"configMapRef": {"name": "gone"}}]}, "unseen"),
         ({"envFrom": [{"prefix": "DB_", "secretRef": {"name": "s"}}]}, "default"),
@@ -379,6 +389,25 @@ def test_what_cannot_be_seen_is_no_default(more: dict[str, Any], origin: str, tm
     assert subject["settings"]["sessionTimeout"]["origin"] == origin
     if origin == "unseen":
         assert "setting-unseen" in rules(subject)
+
+
+@pytest.mark.parametrize("name", [NAME, "KAFKA_GROUP_PROTOCOL"])
+@pytest.mark.parametrize("optional", [{}, {"optional": False}, {"optional": None}], ids=str)
+def test_a_key_that_its_config_map_has_not_is_no_default(name: str, optional: dict[str, Any], tmp_path: Path) -> None:
+    """The kubelet does not start such a container; nobody may read that it runs with the library's value."""
+    reference = {"configMapKeyRef": {**GONE_KEY, **optional}}
+    app = {"name": "app", "env": [{"name": name, "valueFrom": reference}]}
+    sentence = refused("--client=java", "-f", manifest(tmp_path, config_map(OTHER="1"), workload(app)))
+    assert f"Deployment orders, container app has {name} from ConfigMap settings, which has no key gone: " in sentence
+    assert "is not started; add the key, or mark the reference as optional" in sentence
+
+
+def test_a_key_is_shown_only_if_it_can_be_one(tmp_path: Path) -> None:
+    """A terminal is no place for what anybody wrote."""
+    reference = {"configMapKeyRef": {"name": "settings", "key": "\x1b[31m"}}
+    app = {"name": "app", "env": [{"name": NAME, "valueFrom": reference}]}
+    path = manifest(tmp_path, config_map(OTHER="1"), workload(app))
+    assert ".env[0].valueFrom.configMapKeyRef.key is no key" in refused("--client=java", "-f", path)
 
 
 def test_a_flag_says_what_cannot_be_seen_and_no_more(tmp_path: Path) -> None:
