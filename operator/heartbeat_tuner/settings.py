@@ -22,16 +22,37 @@ SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/servicea
 _NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 
 
-def _duration(text: object) -> timedelta:
+def _parsed(text: object) -> timedelta:
     if not isinstance(text, str):
         raise ValueError("write a duration as text, like 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
-    duration = durations.parse(text)
+    return durations.parse(text)
+
+
+def _duration(text: object) -> timedelta:
+    duration = _parsed(text)
     if duration <= timedelta(0):
         raise ValueError("must be greater than zero")
     return duration
 
 
+def _between(shortest: timedelta, longest: timedelta) -> BeforeValidator:
+    def duration(text: object) -> timedelta:
+        found = _parsed(text)
+        if not shortest <= found <= longest:
+            between = f"{durations.show(shortest)} and {durations.show(longest)}"
+            raise ValueError(f"{text!r} is not between {between}; choose a time within that")
+        return found
+
+    return BeforeValidator(duration)
+
+
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
+
+# librdkafka takes 5 minutes at most; well before that the operator's own probe would call the cycle stuck.
+Timeout = Annotated[timedelta, _between(timedelta(milliseconds=100), timedelta(minutes=1))]
+
+# Members are seen only when a cycle looks; the record that is judged covers an hour.
+Interval = Annotated[timedelta, _between(timedelta(milliseconds=100), timedelta(minutes=10))]
 
 
 class _Section(BaseModel):
@@ -42,7 +63,7 @@ class PrometheusSettings(_Section):
     """Where metrics are read."""
 
     url: Annotated[str, Field(pattern=r"^https?://[^\s]+$")]
-    timeout: Duration = timedelta(seconds=10)  # below a pod's usual grace period: a query may hold up the end
+    timeout: Timeout = timedelta(seconds=10)  # below a pod's usual grace period: a query may hold up the end
 
 
 class KafkaClusterSettings(_Section):
@@ -55,7 +76,7 @@ class KafkaSettings(_Section):
     """The Kafka clusters."""
 
     clusters: dict[str, KafkaClusterSettings]
-    timeout: Duration = timedelta(seconds=10)
+    timeout: Timeout = timedelta(seconds=10)
 
 
 class HttpSettings(_Section):
@@ -68,7 +89,7 @@ class HttpSettings(_Section):
 class KubernetesSettings(_Section):
     """How the API server is talked to; where it is comes from the service account or the kubeconfig."""
 
-    timeout: Duration = timedelta(seconds=30)
+    timeout: Timeout = timedelta(seconds=30)
 
 
 class LeaderElectionSettings(_Section):
@@ -128,7 +149,7 @@ class Settings(_Section):
     kubernetes: KubernetesSettings = KubernetesSettings()
     leader_election: LeaderElectionSettings = LeaderElectionSettings()
     http: HttpSettings = HttpSettings()
-    interval: Duration = timedelta(seconds=60)
+    interval: Interval = timedelta(seconds=60)
 
 
 def load(path: Path) -> Settings:
@@ -145,6 +166,12 @@ def load(path: Path) -> Settings:
         raise InvalidSettingsError(f"{path} cannot be read: {error.strerror}") from error
     except yaml.YAMLError as error:
         raise InvalidSettingsError(f"{path} is no YAML: {error}") from error
+    except RecursionError:
+        raise InvalidSettingsError(f"{path} is nested too deep; five levels are enough") from None
+    except (ValueError, ArithmeticError, LookupError, AttributeError) as error:  # as PyYAML lets them through
+        raise InvalidSettingsError(
+            f"{path} is no YAML: it holds a number or a date that is none; put it in quotes"
+        ) from error
     try:
         return Settings.model_validate(document)
     except pydantic.ValidationError as error:

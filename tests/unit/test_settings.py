@@ -45,7 +45,15 @@ def test_times_are_durations(tmp_path: Path) -> None:
         (MINIMAL.replace("bootstrapServers", "servers"), "kafka.clusters.main.bootstrapServers: Field required"),
         (MINIMAL + "interval: 60", "interval: write a duration as text, like 60s"),
         (MINIMAL + "interval: 1d", "interval: '1d' is not a duration"),
-        (MINIMAL + "interval: 0s", "interval: must be greater than zero"),
+        (MINIMAL + "interval: 0s", "interval: '0s' is not between 100ms and 10m; choose a time within that"),
+        (MINIMAL + "interval: 99ms", "interval: '99ms' is not between 100ms and 10m"),
+        (MINIMAL + "interval: 601s", "interval: '601s' is not between 100ms and 10m"),
+        (MINIMAL + "kubernetes: {timeout: 99ms}", "kubernetes.timeout: '99ms' is not between 100ms and 1m"),
+        (MINIMAL + "kubernetes: {timeout: 61s}", "kubernetes.timeout: '61s' is not between 100ms and 1m"),
+        (MINIMAL.replace("kafka: {", "kafka: {timeout: 5ms, "), "kafka.timeout: '5ms' is not between 100ms and 1m"),
+        (MINIMAL.replace("kafka: {", "kafka: {timeout: 10m, "), "kafka.timeout: '10m' is not between 100ms and 1m"),
+        (MINIMAL.replace("prometheus: {", "prometheus: {timeout: 2m, "), "prometheus.timeout: '2m' is not between"),
+        (MINIMAL + "leaderElection: {retryPeriod: 0s}", "leaderElection.retryPeriod: must be greater than zero"),
         (MINIMAL + "http: {port: 0}", "http.port: Input should be greater than or equal to 1"),
         (
             MINIMAL + "leaderElection: {leaseDuration: 2.5s, renewDeadline: 2s, retryPeriod: 1s}",
@@ -90,6 +98,41 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """And so is why it cannot be read."""
     with pytest.raises(InvalidSettingsError, match=r"missing\.yaml cannot be read: No such file or directory"):
         settings.load(tmp_path / "missing.yaml")
+
+
+def test_the_ends_of_a_range_are_within_it(tmp_path: Path) -> None:
+    """And so are the times that tests of the whole operator need."""
+    assert loaded(tmp_path, MINIMAL + "interval: 100ms").interval == timedelta(milliseconds=100)
+    assert loaded(tmp_path, MINIMAL + "interval: 10m").interval == timedelta(minutes=10)
+    assert loaded(tmp_path, MINIMAL + "kubernetes: {timeout: 1m}").kubernetes.timeout == timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x: 2025-99-99",
+        "x: " + "9" * 9_000,
+        "x: " + ":".join(["1"] * 200) + ".5",
+        'x: !!int ""',
+        'x: !!float ""',
+        "x: !!bool perhaps",
+        "x: !!timestamp never",
+    ],
+    ids=["date", "digits", "base 60", "int", "float", "bool", "timestamp"],
+)
+def test_a_number_or_date_that_is_none_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
+    """PyYAML raises what Python does."""
+    with pytest.raises(
+        InvalidSettingsError, match=r"config\.yaml is no YAML: it holds a number or a date that is none"
+    ):
+        loaded(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["[" * 3_000, "{a: " * 3_000, "\n".join(" " * n + "a:" for n in range(1_500))])
+def test_a_file_that_is_nested_too_deep_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
+    """Not by Python's own limit."""
+    with pytest.raises(InvalidSettingsError, match=r"config\.yaml is nested too deep; five levels are enough"):
+        loaded(tmp_path, text)
 
 
 def test_a_file_that_is_no_yaml_is_named(tmp_path: Path) -> None:
