@@ -6,8 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from sandbox.control_plane import ControlPlane
+from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
 from tests.support import documents
 
@@ -32,13 +34,37 @@ def test_the_definition_installs_and_takes_the_readme_s_policy(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     """The installation page's first command makes the README's policy acceptable."""
-    install, _, _ = documents.code_blocks("docs/how-to/install.md", "shell")
+    install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, install, tmp_path)
     control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
     (policy,) = documents.code_blocks("README.md", "yaml")
     policy = policy.replace("namespace: shop", f"namespace: {namespace}")
     answer = control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=policy)
     assert "created" in answer
+
+
+def test_the_operator_s_manifests_are_accepted_as_restricted(control_plane: ControlPlane, namespace: str) -> None:
+    """The API server takes each object, and the pods as they would be made, where only restricted ones may run."""
+    manifest = documents.CHECKOUT / "docs" / "how-to" / "install.yaml"
+    dry_run = ("apply", f"--namespace={namespace}", "--dry-run=server", "--filename=-")
+    answer = control_plane.kubectl(*dry_run, stdin=manifest.read_text())
+    assert [line.partition("/")[0] for line in answer.splitlines()] == [
+        "serviceaccount",
+        "configmap",
+        "deployment.apps",
+        "poddisruptionbudget.policy",
+    ]
+    assert all("created (server dry run)" in line for line in answer.splitlines())
+
+    account, _, deployment, _ = yaml.safe_load_all(manifest.read_text())
+    control_plane.kubectl("label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted")
+    control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(account))
+    pod = {"apiVersion": "v1", "kind": "Pod", **deployment["spec"]["template"]}
+    pod["metadata"] |= {"name": "heartbeat-tuner"}
+    assert "created" in control_plane.kubectl(*dry_run, stdin=json.dumps(pod))
+    del pod["spec"]["containers"][0]["securityContext"]
+    with pytest.raises(SandboxError, match="violates PodSecurity"):
+        control_plane.kubectl(*dry_run, stdin=json.dumps(pod))
 
 
 def test_the_removal_command_gives_the_values_back(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
@@ -65,7 +91,7 @@ def test_the_removal_command_gives_the_values_back(control_plane: ControlPlane, 
     server_side = ("--server-side", "--field-manager=heartbeat-tuner", "--filename=-")
     control_plane.kubectl("apply", f"--namespace={namespace}", *server_side, stdin=json.dumps(applied))
 
-    _, _, remove = documents.code_blocks("docs/how-to/install.md", "shell")
+    *_, remove = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, remove, tmp_path)
 
     left = json.loads(control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json"))
@@ -76,7 +102,7 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     """The lease by its name in the operator's own namespace, and nothing that a reader would be surprised at."""
-    _, bind, _ = documents.code_blocks("docs/how-to/install.md", "shell")
+    _, bind, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, bind, tmp_path)
 
     def may(verb: str, what: str, where: str) -> bool:

@@ -49,6 +49,22 @@ def test_the_documented_configuration_loads(tmp_path: Path) -> None:
     assert loaded.interval == settings.Settings.model_fields["interval"].default
 
 
+def test_the_documented_deployment_runs_the_documented_configuration() -> None:
+    """Two replicas with the page's file where the command looks for it, and time to end."""
+    (text,) = documents.code_blocks("docs/how-to/install.md", "yaml")
+    manifest = (documents.CHECKOUT / "docs" / "how-to" / "install.yaml").read_text()
+    account, config_map, deployment, budget = yaml.safe_load_all(manifest)
+    assert config_map["data"] == {"config.yaml": text}
+    spec, pod = deployment["spec"], deployment["spec"]["template"]["spec"]
+    assert (spec["replicas"], pod["serviceAccountName"]) == (2, account["metadata"]["name"])
+    assert spec["selector"] == budget["spec"]["selector"]
+    assert pod["terminationGracePeriodSeconds"] >= 30
+    (container,) = pod["containers"]
+    (mount,) = container["volumeMounts"]
+    assert container["args"] == ["run", "--config", f"{mount['mountPath']}/config.yaml"]
+    assert container["ports"][0]["containerPort"] == settings.HttpSettings().port
+
+
 def test_reasons_named_on_pages_exist() -> None:
     """A page explains no reason that the tuner never gives."""
     text = (documents.CHECKOUT / "docs" / "explanation" / "deciding.md").read_text()

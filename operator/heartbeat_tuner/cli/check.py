@@ -68,8 +68,8 @@ def duration(text: str) -> timedelta:
     "filenames",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Read a manifest: each Deployment, StatefulSet and Pod in it, with its ConfigMaps. May be repeated; - is the "
-    "standard input.",
+    help="Read a manifest: each Deployment, StatefulSet, DaemonSet, ReplicaSet, Job and Pod in it, with its "
+    "ConfigMaps. May be repeated; - is the standard input.",
 )
 @click.option("--container", help="The container of the manifest's pods that is the consumer.")
 @click.option("--preset", help="How the files name variables, of clients with more than one way; see `clients NAME`.")
