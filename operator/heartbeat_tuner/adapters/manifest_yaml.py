@@ -1,7 +1,7 @@
 """YAML that is anybody's: nothing in it may cost more than its size promises, or fail otherwise than by a sentence.
 
 Nested aliases, deep nesting, numbers that take the square of their length to compute. What is text and what is not
-follows kubectl, which reads YAML 1.2 for the most part: dates, and numbers to the base 60, are text.
+follows kubectl, which reads something between YAML 1.1 and 1.2: dates, and numbers to the base 60, are text; y is not.
 """
 
 import dataclasses
@@ -20,9 +20,10 @@ DEEPEST: Final = 60
 
 _TAGS: Final = "tag:yaml.org,2002:"
 _PLAIN_TEXT: Final = f"{_TAGS}str"
+_LETTER: Final = re.compile(r"[yYnN]\Z")
 _KEPT: Final = {f"{_TAGS}null", f"{_TAGS}bool", f"{_TAGS}merge"}
 _WHOLE: Final = re.compile(r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*)\Z")
-_BROKEN: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_BROKEN: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?\Z")
 _NO_DIGITS: Final = re.compile(r"[-+]?\.(inf|Inf|INF)\Z|\.(nan|NaN|NAN)\Z")
 
 
@@ -47,10 +48,12 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         first: [(tag, pattern) for tag, pattern in known if tag in _KEPT]
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+    bool_values = {**yaml.SafeLoader.bool_values, "y": True, "n": False}  # noqa: RUF012 - as above
 
 
 for _pattern in (_WHOLE, _BROKEN, _NO_DIGITS):
     _Loader.add_implicit_resolver(f"{_TAGS}float", _pattern, list("-+.0123456789"))
+_Loader.add_implicit_resolver(f"{_TAGS}bool", _LETTER, list("yYnN"))
 _Loader.add_constructor(f"{_TAGS}float", lambda _, node: Number(node.value))
 
 

@@ -22,6 +22,7 @@ STORM = {"KAFKA_SESSION_TIMEOUT_MS": "1000", "KAFKA_HEARTBEAT_INTERVAL_MS": "333
 NAME = "KAFKA_SESSION_TIMEOUT_MS"
 PASSWORD = "correct-horse"  # noqa: S105 - what must not be printed
 GUIDE = "docs/how-to/check.md"
+MAYBE_OPTIONAL = "{valueFrom: {configMapKeyRef: {name: a, key: a, optional: maybe}}}"
 GONE_KEY = {"name": "settings", "key": "gone"}
 
 
@@ -470,10 +471,28 @@ def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
         ),
         *(
             (f"kind: ConfigMap\nmetadata: {{name: a}}\ndata: {{A: {value}}}", "document 1.data.A is no text")
-            for value in ("-5", "0x1F", "1_000", "1.5", "1e3", ".5", "-.inf", ".nan", "true", "off", "[a]")
+            for value in (
+                "-5",
+                "0x1F",
+                "1_000",
+                "1.5",
+                "1e3",
+                ".5",
+                "-.inf",
+                ".nan",
+                "1_0.5",
+                "true",
+                "off",
+                "y",
+                "[a]",
+            )
         ),
         ("kind: ConfigMap\nmetadata: {name: a}\ndata: {A: 5}", "document 1.data.A is no text"),
         ("kind: ConfigMap\nmetadata: {name: a}\ndata: {[1, 2]: a}", "is no YAML"),
+        (
+            f"kind: Pod\nmetadata: {{name: a}}\nspec: {{containers: [{{name: a, env: [{MAYBE_OPTIONAL}]}}]}}",
+            "env[0].valueFrom.configMapKeyRef.optional is neither true nor false",
+        ),
         ("kind: List\nitems: {a: b}", "document 1.items is no list"),
         ("kind: List\nitems: [5]", "document 1.items[0] is no mapping"),
         ("x" * (4 * 1024 * 1024 + 1), "is larger than 4 MiB"),
