@@ -1,7 +1,7 @@
 """Member ids between cycles: a living pod that shows a new id has lost its membership meanwhile.
 
-A group member keeps its id until the coordinator removes it. So a pod whose process did not restart, but whose member
-id did change, was evicted at least once: a lower bound, since ids between two looks go unseen. The broker shows a dead
+A group member keeps its id until the coordinator removes it, or until its consumer is closed: a process may make
+another one. How many ids came and went between two looks goes unseen. The broker shows a dead
 process's id until its session ends, so an id stays with the process that was seen with it. Pure; the ledger is a value.
 """
 
