@@ -85,7 +85,7 @@ def _native_build(node: Path) -> list[str]:
 
 def _version(node: Path) -> str:
     """Return Node's version: native packages are built for one."""
-    asked = [node, "--version"]
+    asked = [str(node), "--version"]
     return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603 - what runs it
 
 

@@ -56,7 +56,8 @@ def test_the_older_release_writes_the_same_request_log(tmp_path: Path) -> None:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "readers", "log_level": 0})
         consumer.subscribe(["old"])
         log = RequestLog(kafka.request_log)
-        began, joined = time.monotonic(), []
+        began = time.monotonic()
+        joined: list[JoinGroup] = []
         while not joined and time.monotonic() - began < 60:
             consumer.poll(0.2)
             joined = [one for one in log.read_new() if isinstance(one, JoinGroup) and one.group_id == "readers"]
