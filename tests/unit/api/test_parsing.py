@@ -183,4 +183,4 @@ def test_a_group_id_that_clients_trip_over_is_refused(character: str) -> None:
 def test_one_variable_for_two_settings_is_refused(env: dict[str, Any]) -> None:
     """The heartbeat interval would be written over the session timeout."""
     with pytest.raises(InvalidPolicyError, match="one variable cannot hold two settings"):
-        parsing.policy_of(manifests.policy(client={"library": "kafkajs", "env": env}))
+        parsing.policy_of(manifests.policy(spec={"client": {"library": "kafkajs", "env": env}}))
