@@ -155,6 +155,21 @@ class ControlPlane:
             raise SandboxError(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
         return done.stdout
 
+    def await_definitions(self) -> None:
+        """Wait until all CustomResourceDefinitions are served; `kubectl wait` fails on one that has no status yet."""
+
+        def established() -> bool:
+            found = json.loads(self.kubectl("get", "crd", "--output=json"))["items"]
+            return all(
+                any(
+                    (one["type"], one["status"]) == ("Established", "True")
+                    for one in item.get("status", {}).get("conditions") or ()
+                )
+                for item in found
+            )
+
+        wait_until(established, part="kube-apiserver", what="its definitions", timeout_s=30)
+
     def _status(self, path: str) -> int:
         """Return the HTTP status the administrator gets, 0 when nobody answers."""
         context = ssl.create_default_context(cafile=str(self.ca_file))

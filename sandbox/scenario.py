@@ -158,7 +158,7 @@ def install(sandbox: Sandbox) -> None:
     kubectl = sandbox.control_plane.kubectl
     files = (CHECKOUT / "crds", _MANIFESTS / "operator-role.yaml", _MANIFESTS / "operator-binding.yaml")
     kubectl("apply", *(f"--filename={file}" for file in files))
-    kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+    sandbox.control_plane.await_definitions()
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def test_the_definition_installs_and_takes_the_readme_s_policy(
     """The installation page's first command makes the README's policy acceptable."""
     install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, install, tmp_path)
-    control_plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+    control_plane.await_definitions()
     (policy,) = documents.code_blocks("README.md", "yaml")
     policy = policy.replace("namespace: shop", f"namespace: {namespace}")
     answer = control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=policy)

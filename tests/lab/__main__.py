@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -41,11 +42,18 @@ def install(rows: Sequence[Row]) -> tuple[list[Row], list[Skipped]]:
 def run(rows: Sequence[Row], run_dir: Path) -> list[Result]:
     """Do all experiments with these libraries; each that is not as predicted once more."""
     planned = [(row, one) for row in rows for one in experiments.of(catalogue.client(row.client))]
-    with Kafka(run_dir) as kafka:
-        laboratory = Laboratory(kafka, run_dir)
+    with ExitStack() as brokers:
+        laboratories = {
+            version: Laboratory(
+                brokers.enter_context(Kafka(run_dir / version, version=version)),
+                run_dir / version,
+            )
+            for version in dict.fromkeys(row.broker for row in rows)
+        }
 
         def done(job: tuple[Row, Experiment]) -> Result:
             row, experiment = job
+            laboratory = laboratories[row.broker]
             outcome, reruns = laboratory.do(row, experiment), 0
             if not outcome.ok:
                 outcome, reruns = laboratory.do(row, experiment), 1

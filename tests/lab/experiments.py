@@ -12,7 +12,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients import removal
+from heartbeat_tuner.clients import catalogue, removal
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client
 from heartbeat_tuner.clients.removal import Event
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -48,6 +48,8 @@ class Experiment:
         handler_time: how long that takes.
         messages: how many messages are there at once; they come again and again while beats are counted.
         event: what befalls the member; None: its beats are counted.
+        api: which of the library's interfaces the consumer uses, where it has several; empty: what its card is about.
+        like: the library whose card such an interface follows; empty: the library's own.
     """
 
     name: str
@@ -57,6 +59,12 @@ class Experiment:
     handler_time: timedelta = timedelta(0)
     messages: int = 0
     event: Event | None = None
+    api: str = ""
+    like: str = ""
+
+    def card(self, library: str) -> Client:
+        """Return the card that says what will come of it with a library."""
+        return catalogue.client(self.like or library)
 
     @property
     def burns(self) -> bool:
@@ -154,22 +162,39 @@ _ARTICLE: Final = (
     Experiment("S 30 s, H 1 s, W 2.9 s", _set(s=30, h=1, w=2.9), 30),
 )
 
+_BY_NAME: Final = {one.name: one for one in COMMON}
+
+_STYLES: Final = (
+    dataclasses.replace(
+        _BY_NAME["idle, H 1 s"], name="idle, H 1 s, by the callback API", api="callbacks", like="node-rdkafka"
+    ),
+    dataclasses.replace(
+        _BY_NAME["a handler hangs"], name="a handler hangs, by the callback API", api="callbacks", like="node-rdkafka"
+    ),
+    dataclasses.replace(_BY_NAME["a handler hangs"], name="a handler hangs, by librdkafka's names", api="properties"),
+)
+
+_TURNS: Final = (
+    Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),
+    Experiment("H 700 ms", _set(s=10, h=0.7), 15),
+    Experiment("H 1.2 s", _set(s=10, h=1.2), 20),
+)
+"""librdkafka looks each half second."""
+
 _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
     {
         "kafkajs": _ARTICLE,
+        "connect": (
+            Experiment("the herder hangs", _set(s=6, h=1, r=6), 20, Handler.HANG, messages=1, event=Event.HUNG),
+        ),
         "kafka-node": (Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),),
         "sarama": (
             Experiment("H 1 s, W 100 ms", _set(s=10, h=1, w=0.1)),
             Experiment("H 1 s, W 5 s", _set(s=20, h=1, w=5), 42),
         ),
-        **{
-            name: (
-                Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),
-                Experiment("H 700 ms", _set(s=10, h=0.7), 15),
-                Experiment("H 1.2 s", _set(s=10, h=1.2), 20),
-            )
-            for name in ("node-rdkafka", "confluent-kafka-javascript", "confluent-kafka-python")
-        },
+        "node-rdkafka": _TURNS,
+        "confluent-kafka-python": _TURNS,
+        "confluent-kafka-javascript": (*_TURNS, *_STYLES),
     }
 )
 

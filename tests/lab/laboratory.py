@@ -11,15 +11,15 @@ import signal
 import statistics
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.removal import Event
 from heartbeat_tuner.decision.linting import AT_THE_BROKER
@@ -76,7 +76,7 @@ class Laboratory:
 
     def do(self, row: Row, experiment: Experiment) -> Outcome:
         """Do one experiment with one library; a consumer that ends, or does not join, is an outcome too."""
-        client = catalogue.client(row.client)
+        client = experiment.card(row.client)
         group = f"{row.client}-{next(self._numbers)}"
         expected = experiments.expect(experiment, client)
         try:
@@ -162,6 +162,7 @@ class Laboratory:
             "KAFKA_TOPIC": group,
             "KAFKA_CLIENT_ID": group,
             "STATE_DIR": str(state),
+            "API": experiment.api,
             "HANDLER": experiment.handler.value,
             "HANDLER_MS": str(round(experiment.handler_time.total_seconds() * 1000)),
             **given,
@@ -210,9 +211,20 @@ class Laboratory:
         with self._asking:
             try:
                 found = self._admin.describe_consumer_groups([group], request_timeout=5)[group].result(6)
-            except (KafkaException, TimeoutError):
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError._INVALID_ARG:
+                    return self._workers(group)
                 return 0  # a group that was never there, or is no more
+            except TimeoutError:
+                return 0
             return sum(1 for member in found.members if member.assignment is not None)
+
+    def _workers(self, group: str) -> int:
+        """Return how many members the coordinator knows in a group of Connect workers."""
+        with warnings.catch_warnings():
+            # Deprecated for calls that refuse every group that is none of consumers.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return sum(len(found.members) for found in self._admin.list_groups(group, timeout=5))
 
     def _log_from_here(self) -> Callable[[], list[Record]]:
         """Return what reads the records of the request log from now on."""

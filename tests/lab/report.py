@@ -36,7 +36,7 @@ class Result:
     def row(self) -> dict[str, Any]:
         """Return it as `lab.json` has it."""
         card = catalogue.client(self.client)
-        settings = self.experiment.of(card)
+        settings = self.experiment.of(self.experiment.card(self.client))
         return {
             "client": self.client,
             "version": card.measured,

@@ -66,6 +66,7 @@ class FakeGroups:
         self.groups = groups
         self.down: set[str] = set()
         self.forgetful = False
+        self.error: Exception | None = None
         self.requests: list[tuple[str, tuple[str, ...]]] = []
 
     def configured(self, cluster: str) -> bool:
@@ -86,6 +87,8 @@ class FakeGroups:
         return worlds.cluster()
 
     def _reach(self, cluster: str, request: str) -> None:
+        if self.error is not None:
+            raise self.error
         if cluster in self.down:
             raise ClusterUnreachableError(f"Kafka cluster {cluster} did not answer {request}")
 

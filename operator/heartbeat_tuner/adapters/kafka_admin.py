@@ -75,8 +75,8 @@ class KafkaGroups:
         return kept[1]
 
     def _describe(self, cluster: str, group_ids: list[str]) -> dict[str, Group | UnreadableGroup | None]:
-        client = self._client(cluster)  # kept to the end: `_unreachable` gives it up while answers are still awaited
         try:
+            client = self._client(cluster)  # kept to the end: `_unreachable` gives it up while answers are awaited
             # Whoever asks for a coordinator while connections break may crash librdkafka, up to 2.16 (its issue 4605).
             looked = client.describe_cluster(request_timeout=self._timeout_s)
             looked.result(timeout=self._timeout_s + FUTURE_MARGIN_S)

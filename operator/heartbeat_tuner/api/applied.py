@@ -6,7 +6,7 @@ of it, even if the writer never got its answer or died before it wrote a status.
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import pydantic
@@ -18,6 +18,9 @@ from heartbeat_tuner.domain.policies import Application
 
 ANNOTATION: Final = f"{v1alpha1.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
+
+YEARS: Final = range(2020, 2200)
+"""In which years a write may have been; others are not ours, and may not even bear arithmetic."""
 
 
 def values_of(settings: LivenessSettings) -> v1alpha1.Values:
@@ -32,7 +35,7 @@ def applied_of(application: Application) -> v1alpha1.Applied:
     return v1alpha1.Applied(
         values=values_of(application.values),
         previous=values_of(application.previous),
-        at=f"{application.at:%Y-%m-%dT%H:%M:%SZ}",
+        at=f"{application.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         workload_uid=application.workload_uid,
     )
 
@@ -59,8 +62,8 @@ def to_annotation(applications: Mapping[str, Application]) -> str:
 def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Application]:
     """Return the last application to each container of a workload.
 
-    What cannot be read, or speaks of another object (a manifest that was copied with its annotations), counts for
-    nothing: whoever may edit the workload may write anything there.
+    What cannot be read, or speaks of another object (a manifest that was copied with its annotations) or of a time when
+    there was no such record, counts for nothing: whoever may edit the workload may write anything there.
     """
     try:
         documents = json.loads(text or "{}")
@@ -73,7 +76,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
             application = application_of(v1alpha1.Applied.model_validate(document))
         except (pydantic.ValidationError, ValueError):
             continue
-        if application.workload_uid == workload_uid:
+        known = application.values.by_setting.keys() == application.previous.by_setting.keys()
+        if application.workload_uid == workload_uid and known and application.at.year in YEARS:
             found[container] = application
     return found
 

@@ -95,9 +95,17 @@ def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
     """Return the environment name of each setting: the policy's where it has one, else the library's."""
     overrides = {} if client.env is None else client.env.model_dump(by_alias=True, exclude_none=True)
     preset = catalogue.client(client.library).env_preset
-    return {
+    names = {
         setting: overrides.get(setting.value, {}).get("name", preset[setting]) for setting in TUNED if setting in preset
     }
+    for setting, name in names.items():
+        twin = next(one for one, other in names.items() if other == name)
+        if twin is not setting:
+            raise InvalidPolicyError(
+                f"spec.client.env.{setting}: {name} is the variable of {twin} too, by spec.client.env or by the "
+                f"library's preset; one variable cannot hold two settings, name another"
+            )
+    return names
 
 
 def _declared(current: v1alpha1.DeclaredSettings | None) -> dict[Setting, timedelta]:

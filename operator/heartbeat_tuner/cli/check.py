@@ -185,6 +185,12 @@ def _wanted(
         if not _ENV_NAME.fullmatch(variable):
             raise UsageProblem(f"--env {override}: {variable!r} cannot be the name of a variable")
         names[Setting(named)] = variable
+    for setting, variable in names.items():
+        twin = next(one for one, other in names.items() if other == variable)
+        if twin is not setting:
+            raise UsageProblem(
+                f"--env: {variable} is the variable of {twin} and of {setting}; one variable cannot hold two settings"
+            )
     return Wanted(
         client, given, names, presets.group_protocol(preset), None if protocol is None else Protocol(protocol)
     )

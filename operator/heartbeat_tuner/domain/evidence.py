@@ -83,7 +83,7 @@ class Member:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MemberChange:
-    """A living pod was seen with another member id than before: it was removed at least once.
+    """A living pod was seen with another member id than before: removed, or a consumer made anew.
 
     Attributes:
         at: when the new id was seen.

@@ -21,6 +21,7 @@ class Reason(enum.StrEnum):
     CONFLICT = "Conflict"  # an older policy owns the same environment
     SETTING_UNREADABLE = "SettingUnreadable"  # the pods' env holds a value that is no whole number of milliseconds
     INVALID_POLICY = "InvalidPolicy"  # the policy contradicts itself in a way the API server could not see
+    INTERNAL_ERROR = "InternalError"  # the operator failed on this policy in a way nobody foresaw; its log says more
 
     # MetricsAvailable
     METRICS_FRESH = "Fresh"  # the group's metrics are there and recent

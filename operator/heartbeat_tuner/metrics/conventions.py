@@ -42,6 +42,11 @@ class LostIds:
     failed_joins: Signal
     join_answers: Signal
 
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Both."""
+        return self.failed_joins, self.join_answers
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PollGaps:
@@ -63,6 +68,7 @@ class Convention:
     Attributes:
         group_label: the label that ties a series to its group.
         group_pattern: the regular expression of that label's values, for a group.
+        group_of: the group that a value of that label names; None if it names none.
         accepted_beats: heartbeats that were answered well, by member.
         joins: completed joins.
         join_time: time spent in completed joins.
@@ -74,6 +80,7 @@ class Convention:
 
     group_label: str
     group_pattern: Callable[[str], str]
+    group_of: Callable[[str], str | None]
     accepted_beats: Signal
     joins: Signal
     join_time: Signal
@@ -89,14 +96,10 @@ class Convention:
         if self.refused_beats is not None:
             more += (self.refused_beats.beat_requests, self.refused_beats.rebalancings)
         if self.lost_ids is not None:
-            more += (self.lost_ids.failed_joins, self.lost_ids.join_answers)
+            more += self.lost_ids.signals
         if self.poll_gaps is not None:
             more += (self.poll_gaps.longest, self.poll_gaps.since_last)
         return (self.accepted_beats, *more, self.joins, self.join_time)
-
-    def is_of_group(self, label_value: str, group_id: str) -> bool:
-        """Whether a series with this value of the group's label belongs to the group."""
-        return re.fullmatch(self.group_pattern(group_id), label_value) is not None
 
     def query(
         self, signal: Signal, *, namespaces: Collection[str], group_ids: Collection[str], window: timedelta
@@ -116,6 +119,7 @@ _KAFKAJS_JOIN_TIME: Final = Signal("kafkajs_consumer_group_join_seconds_sum")
 KAFKAJS_EXPORTER: Final = Convention(
     group_label="group_id",
     group_pattern=re.escape,
+    group_of=lambda label_value: label_value,
     accepted_beats=Signal("kafka_consumer_heartbeat_total"),
     joins=_KAFKAJS_JOINS,
     join_time=_KAFKAJS_JOIN_TIME,
@@ -143,10 +147,20 @@ _JMX_POLL_GAPS: Final = PollGaps(
     since_last=Signal(f"{_CONSUMER}_last_poll_seconds_ago"),
 )
 
+_CLIENT_ID: Final = re.compile(r'"?consumer-(?P<group>.+)-[0-9]+"?', re.DOTALL)
+
+
+def _group_of_client_id(client_id: str) -> str | None:
+    """Return the group of which the Java consumer made this `client.id`; None if it is one of somebody's own."""
+    match = _CLIENT_ID.fullmatch(client_id)
+    return None if match is None else match["group"]
+
+
 JMX_EXPORTER: Final = Convention(
     group_label="client_id",
     # The consumer's own default; quotes appear when the group's name has characters that JMX quotes.
     group_pattern=lambda group_id: f'"?consumer-{re.escape(group_id)}-[0-9]+"?',
+    group_of=_group_of_client_id,
     accepted_beats=_JMX_BEATS,
     joins=_JMX_REBALANCES,
     join_time=_JMX_REBALANCE_TIME,

@@ -1,7 +1,8 @@
 """How often live members lost their membership: what counters and member ids show.
 
-All ways are lower bounds. KafkaJS' counters show a rejoin that no rebalance asked for, confirmed by refused heartbeats;
-the Java consumer's show that it had to ask for a new member id; the broker shows another member id of a living pod.
+KafkaJS' counters show a rejoin that no rebalance asked for, confirmed by refused heartbeats; the Java consumer's show
+that it had to ask for a new member id. The broker shows another member id of a living pod, but not whether the member
+was removed, or a consumer was closed and made anew within its process: it is asked where there are no counters.
 Whether a member was removed for silence or left for want of a poll, the time since its last poll tells.
 """
 

@@ -1,8 +1,8 @@
 """From raw samples to the record of one group.
 
-`measure` is the whole path: pick the group's series, see whether they are there, numbers and fresh, and count.
-Evictions are counted in `evictions`; what two ways of counting show, the record takes the larger of, since both are
-lower bounds.
+`by_group` sorts what queries found; `measure` sees whether a group's series are there, numbers and fresh, and counts.
+Evictions are counted in `evictions`, by the client's own counters: a changed member id alone may be a consumer that was
+closed and made anew within its process. Only where a pod has no such counters, the broker's word is taken.
 """
 
 import dataclasses
@@ -32,6 +32,9 @@ SETTLING: Final = timedelta(seconds=60)
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
 
+GroupKey = tuple[str, str]
+"""Namespace and group id."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Watched:
@@ -54,6 +57,29 @@ class Watched:
     now: datetime
 
 
+def by_group(found: Samples, convention: Convention) -> dict[GroupKey, dict[Signal, list[Series]]]:
+    """Return the series of each group in each namespace, each once.
+
+    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
+    evictions would be too. Of such twins the one with the most samples stays.
+    """
+    once: dict[GroupKey, dict[Signal, dict[frozenset[tuple[str, str]], Series]]] = {}
+    for signal, group in found.items():
+        for series in group:
+            group_id = convention.group_of(series.labels.get(convention.group_label, ""))
+            if group_id is None:
+                continue
+            place = (series.labels.get(signals.NAMESPACE_LABEL, ""), group_id)
+            twins = once.setdefault(place, {}).setdefault(signal, {})
+            own = frozenset(pair for pair in series.labels.items() if pair[0] not in signals.SCRAPE_LABELS)
+            if own not in twins or len(twins[own].samples) < len(series.samples):
+                twins[own] = series
+    return {
+        place: {signal: list(twins.values()) for signal, twins in by_signal.items()}
+        for place, by_signal in once.items()
+    }
+
+
 def measure(
     watched: Watched, found: Samples, convention: Convention, *, queries: Mapping[Signal, str]
 ) -> Record | Unknown:
@@ -61,12 +87,12 @@ def measure(
 
     Args:
         watched: the group and the time.
-        found: all series that the queries returned, of this group and of others.
+        found: the group's series, from `by_group`.
         convention: how they are to be read.
         queries: what was asked for each signal, for the message of an `Unknown`.
     """
     policy = watched.policy
-    mine = {signal: _of_group(policy, found.get(signal, ()), convention) for signal in convention.signals}
+    mine = {signal: found.get(signal, ()) for signal in convention.signals}
     everything = [series for group in mine.values() for series in group]
     tried = queries[convention.joins]
     if not everything:
@@ -96,24 +122,6 @@ def measure(
         }
     )
     return _count(watched, current, convention, newest_s)
-
-
-def _of_group(policy: Policy, found: Sequence[Series], convention: Convention) -> list[Series]:
-    """Return the series of the policy's group in its own namespace, each once.
-
-    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
-    evictions would be too. Of such twins the one with the most samples stays.
-    """
-    once: dict[frozenset[tuple[str, str]], Series] = {}
-    for series in found:
-        if series.labels.get(signals.NAMESPACE_LABEL) != policy.key.namespace or not convention.is_of_group(
-            series.labels.get(convention.group_label, ""), policy.group_id
-        ):
-            continue
-        own = frozenset(pair for pair in series.labels.items() if pair[0] not in signals.SCRAPE_LABELS)
-        if own not in once or len(once[own].samples) < len(series.samples):
-            once[own] = series
-    return list(once.values())
 
 
 def _aligned(current: Samples) -> Samples:
@@ -171,31 +179,26 @@ def _evicted(
 ) -> tuple[int, int, float | None]:
     """Return evictions for silence, those for want of a poll, and the longest poll gap in seconds."""
     since_s = watched.since.timestamp()
+    refused, gaps = convention.refused_beats, convention.poll_gaps
     seen = [pod for pod in watched.pods if pod.name in observed]
-    changes = _changes(watched, current, convention, seen)
-    removed, left, longest_gap_s = len(changes), 0, None
-    if convention.poll_gaps is not None and watched.poll_limit is not None:
-        gaps = convention.poll_gaps
-        removed, left = evictions.split_by_poll_gaps(changes, current, gaps, limit=watched.poll_limit)
-        longest_gap_s = evictions.longest_poll_gap_s(current, gaps, since_s=since_s)
-    refused = convention.refused_beats
     if refused is not None:
-        counted = (evictions.unannounced(pod, current, convention, refused, since_s=since_s) for pod in seen)
-        removed = max(removed, sum(counted))
-    return removed, left, longest_gap_s
+        return sum(evictions.unannounced(pod, current, convention, refused, since_s=since_s) for pod in seen), 0, None
+    changes = _changes(watched, current, convention, seen)
+    if gaps is None or watched.poll_limit is None:
+        return len(changes), 0, None
+    removed, left = evictions.split_by_poll_gaps(changes, current, gaps, limit=watched.poll_limit)
+    return removed, left, evictions.longest_poll_gap_s(current, gaps, since_s=since_s)
 
 
 def _changes(watched: Watched, current: Samples, convention: Convention, seen: Sequence[Pod]) -> list[MemberChange]:
-    """Return when members lost their ids: of each pod, what the broker showed or what its counters show, the larger."""
-    shown = [change for change in watched.changes if change.at > watched.since]
-    if convention.lost_ids is None:
-        return shown
-    by_pod = {name: [change for change in shown if change.pod == name] for name in {one.pod for one in shown}}
-    since_s = watched.since.timestamp()
-    for pod in seen:
-        lost = evictions.lost_ids(pod, current, convention, convention.lost_ids, since_s=since_s)
-        by_pod[pod.name] = max(by_pod.get(pod.name, []), lost, key=len)
-    return [change for changes in by_pod.values() for change in changes]
+    """Return when members lost their ids: what a pod's counters show, or, where it has none, what the broker showed."""
+    by_pod: dict[str, list[MemberChange]] = {}
+    lost, since_s = convention.lost_ids, watched.since.timestamp()
+    if lost is not None:
+        counting = [pod for pod in seen if all(evictions.of_pod(current[one], pod.name) for one in lost.signals)]
+        by_pod = {pod.name: evictions.lost_ids(pod, current, convention, lost, since_s=since_s) for pod in counting}
+    counted = [change for changes in by_pod.values() for change in changes]
+    return counted + [change for change in watched.changes if change.at > watched.since and change.pod not in by_pod]
 
 
 def _silence_s(beats: Series, current: Samples, convention: Convention, since_s: float) -> float | None:

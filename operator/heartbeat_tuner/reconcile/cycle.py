@@ -85,9 +85,9 @@ class Cycle:
         return _counted([result for result in results if not isinstance(result, NotLeaderError)])
 
     async def _finished(self, body: Mapping[str, Any], found: Gathered) -> tuple[Outcome | Surprise, bool | None]:
-        """Decide, carry out and report; a surprise is logged and costs this policy this pass."""
+        """Decide, carry out and report; a surprise costs this policy this pass."""
         if isinstance(found, Surprise):
-            return _skipped(body, found), None
+            return await self._surprised(body, found)
         try:
             done = await self._carried_out(
                 body, Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
@@ -96,7 +96,20 @@ class Cycle:
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return _skipped(body, Surprise(error)), None
+            return await self._surprised(body, Surprise(error))
+
+    async def _surprised(self, body: Mapping[str, Any], surprise: Surprise) -> tuple[Surprise, bool | None]:
+        """Tell the log, with its traceback, what only a change of the program can mend; the status says that much."""
+        _log.error(
+            "policy skipped, the next cycle tries again", policy=str(parsing.key_of(body)), exc_info=surprise.error
+        )
+        sentence = f"the operator failed on this policy ({type(surprise.error).__name__}); its log says more"
+        try:
+            return surprise, await self._reported(body, Blocked(Finding(Reason.INTERNAL_ERROR, sentence)))
+        except NotLeaderError:
+            raise
+        except Exception:  # noqa: BLE001 - what failed may be the report itself
+            return surprise, None
 
     async def _carried_out(self, body: Mapping[str, Any], outcome: Outcome) -> Outcome:
         """Write what the decision asks for, if anything."""
@@ -185,12 +198,6 @@ def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectK
     return settled, [policy for policy in policies if policy.key not in settled]
 
 
-def _skipped(body: Mapping[str, Any], surprise: Surprise) -> Surprise:
-    """Tell the log, with its traceback, what only a change of the program can mend."""
-    _log.error("policy skipped, the next cycle tries again", policy=str(parsing.key_of(body)), exc_info=surprise.error)
-    return surprise
-
-
 def _counted(results: Sequence[tuple[Outcome | Surprise, bool | None]]) -> CycleReport:
     decided = [outcome for outcome, _ in results if isinstance(outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)
@@ -199,6 +206,6 @@ def _counted(results: Sequence[tuple[Outcome | Surprise, bool | None]]) -> Cycle
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         workload_writes=sum(1 for outcome in decided if outcome.application is not None),
         status_writes=sum(1 for _, written in results if written),
-        failed_writes=sum(1 for _, written in results if written is None)
+        failed_writes=sum(1 for outcome, written in results if written is None or isinstance(outcome, Surprise))
         + sum(1 for outcome in decided if outcome.failure is not None),
     )

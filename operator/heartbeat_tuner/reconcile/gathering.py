@@ -28,7 +28,7 @@ from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import conventions, quantities
 from heartbeat_tuner.metrics.conventions import Convention
 from heartbeat_tuner.metrics.evictions import Samples
-from heartbeat_tuner.metrics.quantities import Watched
+from heartbeat_tuner.metrics.quantities import GroupKey, Watched
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.signals import Signal
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
@@ -45,6 +45,8 @@ BASELINE_MARGIN: Final = timedelta(minutes=5)
 CONCURRENT_READS: Final = 10
 
 Gathered = Situation | Finding | Surprise
+
+_Series = Mapping[GroupKey, Samples]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,22 +90,28 @@ class Gatherer:
             self._read_metrics(policies), self._read_kafka(policies), self._read_workloads(policies)
         )
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
-        return {
-            policy.key: self._gathered(policy, workloads[policy.key], kafka[policy.cluster], metrics)
-            for policy in policies
-        }
+        found: dict[ObjectKey, Gathered] = {}
+        for policy in policies:
+            found[policy.key] = self._gathered(policy, workloads[policy.key], kafka[policy.cluster], metrics)
+            await asyncio.sleep(0)  # hundreds of records take seconds, and the lease has to be renewed meanwhile
+        return found
 
     def _gathered(
         self,
         policy: Policy,
         workload: Workload | Finding | Surprise,
-        kafka: _KafkaView | Finding,
-        metrics: Mapping[Convention, Samples | _Refusal],
+        kafka: _KafkaView | Finding | Surprise,
+        metrics: Mapping[Convention, _Series | _Refusal | Surprise],
     ) -> Gathered:
+        series = metrics[conventions.of_library(policy.library)]
         if isinstance(workload, Surprise):
             return workload
+        if isinstance(kafka, Surprise):
+            return kafka
+        if isinstance(series, Surprise):
+            return series
         try:
-            return self._situation(policy, workload, kafka, metrics[conventions.of_library(policy.library)])
+            return self._situation(policy, workload, kafka, series)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
@@ -112,7 +120,7 @@ class Gatherer:
         policy: Policy,
         workload: Workload | Finding,
         kafka: _KafkaView | Finding,
-        metrics: Samples | _Refusal,
+        metrics: _Series | _Refusal,
     ) -> Situation | Finding:
         if isinstance(workload, Finding):
             return workload
@@ -135,7 +143,7 @@ class Gatherer:
         record = _record(policy, workload, ledger, metrics, now=now)
         return Situation(now, policy, workload, group, kafka.cluster, record)
 
-    async def _read_metrics(self, policies: Sequence[Policy]) -> dict[Convention, Samples | _Refusal]:
+    async def _read_metrics(self, policies: Sequence[Policy]) -> dict[Convention, _Series | _Refusal | Surprise]:
         """Return, for each convention that the policies' libraries need, all its signals of all those policies."""
         wanted: dict[Convention, list[Policy]] = {}
         for policy in policies:
@@ -143,31 +151,34 @@ class Gatherer:
         answers = await asyncio.gather(*(self._read_convention(one, asking) for one, asking in wanted.items()))
         return dict(zip(wanted, answers, strict=True))
 
-    async def _read_convention(self, convention: Convention, policies: Sequence[Policy]) -> Samples | _Refusal:
+    async def _read_convention(
+        self, convention: Convention, policies: Sequence[Policy]
+    ) -> _Series | _Refusal | Surprise:
         now = self._clock.now()
 
-        async def ask(signal: Signal) -> Sequence[Series] | _Refusal:
+        async def ask(signal: Signal) -> Sequence[Series] | _Refusal | Surprise:
             query = _query(convention, signal, policies)
             try:
                 return await self._metrics.instant(query, at=now)
             except MetricsUnavailableError as error:
                 return _Refusal(convention, signal, query, error)
+            except Exception as error:  # noqa: BLE001 - likewise
+                return Surprise(error)
 
         answers = dict(zip(convention.signals, await asyncio.gather(*map(ask, convention.signals)), strict=True))
         # Which query fails first is chance; which one is told must not be, or the status would change with it.
-        refusals = (answer for answer in answers.values() if isinstance(answer, _Refusal))
-        return next(refusals, None) or {
-            signal: answer for signal, answer in answers.items() if not isinstance(answer, _Refusal)
-        }
+        refusals = (answer for answer in answers.values() if isinstance(answer, _Refusal | Surprise))
+        found = {signal: answer for signal, answer in answers.items() if not isinstance(answer, _Refusal | Surprise)}
+        return next(refusals, None) or quantities.by_group(found, convention)
 
-    async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding]:
+    async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding | Surprise]:
         wanted: dict[str, list[str]] = {}
         for policy in policies:
             wanted.setdefault(policy.cluster, []).append(policy.group_id)
         views = await asyncio.gather(*(self._read_cluster(name, sorted(set(ids))) for name, ids in wanted.items()))
         return dict(zip(wanted, views, strict=True))
 
-    async def _read_cluster(self, name: str, group_ids: Sequence[str]) -> _KafkaView | Finding:
+    async def _read_cluster(self, name: str, group_ids: Sequence[str]) -> _KafkaView | Finding | Surprise:
         if not self._groups.configured(name):
             sentence = f"clusterRef {name!r} names no Kafka cluster of the operator's configuration"
             return Finding(Reason.CLUSTER_NOT_CONFIGURED, sentence)
@@ -177,6 +188,8 @@ class Gatherer:
             cluster = await self._groups.cluster(name)
         except ClusterUnreachableError as error:
             return Finding(Reason.CLUSTER_UNREACHABLE, str(error))
+        except Exception as error:  # noqa: BLE001 - one cluster's surprise is not the others' loss
+            return Surprise(error)
         return _KafkaView(cluster, groups)
 
     async def _read_workloads(self, policies: Sequence[Policy]) -> dict[ObjectKey, Workload | Finding | Surprise]:
@@ -209,7 +222,7 @@ def _last_application(policy: Policy, workload: Workload) -> Application | None:
 
 
 def _record(
-    policy: Policy, workload: Workload, ledger: Ledger, metrics: Samples | _Refusal, *, now: datetime
+    policy: Policy, workload: Workload, ledger: Ledger, metrics: _Series | _Refusal, *, now: datetime
 ) -> Record | Unknown:
     """Return the record since the newest pod's start or our last change, whichever is later."""
     if isinstance(metrics, _Refusal):
@@ -227,7 +240,8 @@ def _record(
         now=now,
     )
     queries = {signal: _query(convention, signal, [policy]) for signal in convention.signals}
-    return quantities.measure(watched, metrics, convention, queries=queries)
+    mine = metrics.get((policy.key.namespace, policy.group_id), {})
+    return quantities.measure(watched, mine, convention, queries=queries)
 
 
 def _query(convention: Convention, signal: Signal, policies: Sequence[Policy]) -> str:

@@ -70,7 +70,9 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
         found = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
         statements = [_Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding)]
     else:
-        found = _found(previous, outcome)
+        # What was recommended to another spec, of another library perhaps, is no recommendation to this one.
+        is_edited = generation != previous.observed_generation
+        found = _found(_without_recommendation(previous) if is_edited else previous, outcome)
         statements = list(_statements(outcome))
     same = generation == previous.observed_generation and _values(found) == _values(previous)
     conditions = _merged(previous, statements, same=same, generation=generation, now=now)
@@ -80,6 +82,10 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
             update={"recommendation": Recommendation(target=found.recommendation.target, reasons=kept)}
         )
     return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
+
+
+def _without_recommendation(status: Status) -> Status:
+    return status.model_copy(update={"recommendation": None})
 
 
 def announcements(previous: Status, current: Status) -> list[Announcement]:
@@ -130,7 +136,10 @@ def _summary(status: Status) -> Summary | None:
     target = _target(status)
     wanted = now if target is None else target.model_dump(exclude_none=True)
     return Summary(
-        **{name: now[name] if now[name] == wanted[name] else f"{now[name]} → {wanted[name]}" for name in now}
+        **{
+            name: f"{now[name]} → {wanted[name]}" if wanted.get(name, now[name]) != now[name] else now[name]
+            for name in now
+        }
     )
 
 

@@ -1,11 +1,12 @@
 """Member ids between cycles: a living pod that shows a new id has lost its membership meanwhile.
 
-A group member keeps its id until the coordinator removes it. So a pod whose process did not restart, but whose member
-id did change, was evicted at least once: a lower bound, since ids between two looks go unseen. The broker shows a dead
+A group member keeps its id until the coordinator removes it, or until its consumer is closed: a process may make
+another one. How many ids came and went between two looks goes unseen. The broker shows a dead
 process's id until its session ends, so an id stays with the process that was seen with it. Pure; the ledger is a value.
 """
 
 import dataclasses
+import ipaddress
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -55,7 +56,7 @@ def observe(
         if tenants[pod.ip] > 1:
             ids[_life(pod)] = known
             continue
-        shown = frozenset(member.member_id for member in members if member.host == pod.ip) - bygone
+        shown = frozenset(member.member_id for member in members if _same(member.host, pod.ip)) - bygone
         new, gone = shown - known, sorted(known - shown)
         replaced = min(len(new), len(gone))
         changes += [MemberChange(now, pod.name)] * replaced
@@ -68,6 +69,14 @@ def _bygone(ledger: Ledger, pods: Sequence[Pod], members: Sequence[Member]) -> f
     living = {_life(pod) for pod in pods}
     dead = {member_id for life, known in ledger.ids.items() if life not in living for member_id in known}
     return (ledger.bygone | dead) & {member.member_id for member in members}
+
+
+def _same(host: str, address: str) -> bool:
+    """Whether two texts are one address: brokers write IPv6 in full, Kubernetes in short."""
+    try:
+        return ipaddress.ip_address(host) == ipaddress.ip_address(address)
+    except ValueError:
+        return host == address
 
 
 def _life(pod: Pod) -> Life:

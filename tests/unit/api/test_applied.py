@@ -19,6 +19,15 @@ def test_what_is_noted_is_read_again() -> None:
     assert applied.from_annotation(noted, workload_uid="workload-1") == {"app": CURE, "second": JAVA}
 
 
+def test_a_time_of_another_zone_is_the_same_time() -> None:
+    """Else a cooldown would be hours off."""
+    (noted,) = applied.from_annotation(
+        TEXT.replace("2026-03-02T12:00:00Z", "2026-03-02T17:00:00+05:00"), workload_uid="workload-1"
+    ).values()
+    assert noted.at == worlds.NOW
+    assert applied.applied_of(noted).at == "2026-03-02T12:00:00Z"
+
+
 def test_the_record_of_another_object_is_not_ours() -> None:
     """Manifests are copied with their annotations."""
     assert applied.from_annotation(TEXT, workload_uid="workload-2") == {}
@@ -33,6 +42,9 @@ def test_the_record_of_another_object_is_not_ours() -> None:
         TEXT.replace("2026-03-02T12:00:00Z", "yesterday"),
         TEXT.replace("2026-03-02T12:00:00Z", "2026-03-02T12:00:00"),
         TEXT.replace('"fetchWait":"1s",', ""),
+        TEXT.replace("2026-03-02T12:00:00Z", "9999-12-31T23:59:59Z"),
+        TEXT.replace("2026-03-02T12:00:00Z", "0001-01-01T00:00:00+14:00"),
+        TEXT.replace('"sessionTimeout":"30s"', '"sessionTimeout":"30s","maxPollInterval":"5m"'),
     ],
 )
 def test_what_is_no_record_counts_for_nothing(text: str | None) -> None:

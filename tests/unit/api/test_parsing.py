@@ -171,3 +171,16 @@ def test_a_group_id_that_clients_trip_over_is_refused(character: str) -> None:
     """All groups of a request would be refused with it."""
     with pytest.raises(InvalidPolicyError, match="groupId"):
         parsing.policy_of(manifests.policy(spec={"groupId": f"orders{character}"}))
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"sessionTimeout": {"name": "X"}, "heartbeatInterval": {"name": "X"}},
+        {"fetchWait": {"name": "KAFKA_SESSION_TIMEOUT_MS"}},
+    ],
+)
+def test_one_variable_for_two_settings_is_refused(env: dict[str, Any]) -> None:
+    """The heartbeat interval would be written over the session timeout."""
+    with pytest.raises(InvalidPolicyError, match="one variable cannot hold two settings"):
+        parsing.policy_of(manifests.policy(spec={"client": {"library": "kafkajs", "env": env}}))

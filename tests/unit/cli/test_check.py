@@ -599,6 +599,10 @@ def test_anchors_are_read(tmp_path: Path) -> None:
         (["--client=java", "-fa", "--env=sessionTimeout=A B"], "'A B' cannot be the name of a variable"),
         (["--client=java", "-f/does/not/exist"], "/does/not/exist cannot be read: No such file or directory"),
         (["--client=java", "--env-file=/"], "/ cannot be read: Is a directory"),
+        (
+            ["--client=kafkajs", "--env-file=-", "--env=sessionTimeout=X", "--env=heartbeatInterval=X"],
+            "X is the variable of sessionTimeout and of heartbeatInterval",
+        ),
     ],
 )
 def test_command_lines_that_cannot_be_used_are_refused(arguments: list[str], sentence: str) -> None:

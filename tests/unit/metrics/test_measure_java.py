@@ -40,6 +40,11 @@ def quiet(group: str = "orders") -> Answers:
     }
 
 
+def uncounted(found: Answers) -> Answers:
+    """Return the series without the counters that show lost ids: the broker alone tells."""
+    return {**found, FAILED: [], JOIN_ANSWERS: []}
+
+
 def with_poll_gap(signal: Signal, pod: str, value: float, *, within: tuple[int, int] = (-10, 60)) -> Answers:
     """Return quiet series but for a poll gap of one pod, shown for some seconds around MIDWAY."""
     first, last = (MIDWAY.timestamp() + offset for offset in within)
@@ -57,7 +62,8 @@ def with_poll_gap(signal: Signal, pod: str, value: float, *, within: tuple[int, 
 def ask(found: Answers, *changes: MemberChange) -> Record | Unknown:
     """Measure group shop/orders over ten minutes."""
     watched = Watched(worlds.java_policy(), PODS, LIMIT, changes, SINCE, NOW)
-    return quantities.measure(watched, found, JMX_EXPORTER, queries=QUERIES)
+    mine = quantities.by_group(found, JMX_EXPORTER).get(("shop", "orders"), {})
+    return quantities.measure(watched, mine, JMX_EXPORTER, queries=QUERIES)
 
 
 def recorded(found: Answers, *changes: MemberChange) -> Record:
@@ -84,7 +90,7 @@ def test_a_quiet_group_has_beats_and_no_evictions() -> None:
 
 def test_a_changed_member_id_is_a_removal_for_silence() -> None:
     """Nothing else explains it: the member polled all the while."""
-    record = recorded(quiet(), *changes("orders-0", "orders-1"))
+    record = recorded(uncounted(quiet()), *changes("orders-0", "orders-1"))
     assert (record.evictions, record.poll_gap_evictions) == (2, 0)
 
 
@@ -95,21 +101,23 @@ def test_a_changed_member_id_is_a_removal_for_silence() -> None:
 )
 def test_a_member_that_did_not_poll_was_not_silent(signal: Signal, value: float, within: tuple[int, int]) -> None:
     """Its own pod's poll gap explains a change, another pod's does not."""
-    record = recorded(with_poll_gap(signal, "orders-0", value, within=within), *changes("orders-0", "orders-1"))
+    record = recorded(
+        uncounted(with_poll_gap(signal, "orders-0", value, within=within)), *changes("orders-0", "orders-1")
+    )
     assert (record.evictions, record.poll_gap_evictions) == (1, 1)
     assert record.longest_poll_gap == timedelta(seconds=max(60.0, value * signal.unit_s))
 
 
 def test_a_gap_below_the_limit_explains_nothing() -> None:
     """A process that was frozen for 8 s did not poll for 8 s either; its limit of 60 s was not the reason."""
-    record = recorded(with_poll_gap(POLL_GAP_MAX, "orders-0", 59_999.0), *changes("orders-0"))
+    record = recorded(uncounted(with_poll_gap(POLL_GAP_MAX, "orders-0", 59_999.0)), *changes("orders-0"))
     assert (record.evictions, record.poll_gap_evictions) == (1, 0)
 
 
 def test_a_gap_at_another_time_explains_nothing() -> None:
     """What happened minutes later is another story."""
     later = with_poll_gap(POLL_GAP_MAX, "orders-0", 61_000.0, within=(100, 160))
-    record = recorded(later, *changes("orders-0"))
+    record = recorded(uncounted(later), *changes("orders-0"))
     assert (record.evictions, record.poll_gap_evictions) == (1, 0)
 
 
@@ -147,27 +155,29 @@ def test_a_member_that_asked_for_a_new_id_had_lost_the_old_one(
     assert recorded(counted(failed, answers, joins)).evictions == evictions
 
 
-def test_counters_and_broker_show_the_same_evictions() -> None:
-    """They are not added up; the larger counts, for each pod."""
+def test_a_new_member_id_that_no_counter_confirms_is_no_eviction() -> None:
+    """A consumer that was closed and made anew within its process has one too."""
     both = counted([1, 1, 3], [1, 1, 3], [1, 1, 3])
-    assert recorded(both, *changes("orders-0", "orders-1")).evictions == 3
+    assert recorded(both, *changes("orders-0", "orders-1")).evictions == 2
+    assert recorded(quiet(), *changes("orders-0", "orders-0", "orders-0")).evictions == 0
 
 
 def test_without_these_counters_the_broker_alone_tells() -> None:
     """A member of the consumer protocol has no join counters."""
-    without = {**quiet(), FAILED: [], JOIN_ANSWERS: []}
-    assert recorded(without, *changes("orders-0")).evictions == 1
+    assert recorded(uncounted(quiet()), *changes("orders-0")).evictions == 1
 
 
 def test_a_change_that_the_scrapes_have_not_reached_is_neither_yet() -> None:
     """The poll gap that would explain it shows only in the next scrape: raising S too early is a wrong write."""
-    record = recorded(quiet(), MemberChange(NOW + timedelta(seconds=1), "orders-0"), MemberChange(NOW, "orders-1"))
+    record = recorded(
+        uncounted(quiet()), MemberChange(NOW + timedelta(seconds=1), "orders-0"), MemberChange(NOW, "orders-1")
+    )
     assert (record.evictions, record.poll_gap_evictions) == (1, 0)
 
 
 def test_changes_before_the_record_do_not_count() -> None:
     """The record begins with our last change."""
-    assert recorded(quiet(), MemberChange(SINCE, "orders-0")).evictions == 0
+    assert recorded(uncounted(quiet()), MemberChange(SINCE, "orders-0")).evictions == 0
 
 
 def test_a_pod_without_metrics_has_unknown_changes() -> None:
@@ -232,7 +242,8 @@ def test_the_shares_are_in_seconds() -> None:
 def test_without_a_limit_every_change_is_a_silence() -> None:
     """Pods that differ have no limit to compare with; nothing is decided for them anyway."""
     watched = Watched(worlds.java_policy(), PODS, None, changes("orders-0"), SINCE, NOW)
-    record = quantities.measure(watched, quiet(), JMX_EXPORTER, queries=QUERIES)
+    mine = quantities.by_group(uncounted(quiet()), JMX_EXPORTER)["shop", "orders"]
+    record = quantities.measure(watched, mine, JMX_EXPORTER, queries=QUERIES)
     assert isinstance(record, Record)
     assert (record.evictions, record.longest_poll_gap) == (1, None)
 

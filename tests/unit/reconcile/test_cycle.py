@@ -333,7 +333,7 @@ async def test_a_writer_that_died_before_its_status_leaves_its_record() -> None:
 
 
 async def test_a_surprise_costs_one_policy_one_cycle() -> None:
-    """Whatever raises while one policy is looked at, the others are served and its status stays."""
+    """Whatever raises while one policy is looked at, the others are served, and its own status says that much."""
     broken = manifests.policy("broken")
     broken["spec"]["workloadRef"]["name"] = "broken-consumer"
     stage = Stage([broken, manifests.policy()])
@@ -341,7 +341,7 @@ async def test_a_surprise_costs_one_policy_one_cycle() -> None:
     report = await stage.cycle()
     assert len(stage.workloads.writes) == 1
     assert report.failed_writes == 1
-    assert stage.policies.status_of(ObjectKey("shop", "broken")) == {}
+    assert stage.condition("Ready", ObjectKey("shop", "broken")) == ("False", "InternalError")
     stage.workloads.broken = set()
     await stage.cycle()
     assert stage.condition("Ready", ObjectKey("shop", "broken")) == ("False", "WorkloadNotFound")
@@ -353,8 +353,34 @@ async def test_a_surprise_in_writing_costs_one_policy_one_cycle() -> None:
     stage.workloads.apply_error = RuntimeError("a surprise")
     report = await stage.cycle()
     assert (report.workload_writes, report.failed_writes) == (0, 1)
+    assert "RuntimeError" in stage.message("Ready")
     stage.workloads.apply_error = None
     assert (await stage.cycle()).workload_writes == 1
+
+
+@pytest.mark.parametrize("part", ["groups", "prometheus"])
+async def test_a_surprise_of_kafka_or_prometheus_ends_no_cycle(part: str) -> None:
+    """Their libraries raise what nobody foresaw; everybody concerned is told, and the next cycle looks again."""
+    stage = stages.storm()
+    getattr(stage, part).error = RuntimeError("a surprise")
+    report = await stage.cycle()
+    assert (report.workload_writes, report.failed_writes) == (0, 1)
+    assert stage.condition("Ready") == ("False", "InternalError")
+    getattr(stage, part).error = None
+    assert (await stage.cycle()).workload_writes == 1
+
+
+async def test_another_library_does_not_inherit_a_recommendation() -> None:
+    """What was recommended to KafkaJS lacks a setting of Java, whose metrics are not there yet."""
+    stage = stages.storm(mode="Recommend")
+    await stage.cycle()
+    assert "recommendation" in stage.policies.status_of(ORDERS)
+    stage.policies.edit(ORDERS, client={"library": "java"})
+    stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.java_settings())
+    await stage.cycle()
+    status = stage.policies.status_of(ORDERS)
+    assert "recommendation" not in status
+    assert status["summary"]["maxPollInterval"] == "5m"
 
 
 async def test_an_edited_policy_is_told_in_its_own_numbers() -> None:

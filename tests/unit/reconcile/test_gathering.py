@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import math
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -15,7 +16,7 @@ from heartbeat_tuner.metrics.conventions import JMX_EXPORTER, KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Surprise
-from tests.support import stages, worlds
+from tests.support import counters, stages, worlds
 from tests.support.stages import Stage
 from tests.support.worlds import NOW
 
@@ -36,7 +37,22 @@ class ThreadedPrometheus:
         raise MetricsUnavailableError(f"Prometheus did not answer at {at}; tried {query}")
 
 
-def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | None = None) -> Gatherer:
+class JavaPrometheus:
+    """Tells of Java consumers that are well, and export no counters of joins."""
+
+    async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
+        """Return the signal that a query names, up to a moment."""
+        metric, begins = query.partition("{")[0], at - worlds.HOUR
+        if metric not in {signal.metric for signal in JMX_EXPORTER.always_there}:
+            return []
+        each_s = math.inf if metric == counters.LAST_POLL_AGE.metric else 5.0
+        return [
+            counters.counter(pod, begins, at, lambda s: s // each_s, client_id="consumer-orders-1")
+            for pod in worlds.pods()
+        ]
+
+
+def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | JavaPrometheus | None = None) -> Gatherer:
     """Return a gatherer on a stage's fakes."""
     return Gatherer(
         metrics=metrics or stage.prometheus, groups=stage.groups, workloads=stage.workloads, clock=stage.clock
@@ -89,9 +105,10 @@ async def test_record_reaches_back_an_hour_at_most() -> None:
 
 
 async def test_changed_member_ids_are_counted_between_cycles() -> None:
-    """What no single look shows, and no metric may tell."""
-    stage, policy = stages.calm(), worlds.policy()
-    gatherer = gatherer_of(stage)
+    """What no single look shows, and no metric tells of consumers that count no joins."""
+    stage, policy = stages.calm(), worlds.java_policy()
+    stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.java_settings())
+    gatherer = gatherer_of(stage, JavaPrometheus())
     for number in range(4):
         stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
         stage.clock.advance(stages.MINUTE)

@@ -46,6 +46,13 @@ def test_each_change_counts_at_its_time() -> None:
     assert ledger.changes == tuple(MemberChange(NOW + number * timedelta(minutes=1), A.name) for number in (1, 2, 3))
 
 
+def test_an_ipv6_address_is_one_however_it_is_written() -> None:
+    """Java writes it in full, Kubernetes in short."""
+    pod = dataclasses.replace(A, ip="2001:db8::1")
+    long = [Member(f"client-{number}", "2001:db8:0:0:0:0:0:1") for number in range(2)]
+    assert changes(([pod], long[:1]), ([pod], long[1:])) == 1
+
+
 def test_the_first_look_is_no_change() -> None:
     """An operator that starts knows nothing of before."""
     assert changes(([A, B], [member(A), member(B)])) == 0
