@@ -40,7 +40,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One Heartbeat, or ConsumerGroupHeartbeat; `member_id` and `generation_id` (its epoch) are what the member said."""
+    """One Heartbeat, or ConsumerGroupHeartbeat; `member_id` and `generation_id` (its epoch) are what it said."""
 
     arrival_s: float
     client_id: str
@@ -132,6 +132,13 @@ class RequestLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+
+    def skip(self) -> None:
+        """Pass over what is there by now, up to the end of the last complete line."""
+        if self._path.exists():
+            with self._path.open("rb") as log:
+                complete, newline, _ = log.read().rpartition(b"\n")
+            self._offset = len(complete) + len(newline)
 
     def read_new(self) -> list[Record]:
         """Return the records of the lines completed since the last call; a half-written line waits for its end."""
