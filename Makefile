@@ -4,7 +4,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test lint unit integration e2e up down doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e lab up down doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ test: $(INSTALLED)  ## Run everything that CI runs
 
 lint unit integration e2e: $(INSTALLED)  ## Run one ring of the tests
 	@$(PYTHON) tests/rings.py $@
+
+lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writes build/lab.json and docs/lab.md
+	@$(PYTHON) -m tests.lab
 
 up: $(INSTALLED)  ## Start the real parts and return
 	@$(PYTHON) -m sandbox up

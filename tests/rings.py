@@ -52,6 +52,7 @@ RINGS = (
         ),
     ),
     Ring("integration", (_pytest("integration"),)),
+    Ring("lab", (_pytest("lab"),)),
     Ring("e2e", (_pytest("e2e"),)),
     Ring("demo", (_pytest("demo", "--capture=no"),)),
 )
