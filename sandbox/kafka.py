@@ -1,9 +1,10 @@
 """One Apache Kafka broker, in KRaft mode, on loopback.
 
-The jars come from Maven into the cache and are checked against `kafka_files/checksums.sha256`. Two ways lead in: the
-plain listener, and TAP, whose advertised address is the port of a fault proxy (`sandbox.proxy`), so that a client that
-enters through the proxy stays behind it. Every finished request that has to do with groups is written to
-`request_log`, which `sandbox.request_log` reads: what the coordinator saw is the truth about heartbeats.
+The jars come from Maven into the cache and are checked against `kafka_files/checksums.sha256`; an older release, for
+clients that Kafka 4 refuses, has a folder of its own there. Two ways lead in: the plain listener, and TAP, whose
+advertised address is the port of a fault proxy (`sandbox.proxy`), so that a client that enters through the proxy stays
+behind it. Every finished request that has to do with groups is written to `request_log`, which `sandbox.request_log`
+reads: what the coordinator saw is the truth about heartbeats.
 """
 
 import tempfile
@@ -28,10 +29,11 @@ from sandbox.errors import SandboxError
 from sandbox.processes import Process, wait_until
 
 VERSION: Final = "4.4.0"
+OLD_VERSION: Final = "3.9.2"
 
 _FILES: Final = Path(__file__).parent / "kafka_files"
-_POM: Final = _FILES / "pom.xml"
-_CHECKSUMS: Final = _FILES / "checksums.sha256"
+_PINNED: Final = MappingProxyType({VERSION: _FILES, OLD_VERSION: _FILES / OLD_VERSION})
+"""The folders of each version's `pom.xml` and `checksums.sha256`."""
 _LOG4J: Final = _FILES / "log4j2.xml"
 _CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -47,9 +49,17 @@ class Kafka:
         run_dir: gets the data, the configuration and the logs.
         properties: broker properties on top of `kafka_files/server.properties`.
         tap_port: port of 127.0.0.1 that the fault proxy before `tap_target` listens on; None when there is no proxy.
+        version: `VERSION` or `OLD_VERSION`.
     """
 
-    def __init__(self, run_dir: Path, *, properties: Mapping[str, str] = _NOTHING, tap_port: int | None = None) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        *,
+        properties: Mapping[str, str] = _NOTHING,
+        tap_port: int | None = None,
+        version: str = VERSION,
+    ) -> None:
         port, tap_target_port, self._controller_port = network.free_ports(3)
         self.bootstrap = f"{network.LOOPBACK}:{port}"
         self.tap_target = (network.LOOPBACK, tap_target_port)
@@ -59,6 +69,7 @@ class Kafka:
         self._proxy_port = tap_target_port if tap_port is None else tap_port
         self._run_dir = run_dir
         self._properties = dict(properties)
+        self._version = version
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -112,7 +123,7 @@ class Kafka:
 
     def _prepare(self) -> Process:
         """Write the configuration, format a fresh data directory and return the broker that is to be started."""
-        classpath = f"{_jars()}/*"
+        classpath = f"{_jars(self._version)}/*"
         self._run_dir.mkdir(parents=True, exist_ok=True)
         data = Path(tempfile.mkdtemp(prefix="kafka-data-", dir=self._run_dir))
         configuration = data.with_suffix(".properties")
@@ -158,11 +169,11 @@ def _coordinates(admin: AdminClient) -> bool:
     return True
 
 
-def _jars() -> Path:
+def _jars(version: str = VERSION) -> Path:
     """Return the folder of the broker's jars, from the cache or from Maven."""
+    pom, checksums = _PINNED[version] / "pom.xml", _PINNED[version] / "checksums.sha256"
 
     def make(scratch: Path) -> None:
-        doing = f"downloading Apache Kafka {VERSION}"
-        maven.download_jars("kafka", doing, pom=_POM, checksums=_CHECKSUMS, into=scratch)
+        maven.download_jars("kafka", f"downloading Apache Kafka {version}", pom=pom, checksums=checksums, into=scratch)
 
-    return cache.entry("kafka", cache.key(_POM, _CHECKSUMS), make)
+    return cache.entry("kafka", cache.key(pom, checksums), make)

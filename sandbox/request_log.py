@@ -40,7 +40,7 @@ class JoinGroup:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One Heartbeat, or ConsumerGroupHeartbeat; `member_id` and `generation_id` (its epoch) are what it said."""
+    """One Heartbeat, or ConsumerGroupHeartbeat; `member_id` and `generation_id` (or epoch) are what the member said."""
 
     arrival_s: float
     client_id: str

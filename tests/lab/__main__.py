@@ -60,15 +60,15 @@ class Run:
     def all(self) -> None:
         """Do everything, each experiment that is not as predicted once more."""
         one_broker = [job for job in self._jobs if not _needs_three(job[1])]
-        for version in sorted({row.broker or "" for row, _ in one_broker}):
-            self._on_one_broker([job for job in one_broker if (job[0].broker or "") == version])
+        for version in dict.fromkeys(row.broker for row, _ in one_broker):
+            self._on_one_broker(version, [job for job in one_broker if job[0].broker == version])
         if three := [job for job in self._jobs if _needs_three(job[1])]:
             with KafkaCluster(self._run_dir / "three") as cluster:
                 self._do(Laboratory(Bench(cluster, self._run_dir / "three")), three, AT_A_TIME)
 
-    def _on_one_broker(self, jobs: Sequence[Job]) -> None:
+    def _on_one_broker(self, version: str, jobs: Sequence[Job]) -> None:
         """Do what needs one broker, of the version that these libraries work with."""
-        with _tapped_broker(self._run_dir / f"one-{len(self.results)}") as bench:
+        with _tapped_broker(self._run_dir / version, version) as bench:
             laboratory = Laboratory(bench)
             assert bench.tap is not None  # made with one
             self._do(laboratory, [job for job in jobs if _wire(job[1]) is Wire.GOOD and not _burns(job[1])], AT_A_TIME)
@@ -128,11 +128,11 @@ def _burns(task: Experiment | Trial) -> bool:
 
 
 @contextmanager
-def _tapped_broker(run_dir: Path) -> Iterator[Bench]:
+def _tapped_broker(run_dir: Path, version: str) -> Iterator[Bench]:
     """Run a broker and the proxy before its other listener."""
     (tap_port,) = network.free_ports(1)
     with (
-        Kafka(run_dir, tap_port=tap_port) as kafka,
+        Kafka(run_dir, tap_port=tap_port, version=version) as kafka,
         FaultProxy(*kafka.tap_target, listen_port=tap_port) as tap,
     ):
         yield Bench(kafka, run_dir, tap)

@@ -8,12 +8,13 @@ import itertools
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.clients.client import Client, Protocol
@@ -121,9 +122,18 @@ class Bench:
         with self._asking:
             try:
                 found = self._admin.describe_consumer_groups([group], request_timeout=5)[group].result(6)
-            except (KafkaException, TimeoutError):
+            except KafkaException as error:
+                return self._workers(group) if error.args[0].code() == KafkaError._INVALID_ARG else 0
+            except TimeoutError:
                 return 0
             return sum(1 for member in found.members if member.assignment is not None)
+
+    def _workers(self, group: str) -> int:
+        """Return how many members the coordinator knows in a group of Connect workers."""
+        with warnings.catch_warnings():
+            # Deprecated for calls that refuse every group that is none of consumers.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return sum(len(found.members) for found in self._admin.list_groups(group, timeout=5))
 
     def log_from_here(self) -> Callable[[], list[Record]]:
         """Return what reads the records that the coordinator's request log has got since the last reading."""

@@ -12,7 +12,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.clients import removal
+from heartbeat_tuner.clients import catalogue, removal
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client
 from heartbeat_tuner.clients.removal import Event
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -66,6 +66,8 @@ class Experiment:
         event: what befalls the member; None: its beats are counted.
         leaders: of three brokers, the one that leads each partition; empty: one broker, and one partition.
         wire: how the broker is reached; of one that is cut, the time until the member is removed is measured.
+        api: which of the library's interfaces the consumer uses, where it has several; empty: what its card is about.
+        like: the library whose card such an interface follows; empty: the library's own.
     """
 
     name: str
@@ -77,6 +79,12 @@ class Experiment:
     event: Event | None = None
     leaders: tuple[int, ...] = ()
     wire: Wire = Wire.GOOD
+    api: str = ""
+    like: str = ""
+
+    def card(self, library: str) -> Client:
+        """Return the card that says what will come of it with a library."""
+        return catalogue.client(self.like or library)
 
     @property
     def burns(self) -> bool:
@@ -208,6 +216,25 @@ _KAFKAJS_ON_THREE: Final = (
     ),
 )
 
+_BY_NAME: Final = {one.name: one for one in COMMON}
+
+_STYLES: Final = (
+    dataclasses.replace(
+        _BY_NAME["idle, H 1 s"], name="idle, H 1 s, by the callback API", api="callbacks", like="node-rdkafka"
+    ),
+    dataclasses.replace(
+        _BY_NAME["a handler hangs"], name="a handler hangs, by the callback API", api="callbacks", like="node-rdkafka"
+    ),
+    dataclasses.replace(_BY_NAME["a handler hangs"], name="a handler hangs, by librdkafka's names", api="properties"),
+)
+
+_TURNS: Final = (
+    Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),
+    Experiment("H 700 ms", _set(s=10, h=0.7), 15),
+    Experiment("H 1.2 s", _set(s=10, h=1.2), 20),
+)
+"""librdkafka looks each half second."""
+
 _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
     {
         "kafkajs": (*_ARTICLE, *_KAFKAJS_ON_THREE),
@@ -228,14 +255,9 @@ _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
                 leaders=_APART,
             ),
         ),
-        **{
-            name: (
-                Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),
-                Experiment("H 700 ms", _set(s=10, h=0.7), 15),
-                Experiment("H 1.2 s", _set(s=10, h=1.2), 20),
-            )
-            for name in ("node-rdkafka", "confluent-kafka-javascript", "confluent-kafka-python")
-        },
+        "node-rdkafka": _TURNS,
+        "confluent-kafka-python": _TURNS,
+        "confluent-kafka-javascript": (*_TURNS, *_STYLES),
     }
 )
 

@@ -42,6 +42,7 @@ class Outcome:
         median_s: between two beats, or until the removal; None if there was none.
         max_s: the longest time between two beats; the same as the median of a removal.
         beats: how many were accepted.
+        rebalances: how many the group had, where that is looked at.
         note: what else was seen.
         failed: whether the experiment could not be done, for the reason in the note.
     """
@@ -50,6 +51,7 @@ class Outcome:
     median_s: float | None
     max_s: float | None
     beats: int
+    rebalances: int | None = None
     note: str = ""
     failed: bool = False
 
@@ -67,11 +69,11 @@ class Laboratory:
 
     def do(self, row: Row, experiment: Experiment) -> Outcome:
         """Do one experiment with one library; a consumer that ends, or does not join, is an outcome too."""
-        expected = experiments.expect(experiment, catalogue.client(row.client))
+        expected = experiments.expect(experiment, experiment.card(row.client))
         try:
             return self._do(row, experiment, expected)
         except PartNotReadyError as error:
-            return Outcome(expected, None, None, 0, str(error), failed=True)
+            return Outcome(expected, None, None, 0, note=str(error), failed=True)
 
     def try_settings(self, row: Row, trial: Trial) -> Seen:
         """Start a consumer with these settings and look on; one that ends, or never joins, is what was looked for."""
@@ -90,9 +92,10 @@ class Laboratory:
         return verdicts.see([*records, *log()], group, began, ended)
 
     def _do(self, row: Row, experiment: Experiment, expected: Expected) -> Outcome:
-        client = catalogue.client(row.client)
+        client = experiment.card(row.client)
         group = self._bench.group(row, experiment.leaders)
         more = {
+            "API": experiment.api,
             "HANDLER": experiment.handler.value,
             "HANDLER_MS": str(round(experiment.handler_time.total_seconds() * 1000)),
         }
@@ -131,7 +134,7 @@ class Laboratory:
             statistics.median(gaps) if gaps else None,
             max(gaps, default=None),
             answers[NONE],
-            f"refused: {refused}" if refused else "",
+            note=f"refused: {refused}" if refused else "",
         )
 
     def _removal(self, process: Process, group: str, experiment: Experiment, expected: Expected) -> Outcome:
@@ -147,7 +150,7 @@ class Laboratory:
                 took_s = time.monotonic() - began
                 return Outcome(expected, took_s, took_s, 0)
             time.sleep(ASK_EVERY_S)
-        return Outcome(expected, None, None, 0, f"still a member after {experiment.watched_s:.0f} s")
+        return Outcome(expected, None, None, 0, note=f"still a member after {experiment.watched_s:.0f} s")
 
     def _cut(self, group: str, experiment: Experiment, expected: Expected) -> Outcome:
         """Cut all connections behind the proxy, and see whether somebody is removed, or joins anew, until the end."""
@@ -168,11 +171,12 @@ class Laboratory:
             if one.member_id in evicted(records, group, began, ended) and one.error_code != NONE
         )
         beats = beats_by_error_code(heartbeats(records, group, began, ended))[NONE]
-        note = f"{rebalances(records, group, began, ended)} rebalances"
+        again = rebalances(records, group, began, ended)
         if removed:
-            return Outcome(expected, removed[0] - began, removed[0] - began, beats, note)
-        there = self._bench.members(group) == 1
-        return Outcome(expected, None, None, beats, note if there else f"no member any more, {note}", failed=not there)
+            return Outcome(expected, removed[0] - began, removed[0] - began, beats, again)
+        if self._bench.members(group) != 1:
+            return Outcome(expected, None, None, beats, again, note="no member any more", failed=True)
+        return Outcome(expected, None, None, beats, again)
 
     @contextmanager
     def _messages(self, topic: str, experiment: Experiment) -> Iterator[None]:

@@ -63,6 +63,7 @@ def _comparison(clients: Sequence[Client], rows: Sequence[Row]) -> str:
         ("handlers wait 2 s", lambda _, found: _every(found.get("handlers wait 2 s"))),
         ("handlers compute 2 s, 8 messages at once", _computing),
         ("answers take 1.5 s", lambda _, found: _every(found.get("answers take 1.5 s, H 1 s"))),
+        ("connection cut for 2 s", lambda _, found: _cut(found)),
         ("a hung handler is noticed", lambda _, found: _noticed(found.get("a handler hangs"))),
         ("closed: leaves", lambda _, found: _noticed(found.get("closed"))),
         ("static membership", lambda client, _: _STATIC[client.static_membership]),
@@ -97,6 +98,16 @@ def _computing(client: Client, found: Mapping[str, Row]) -> str:
     if client.beater is Beater.EVENT_LOOP:
         return "-" if crowded is None else f"**removed** after {_every(crowded)}"
     return _every(found.get("handlers keep the processor 2 s, one at a time"))
+
+
+def _cut(found: Mapping[str, Row]) -> str:
+    """Return whether a member whose connection was cut had to join anew: the report counts rebalances by name."""
+    row = next((one for name, one in found.items() if name.startswith("the connection is cut")), None)
+    if row is None:
+        return "-"
+    if row["measured_median_s"] is not None:
+        return "**removed**"
+    return "goes on" if row["experiment"].endswith("(rebalances: 0)") else "joins anew"
 
 
 def _noticed(row: Row | None) -> str:

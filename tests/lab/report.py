@@ -30,11 +30,11 @@ class Result:
     def row(self) -> dict[str, Any]:
         """Return it as `lab.json` has it."""
         card = catalogue.client(self.client)
-        settings = self.experiment.of(card)
+        settings = self.experiment.of(self.experiment.card(self.client))
         return {
             "client": self.client,
             "version": card.measured,
-            "experiment": self.experiment.name,
+            "experiment": self.experiment.name + self._again(),
             "settings": {name.value: durations.show(settings[name]) for name in card.settings},
             "predicted_low_s": round(self.outcome.expected.low_s, 3),
             "predicted_high_s": _rounded(self.outcome.expected.high_s),
@@ -43,6 +43,10 @@ class Result:
             "ok": self.outcome.ok,
             "reruns": self.reruns,
         }
+
+    def _again(self) -> str:
+        count = self.outcome.rebalances
+        return "" if count is None else f" (rebalances: {count})"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from sandbox.errors import SandboxError
-from sandbox.kafka import Kafka
+from sandbox.kafka import OLD_VERSION, Kafka
 from sandbox.producer import Trickle
+from sandbox.request_log import JoinGroup, RequestLog
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -46,6 +47,23 @@ def test_properties_win_over_the_defaults(tmp_path: Path) -> None:
         producer.produce("appears", "first")
         assert producer.flush(30) == 0
         assert len(admin.list_topics("appears", timeout=10).topics["appears"].partitions) == 7
+
+
+def test_the_older_release_writes_the_same_request_log(tmp_path: Path) -> None:
+    """Clients that Kafka 4 refuses are measured as the others are."""
+    with Kafka(tmp_path, version=OLD_VERSION) as kafka:
+        kafka.create_topic("old")
+        consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "readers", "log_level": 0})
+        consumer.subscribe(["old"])
+        log = RequestLog(kafka.request_log)
+        began = time.monotonic()
+        joined: list[JoinGroup] = []
+        while not joined and time.monotonic() - began < 60:
+            consumer.poll(0.2)
+            joined = [one for one in log.read_new() if isinstance(one, JoinGroup) and one.group_id == "readers"]
+        consumer.close()
+    assert abs(joined[0].arrival_s - time.time()) < 60
+    assert f"metadata.version {OLD_VERSION[:3]}" in (tmp_path / "kafka.log").read_text()
 
 
 def test_a_topic_that_exists_is_an_error_in_a_sentence(kafka: Kafka) -> None:

@@ -172,6 +172,7 @@ MEASURED = [
     ("java", "45s", "3s", "500ms", Circumstances(), 3.002),
     ("java", "45s", "1s", "500ms", Circumstances(round_trip=worlds.seconds(1.5)), 1.011),
     ("java-kip848", "45s", "5s", "500ms", Circumstances(), 5.0),
+    ("java-kip848", "45s", "1s", "500ms", Circumstances(round_trip=worlds.seconds(1.5)), 1.604),
     ("sarama", "10s", "3s", "500ms", Circumstances(), 3.028),
     ("sarama", "10s", "1s", "5s", Circumstances(), 5.0),
     ("franz-go", "45s", "1s", "5s", Circumstances(round_trip=worlds.seconds(1.5)), 2.503),

@@ -1,37 +1,7 @@
-// node-rdkafka: flowing mode, librdkafka's own names.
+// node-rdkafka: one message at a time.
 
 'use strict'
 
 const { KafkaConsumer } = require('node-rdkafka')
-const lab = require('./settings.cjs')
 
-const consumer = new KafkaConsumer(
-  lab.given({
-    'bootstrap.servers': lab.brokers,
-    'client.id': lab.clientId,
-    'group.id': lab.groupId,
-    'group.protocol': lab.protocol,
-    'session.timeout.ms': lab.milliseconds('KAFKA_SESSION_TIMEOUT_MS'),
-    'heartbeat.interval.ms': lab.milliseconds('KAFKA_HEARTBEAT_INTERVAL_MS'),
-    'fetch.wait.max.ms': lab.milliseconds('KAFKA_FETCH_WAIT_MAX_MS'),
-    'max.poll.interval.ms': lab.milliseconds('KAFKA_MAX_POLL_INTERVAL_MS'),
-  }),
-  { 'auto.offset.reset': 'earliest' },
-)
-
-async function consume() {
-  for (;;) {
-    const messages = await new Promise(resolve => consumer.consume(1, (_, found) => resolve(found ?? [])))
-    for (const message of messages) {
-      await lab.handle(message)
-    }
-  }
-}
-
-consumer.on('ready', () => {
-  consumer.setDefaultConsumeTimeout(100)
-  consumer.subscribe([lab.topic])
-  consume()
-})
-lab.closeOnSignal(() => new Promise(resolve => consumer.disconnect(resolve)))
-consumer.connect()
+require('./callbacks.cjs')(KafkaConsumer)
