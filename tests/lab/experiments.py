@@ -238,6 +238,9 @@ _TURNS: Final = (
 _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
     {
         "kafkajs": (*_ARTICLE, *_KAFKAJS_ON_THREE),
+        "connect": (
+            Experiment("the herder hangs", _set(s=6, h=1, r=6), 20, Handler.HANG, messages=1, event=Event.HUNG),
+        ),
         "kafka-node": (Experiment("S 1 s, H 333 ms", _set(s=1, h=0.333), 15),),
         "sarama": (
             Experiment("H 1 s, W 100 ms", _set(s=10, h=1, w=0.1)),

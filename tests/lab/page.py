@@ -64,7 +64,10 @@ def _comparison(clients: Sequence[Client], rows: Sequence[Row]) -> str:
         ("handlers compute 2 s, 8 messages at once", _computing),
         ("answers take 1.5 s", lambda _, found: _every(found.get("answers take 1.5 s, H 1 s"))),
         ("connection cut for 2 s", lambda _, found: _cut(found)),
-        ("a hung handler is noticed", lambda _, found: _noticed(found.get("a handler hangs"))),
+        (
+            "a hung handler is noticed",
+            lambda _, found: _noticed(found.get("a handler hangs", found.get("the herder hangs"))),
+        ),
         ("closed: leaves", lambda _, found: _noticed(found.get("closed"))),
         ("static membership", lambda client, _: _STATIC[client.static_membership]),
     )

@@ -145,6 +145,7 @@ class Client:
         ignores_broker_settings: whether it starts with an S or H of its own in a group of the consumer protocol.
         hung: what becomes of a member whose handler does not return.
         leaves_on_close: whether a member that is closed tells the group.
+        closing_fetches: for how many fetches, one after the other, a member that is closed may wait before it does.
         static_membership: what `group.instance.id` does.
         others: what else can be set and matters here.
         releases: which older ones differ, the oldest first.
@@ -174,6 +175,7 @@ class Client:
     protocols: tuple[Protocol, ...] = (Protocol.CLASSIC,)
     ignores_broker_settings: bool = False
     leaves_on_close: bool = True
+    closing_fetches: int = 0
     static_membership: StaticMembership = StaticMembership.NONE
     others: tuple[Property, ...] = ()
     releases: tuple[Release, ...] = ()

@@ -78,6 +78,7 @@ SARAMA: Final = Client(
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     rejoin_waits_for_handler=True,
     hung=Hung.UNNOTICED,
+    closing_fetches=1,
     static_membership=StaticMembership.WORKS,
     others=(Property("Net.ReadTimeout", "30s", "of joining, too"),),
     advice=(
@@ -151,6 +152,7 @@ KAFKA_GO: Final = Client(
     interval_may_reach_session=None,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     hung=Hung.UNNOTICED,
+    closing_fetches=1,
     others=(
         Property("Timeout", "5s", "of a heartbeat, too: one that is not answered in time makes the member rejoin"),
     ),

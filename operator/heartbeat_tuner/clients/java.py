@@ -178,6 +178,7 @@ CONNECT: Final = Client(
     presets=MappingProxyType({presets.CONNECT: presets.upper(_CONNECT_NAMES, "CONNECT_")}),
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     hung=Hung.LEAVES,
+    closing_fetches=3,  # of its logs: status, configuration, offsets
     handles_messages=False,
     others=(
         Property(

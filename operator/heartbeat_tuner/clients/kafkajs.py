@@ -86,6 +86,7 @@ KAFKAJS: Final = Client(
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     rejoin_waits_for_handler=True,
     hung=Hung.PLACEMENT,
+    closing_fetches=1,
     others=(
         Property("requestTimeout", "30000", "of every request of the client; as long as sessionTimeout is by default"),
     ),

@@ -150,12 +150,12 @@ CONFLUENT_JAVASCRIPT: Final = dataclasses.replace(
     releases=(),
     advice=(
         (
-            "What its KafkaJS-like API calls rebalanceTimeout is max.poll.interval.ms of librdkafka, and "
-            "doubled: a rebalance may wait 10 minutes for one member by default."
+            "What its KafkaJS-like API calls rebalanceTimeout is max.poll.interval.ms of librdkafka, and doubled, by "
+            "whichever of the two names it is set: a rebalance may wait 10 minutes for one member by default."
         ),
         (
-            "Its other API takes librdkafka's own names, defaults and values as they are: the card of node-rdkafka "
-            "is that of an application that uses it."
+            "Its callback API (KafkaConsumer) takes librdkafka's own names, defaults and values as they are: the card "
+            "of node-rdkafka is that of an application that uses it."
         ),
         "heartbeat() does nothing; beats do not depend on handlers.",
         _ONE_IN_FLIGHT,

@@ -1,7 +1,8 @@
 """How long after something befell a member its group knows: what follows from a library's card.
 
 The coordinator removes a member S after the last beat that it received, so S - P to S after the member died, and at
-once where the member says that it leaves. What a hung handler costs depends on the library.
+once where the member says that it leaves; some end their fetches before they say so. What a hung handler costs depends
+on the library.
 """
 
 import dataclasses
@@ -36,7 +37,7 @@ def delay(client: Client, event: Event, settings: LivenessSettings, circumstance
     if event in {Event.KILLED, Event.PAUSED}:
         return session
     if event is Event.CLOSED:
-        return Delay(NO_TIME, NO_TIME) if client.leaves_on_close else session
+        return Delay(NO_TIME, client.closing_fetches * settings.fetch_wait) if client.leaves_on_close else session
     if client.hung is Hung.LEAVES:
         limit = settings.max_poll_interval or settings.rebalance_timeout
         assert limit is not None  # noqa: S101 - a test holds it of all cards

@@ -210,6 +210,11 @@ def test_a_period_holds_what_was_measured(
         ("sarama", Event.HUNG, ("10s", "1s", "500ms"), Circumstances(), None),
         ("java", Event.CLOSED, ("6s", "1s", "500ms"), Circumstances(), 0.0),
         ("streams", Event.CLOSED, ("6s", "1s", "500ms"), Circumstances(), 5.5),
+        ("connect", Event.CLOSED, ("6s", "1s", "500ms"), Circumstances(), 1.11),
+        ("connect", Event.CLOSED, ("6s", "1s", "50ms"), Circumstances(), 0.102),
+        ("kafkajs", Event.CLOSED, ("30s", "3s", "5s"), Circumstances(), 2.849),
+        ("kafka-go", Event.CLOSED, ("30s", "3s", "10s"), Circumstances(), 8.386),
+        ("sarama", Event.CLOSED, ("10s", "3s", "500ms"), Circumstances(), 0.446),
     ],
 )
 def test_a_removal_holds_what_was_measured(
