@@ -99,14 +99,15 @@ class Run:
         return f"{said}, {'as predicted' if outcome.ok else f'NOT as predicted: {outcome.expected}'}{note}"
 
     def _try(self, laboratory: Laboratory, row: Row, trial: Trial) -> str:
-        said = trial.said()
-        seen, reruns = _until_ok(lambda: laboratory.try_settings(row, trial), lambda found: found.verdict is said)
+        seen, reruns = _until_ok(
+            lambda: laboratory.try_settings(row, trial), lambda found: Checked(trial, found, reruns=0).ok
+        )
+        checked = Checked(trial, seen, reruns)
         with self._lock:
-            self.checked.append(Checked(trial, seen, reruns))
-        counts = f"{seen.joins} joins, {seen.beats} beats accepted and {seen.refused} refused"
-        if seen.verdict is said:
-            return f"{seen.verdict} ({counts}), as check says"
-        return f"{seen.verdict} ({counts}), but check says {said}"
+            self.checked.append(checked)
+        counts = f"{seen.joins} joins, {seen.beats} beats accepted and {seen.refused} refused, median {seen.median_s} s"
+        said = "as predicted" if checked.ok else f"NOT as predicted: {trial.said()}, {checked.expected}"
+        return f"{seen.verdict} ({counts}), {said}"
 
 
 def _until_ok(do: Callable[[], T], ok: Callable[[T], bool]) -> tuple[T, int]:

@@ -10,10 +10,10 @@ import enum
 from collections.abc import Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from heartbeat_tuner.clients import catalogue, removal
-from heartbeat_tuner.clients.client import Beater, Circumstances, Client
+from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Period
 from heartbeat_tuner.clients.removal import Event
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from sandbox.kafka_cluster import BROKERS, COORDINATOR
@@ -126,6 +126,12 @@ class Expected:
     low_s: float
     high_s: float | None
 
+    @classmethod
+    def of_period(cls, period: Period) -> Self:
+        """Return what a period may be measured as."""
+        low_s, high_s = period.shortest.total_seconds(), period.longest.total_seconds()
+        return cls(low_s - SLACK_S, high_s * (1 + SLACK_SHARE) + SLACK_S)
+
     def holds(self, measured_s: float | None) -> bool:
         """Whether a measurement is as expected; None: it never happened."""
         if self.high_s is None:
@@ -143,9 +149,7 @@ def expect(experiment: Experiment, client: Client) -> Expected:
     if experiment.wire is Wire.CUT:
         return Expected(experiment.watched_s, None)
     if experiment.event is None:
-        period = client.period(settings, experiment.circumstances)
-        low_s, high_s = period.shortest.total_seconds(), period.longest.total_seconds()
-        return Expected(low_s - SLACK_S, high_s * (1 + SLACK_SHARE) + SLACK_S)
+        return Expected.of_period(client.period(settings, experiment.circumstances))
     delay = removal.delay(client, experiment.event, settings, experiment.circumstances)
     if delay is None:
         return Expected(experiment.watched_s, None)

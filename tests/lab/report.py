@@ -9,7 +9,7 @@ from typing import Any, Final
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from tests.lab import page
-from tests.lab.experiments import Experiment
+from tests.lab.experiments import Expected, Experiment
 from tests.lab.laboratory import Outcome
 from tests.lab.verdicts import Seen, Trial, Verdict
 
@@ -65,22 +65,34 @@ class Checked:
     seen: Seen
     reruns: int
 
+    @property
+    def expected(self) -> Expected | None:
+        """Between which times the period has to lie, if the consumer is to hold."""
+        period = self.trial.period()
+        return None if period is None else Expected.of_period(period)
+
+    @property
+    def ok(self) -> bool:
+        """Whether `heartbeat-tuner check` says what came of it, and the card how often it beat."""
+        expected = self.expected
+        return self.seen.verdict is self.trial.said() and (expected is None or expected.holds(self.seen.median_s))
+
     def row(self) -> dict[str, Any]:
-        """Return it as `lab.json` has it: as predicted is what `heartbeat-tuner check` says, and the period, too."""
+        """Return it as `lab.json` has it."""
         card = catalogue.client(self.trial.client)
         settings = card.filled(self.trial.settings)
-        predicted = self.trial.predicted_s()
+        expected = self.expected
         refused = self.seen.verdict is Verdict.REFUSED
         return {
             "client": self.trial.client,
             "version": card.measured,
             "experiment": f"{self.trial.name} ({self.seen.verdict})",
             "settings": {name.value: durations.show(settings[name]) for name in card.settings},
-            "predicted_low_s": None if predicted is None else round(predicted[0], 3),
-            "predicted_high_s": None if predicted is None else round(predicted[1], 3),
+            "predicted_low_s": None if expected is None else round(expected.low_s, 3),
+            "predicted_high_s": None if expected is None else _rounded(expected.high_s),
             "measured_median_s": None if refused else _rounded(self.seen.median_s),
             "measured_max_s": None if refused else _rounded(self.seen.max_s),
-            "ok": self.seen.verdict is self.trial.said(),
+            "ok": self.ok,
             "reruns": self.reruns,
         }
 

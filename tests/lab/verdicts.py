@@ -20,7 +20,7 @@ from typing import Any, Final
 import yaml
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances, Protocol
+from heartbeat_tuner.clients.client import Circumstances, Period, Protocol
 from heartbeat_tuner.decision import linting
 from heartbeat_tuner.decision.lint_rules import CONSUMER_PROTOCOL, LIMIT_BELOW_SESSION, REFUSED, Severity
 from heartbeat_tuner.decision.linting import AT_THE_BROKER, Expectations, Inspected
@@ -104,13 +104,12 @@ class Trial:
             return Verdict.REFUSED
         return Verdict.STORM if errors else Verdict.HOLDS
 
-    def predicted_s(self) -> tuple[float, float] | None:
-        """Return between which times the period lies; None where it is the broker's business, or none is to be had."""
+    def period(self) -> Period | None:
+        """Return how often it is to beat; None where that is the broker's business, or it will not hold."""
         card = catalogue.client(self.client)
         if self.protocol is Protocol.CONSUMER or self.said() is not Verdict.HOLDS:
             return None
-        period = card.period(card.filled(self.settings), Circumstances())
-        return period.shortest.total_seconds(), period.longest.total_seconds()
+        return card.period(card.filled(self.settings), Circumstances())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -40,22 +40,24 @@ def test_a_row_has_what_was_predicted_and_what_was_measured() -> None:
 
 
 def test_settings_are_as_predicted_when_check_says_what_came_of_them() -> None:
-    """A storm that check does not see, or sees where there is none, is a bad row; who never joined has no period."""
-    storm, refused = Seen(3, 0, 2, 5.0, 5.0), Seen(0, 0, 0, 1.0, 1.0)
+    """A storm that check does not see is a bad row; who never joined has no period, and who holds has the card's."""
+    storm, refused, held = Seen(3, 0, 2, 5.0, 5.0), Seen(0, 0, 0, 1.0, 1.0), Seen(1, 3, 0, 4.0, 4.0)
     rows = document(
         checked=(
             Checked(Trial("kafkajs", "S 1s, H 333ms, W 5s"), storm, 0),
             Checked(Trial("kafkajs", "S 6s, H 1s, W 1s"), storm, 1),
             Checked(Trial("kafkajs", "S 3s, H 3s, W 500ms"), refused, 0),
+            Checked(Trial("kafkajs", "S 20s, H 3s, W 5s"), held, 0),
         )
     )["rows"]
     assert [(row["experiment"], row["ok"], row["reruns"]) for row in rows] == [
         ("settings: S 1s, H 333ms, W 5s (storm)", True, 0),
         ("settings: S 6s, H 1s, W 1s (storm)", False, 1),
         ("settings: S 3s, H 3s, W 500ms (refused)", True, 0),
+        ("settings: S 20s, H 3s, W 5s (holds)", False, 0),
     ]
-    assert [row["measured_median_s"] for row in rows] == [5.0, 5.0, None]
-    assert [row["predicted_high_s"] for row in rows] == [None, 1.0, None]
+    assert [row["measured_median_s"] for row in rows] == [5.0, 5.0, None, 4.0]
+    assert [row["predicted_high_s"] for row in rows] == [None, 1.07, None, 5.23]
 
 
 def test_the_page_compares_clients_at_a_glance() -> None:
