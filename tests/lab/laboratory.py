@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.removal import Event
-from sandbox.errors import PartNotReadyError
+from sandbox.errors import PartNotReadyError, SandboxError
 from sandbox.processes import Process, wait_until
 from sandbox.request_log import NONE, beats_by_error_code, evicted, heartbeats, rebalances
 from tests.lab import experiments, verdicts
@@ -72,7 +72,7 @@ class Laboratory:
         expected = experiments.expect(experiment, experiment.card(row.client))
         try:
             return self._do(row, experiment, expected)
-        except PartNotReadyError as error:
+        except SandboxError as error:
             return Outcome(expected, None, None, 0, note=str(error), failed=True)
 
     def try_settings(self, row: Row, trial: Trial) -> Seen:
