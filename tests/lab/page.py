@@ -12,7 +12,7 @@ from typing import Any, Final
 import yaml
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Beater, Client, StaticMembership
+from heartbeat_tuner.clients.client import Beater, Client, Hung, StaticMembership
 from heartbeat_tuner.domain import durations
 from tests.lab.verdicts import LETTERS
 
@@ -64,10 +64,7 @@ def _comparison(clients: Sequence[Client], rows: Sequence[Row]) -> str:
         ("handlers compute 2 s", _computing),
         ("answers take 1.5 s", lambda _, found: _every(found.get("answers take 1.5 s, H 1 s"))),
         ("connection cut for 2 s", lambda _, found: _cut(found)),
-        (
-            "a hung handler is noticed",
-            lambda _, found: _noticed(found.get("a handler hangs", found.get("the herder hangs"))),
-        ),
+        ("a hung handler is noticed", _hung),
         ("closed: leaves", lambda _, found: _noticed(found.get("closed"))),
         ("static membership", lambda client, _: _STATIC[client.static_membership]),
     )
@@ -117,6 +114,12 @@ def _noticed(row: Row | None) -> str:
     if row is None:
         return "-"
     return "**never**" if row["measured_median_s"] is None else f"after {row['measured_median_s']:.1f} s"
+
+
+def _hung(client: Client, found: Mapping[str, Row]) -> str:
+    """Return when, and that leaders decide of KafkaJS whether it is at all."""
+    cell = _noticed(found.get("a handler hangs", found.get("the herder hangs")))
+    return f"{cell}, or **never**" if client.hung is Hung.PLACEMENT and cell != "-" else cell
 
 
 def _disagreements(entries: Sequence[Mapping[str, str]]) -> str:

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
-from tests.lab import page
+from tests.lab import experiments, page
 from tests.lab.experiments import Expected, Experiment
 from tests.lab.laboratory import Outcome
-from tests.lab.verdicts import Seen, Trial, Verdict
+from tests.lab.verdicts import TRIALS, Seen, Trial, Verdict
 
 CHECKOUT: Final = Path(__file__).parents[2]
 JSON: Final = CHECKOUT / "build" / "lab.json"
@@ -98,8 +98,12 @@ class Checked:
 
 
 def document(results: Sequence[Result], checked: Sequence[Checked], skipped: Sequence[Skipped]) -> dict[str, Any]:
-    """Return what `lab.json` holds, the rows by library."""
-    rows = [*(one.row() for one in results), *(one.row() for one in checked)]
+    """Return what `lab.json` holds, the rows by library, and in the order of the plan."""
+    planned = {name: [one.name for one in experiments.of(card)] for name, card in catalogue.CLIENTS.items()}
+    rows = [
+        *(one.row() for one in sorted(results, key=lambda one: planned[one.client].index(one.experiment.name))),
+        *(one.row() for one in sorted(checked, key=lambda one: TRIALS.index(one.trial))),
+    ]
     return {"rows": _by_library(rows), "skipped": [dataclasses.asdict(one) for one in skipped]}
 
 

@@ -65,6 +65,7 @@ def test_the_page_compares_clients_at_a_glance() -> None:
     found = page.page(
         document(
             result("kafkajs", "idle, defaults", 5.005),
+            result("kafkajs", "a handler hangs", 5.1),
             result("java", "idle, defaults", 3.002),
             result("java", "the connection is cut for 2 s", None, 0),
             result("sarama", "the connection is cut for 2 s", None, 1),
@@ -72,7 +73,7 @@ def test_the_page_compares_clients_at_a_glance() -> None:
         )
     )
     lines = {line.split("](")[0].removeprefix("| ["): line for line in found.splitlines() if line.startswith("| [")}
-    assert "| **fetch loop** | **5.0 s** (H 3s) | - | - | - | - | - |" in lines["kafkajs"]
+    assert "| **fetch loop** | **5.0 s** (H 3s) | - | - | - | - | after 5.1 s, or **never** |" in lines["kafkajs"]
     assert "| own thread | 3.0 s | - | - | - | goes on | - |" in lines["java"]
     assert "| joins anew | **never** | - | yes |" in lines["sarama"]
     assert "- `connect`: no Maven here" in found
