@@ -63,6 +63,7 @@ class Kafka:
         port, tap_target_port, self._controller_port = network.free_ports(3)
         self.bootstrap = f"{network.LOOPBACK}:{port}"
         self.tap_target = (network.LOOPBACK, tap_target_port)
+        self.controller = f"{network.LOOPBACK}:{self._controller_port}"
         self.request_log = run_dir / "kafka-requests.log"
         self._port = port
         self.tap_port = tap_target_port if tap_port is None else tap_port

@@ -11,9 +11,11 @@ from typing import Final
 
 JOIN_GROUP: Final = 11
 HEARTBEAT: Final = 12
+CONSUMER_GROUP_HEARTBEAT: Final = 68
 
 _LENGTH: Final = struct.Struct(">i")
 _REQUEST: Final = struct.Struct(">hhih")
+_API_KEY: Final = struct.Struct(">h")
 _CORRELATION: Final = struct.Struct(">i")
 _HEAD_BYTES: Final = 512
 _LARGEST_FRAME: Final = 1 << 28
@@ -66,6 +68,11 @@ class FrameHeads:
             del self._pending[:end]
             self._to_skip = length - len(heads[-1])
         return heads
+
+
+def api_key(head: bytes) -> int:
+    """Return the kind of a request; -1 if its head is too short for one."""
+    return int(_API_KEY.unpack_from(head)[0]) if len(head) >= _API_KEY.size else -1
 
 
 class Recorder:

@@ -1,8 +1,9 @@
 """The fault proxy: a TCP proxy on loopback whose wire can be made bad at run time.
 
 It stands before the broker, Prometheus or the API server and knows none of them; asked to, it also writes down Kafka's
-requests (`sandbox.kafka_frames`). It runs in a thread of its own, so that tests use it as plain functions: `delay`,
-`cut`, `black_hole`, `half_open`, and `heal` to make the wire good again.
+requests, or holds back some kinds of them (`sandbox.kafka_frames`). It runs in a thread of its own, so that tests use
+it as plain functions: `delay`, `delay_requests`, `cut`, `black_hole`, `half_open`, and `heal` to make the wire good
+again.
 
 A fault holds for the connections that are open and for those that come while it lasts. A connection that has lost bytes
 or an end to a fault is reset by `heal`: it could only carry nonsense from there on. One that was idle goes on.
@@ -12,7 +13,7 @@ import asyncio
 import enum
 import socket
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, Final, Self
 
 from sandbox.errors import PartNotReadyError
@@ -88,6 +89,13 @@ class FaultProxy:
         """Hold back every chunk of bytes, in both directions, for so long; order is kept."""
         self._shared.delay_s = seconds
 
+    def delay_requests(self, api_keys: Iterable[int], seconds: float) -> None:
+        """Hold back Kafka requests of these kinds for so long, and all that follow one on its connection.
+
+        Answers are not held back, so the broker sees such a request late, and the client its answer.
+        """
+        self._shared.slow_requests_s = dict.fromkeys(api_keys, seconds)
+
     def cut(self) -> None:
         """Reset all connections and refuse new ones."""
         self._do(self._set_wire(_Wire.CUT))
@@ -103,6 +111,7 @@ class FaultProxy:
     def heal(self) -> None:
         """End every fault, delay included."""
         self._shared.delay_s = 0.0
+        self._shared.slow_requests_s = {}
         self._do(self._set_wire(_Wire.GOOD))
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:

@@ -10,10 +10,11 @@ import enum
 import socket
 import struct
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from sandbox.kafka_frames import Recorder
+from sandbox.kafka_frames import FrameHeads, Recorder, api_key
 
 _CHUNK_BYTES: Final = 65536
 _CHUNKS_HELD_BACK: Final = 1024
@@ -45,6 +46,7 @@ class Shared:
 
     recorder: Recorder | None = None
     delay_s: float = 0.0
+    slow_requests_s: Mapping[int, float] = field(default_factory=dict)
     connections: int = 0
     bytes_to_target: int = 0
     bytes_to_client: int = 0
@@ -77,6 +79,7 @@ class Connection:
         self._client = client
         self._target: Stream | None = None
         self._shared = shared
+        self._requests = FrameHeads()
         self._broken_off = asyncio.Event()
 
     async def run(self, host: str, port: int) -> None:
@@ -110,7 +113,15 @@ class Connection:
             chunk = await reader.read(_CHUNK_BYTES)
             if direction is _Direction.TO_TARGET and self._shared.recorder is not None:
                 self._shared.recorder.from_client(self._number, chunk, time.time())
-            await held_back.put((clock() + self._shared.delay_s, chunk))
+            delay_s = self._shared.delay_s
+            if direction is _Direction.TO_TARGET:
+                delay_s += self._slowness_s(chunk)
+            await held_back.put((clock() + delay_s, chunk))
+
+    def _slowness_s(self, chunk: bytes) -> float:
+        """Return for how long the Kafka requests in `chunk` are held back; what comes behind them waits as well."""
+        slow = self._shared.slow_requests_s
+        return max((slow.get(api_key(head), 0.0) for head in self._requests.feed(chunk)), default=0.0)
 
     async def _deliver(
         self, held_back: asyncio.Queue[tuple[float, bytes]], writer: asyncio.StreamWriter, direction: _Direction

@@ -133,6 +133,13 @@ class RequestLog:
         self._path = path
         self._offset = 0
 
+    def skip(self) -> None:
+        """Pass over what is there by now, up to the end of the last complete line."""
+        if self._path.exists():
+            with self._path.open("rb") as log:
+                complete, newline, _ = log.read().rpartition(b"\n")
+            self._offset = len(complete) + len(newline)
+
     def read_new(self) -> list[Record]:
         """Return the records of the lines completed since the last call; a half-written line waits for its end."""
         if not self._path.exists():

@@ -52,6 +52,7 @@ RINGS = (
         ),
     ),
     Ring("integration", (_pytest("integration"),)),
+    Ring("lab", (_pytest("lab"),)),
     Ring("e2e", (_pytest("e2e", "-m", "not faults"),)),
     Ring("faults", (_pytest("e2e", "-m", "faults"),)),
     Ring("schedules", (_pytest("schedules", "--capture=no"),)),

@@ -10,12 +10,13 @@ import enum
 from collections.abc import Mapping
 from datetime import timedelta
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from heartbeat_tuner.clients import catalogue, removal
-from heartbeat_tuner.clients.client import Beater, Circumstances, Client
+from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Period
 from heartbeat_tuner.clients.removal import Event
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from sandbox.kafka_cluster import BROKERS, COORDINATOR
 
 SLACK_S: Final = 0.03
 """A round trip on loopback and the broker's own time, on a machine with other work."""
@@ -27,6 +28,13 @@ NOTICED_S: Final = 0.7
 """How much later than the coordinator the laboratory knows of a removal, at the most."""
 
 
+SLOW_ANSWER: Final = timedelta(seconds=1.5)
+"""How long a heartbeat's round trip takes where answers are slow."""
+
+CUT_S: Final = 2.0
+"""For how long a connection is cut, and no new one is to be had."""
+
+
 class Handler(enum.StrEnum):
     """What the application does with a message."""
 
@@ -34,6 +42,14 @@ class Handler(enum.StrEnum):
     WAIT = "wait"
     BLOCK = "block"
     HANG = "hang"
+
+
+class Wire(enum.StrEnum):
+    """How the consumer and the broker reach each other."""
+
+    GOOD = "good"
+    SLOW = "answers to heartbeats take a while"
+    CUT = "all connections end, and new ones are refused for a while"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +64,8 @@ class Experiment:
         handler_time: how long that takes.
         messages: how many messages are there at once; they come again and again while beats are counted.
         event: what befalls the member; None: its beats are counted.
+        leaders: of three brokers, the one that leads each partition; empty: one broker, and one partition.
+        wire: how the broker is reached; of one that is cut, the time until the member is removed is measured.
         api: which of the library's interfaces the consumer uses, where it has several; empty: what its card is about.
         like: the library whose card such an interface follows; empty: the library's own.
     """
@@ -59,6 +77,8 @@ class Experiment:
     handler_time: timedelta = timedelta(0)
     messages: int = 0
     event: Event | None = None
+    leaders: tuple[int, ...] = ()
+    wire: Wire = Wire.GOOD
     api: str = ""
     like: str = ""
 
@@ -79,13 +99,17 @@ class Experiment:
     @property
     def measures_removal(self) -> bool:
         """Whether the time to the removal is measured, rather than the time between beats."""
-        return self.crowds or self.event is not None
+        return self.crowds or self.event is not None or self.wire is Wire.CUT
 
     @property
     def circumstances(self) -> Circumstances:
         """What the period depends on beside the settings."""
         handled = self.handler in {Handler.WAIT, Handler.BLOCK}
+        # Where each broker leads a partition, each fetch loop has to wait for the handler, as with one broker.
+        apart = bool(self.leaders) and not (self.event is Event.HUNG and set(self.leaders) == set(BROKERS))
         return Circumstances(
+            brokers=len(BROKERS) if apart else 1,
+            round_trip=SLOW_ANSWER if self.wire is Wire.SLOW else timedelta(0),
             handler=self.handler_time if handled else timedelta(0),
             blocking=self.messages if self.burns else 0,
         )
@@ -102,6 +126,12 @@ class Expected:
     low_s: float
     high_s: float | None
 
+    @classmethod
+    def of_period(cls, period: Period) -> Self:
+        """Return what a period may be measured as."""
+        low_s, high_s = period.shortest.total_seconds(), period.longest.total_seconds()
+        return cls(low_s - SLACK_S, high_s * (1 + SLACK_SHARE) + SLACK_S)
+
     def holds(self, measured_s: float | None) -> bool:
         """Whether a measurement is as expected; None: it never happened."""
         if self.high_s is None:
@@ -116,11 +146,11 @@ def expect(experiment: Experiment, client: Client) -> Expected:
         session_s = settings.session_timeout.total_seconds()
         at_rest_s = client.period(settings, Circumstances()).longest.total_seconds()
         return Expected(session_s - at_rest_s - SLACK_S, session_s + NOTICED_S)
+    if experiment.wire is Wire.CUT:
+        return Expected(experiment.watched_s, None)
     if experiment.event is None:
-        period = client.period(settings, experiment.circumstances)
-        low_s, high_s = period.shortest.total_seconds(), period.longest.total_seconds()
-        return Expected(low_s - SLACK_S, high_s * (1 + SLACK_SHARE) + SLACK_S)
-    delay = removal.delay(client, experiment.event, settings, Circumstances())
+        return Expected.of_period(client.period(settings, experiment.circumstances))
+    delay = removal.delay(client, experiment.event, settings, experiment.circumstances)
     if delay is None:
         return Expected(experiment.watched_s, None)
     return Expected(max(0.0, delay.shortest.total_seconds() - SLACK_S), delay.longest.total_seconds() + NOTICED_S)
@@ -152,6 +182,7 @@ COMMON: Final = (
     Experiment("SIGKILL", _S6, 12, event=Event.KILLED),
     Experiment("SIGSTOP", _S6, 12, event=Event.PAUSED),
     Experiment("closed", _S6, 12, event=Event.CLOSED),
+    Experiment("the connection is cut for 2 s", _S10, 14, wire=Wire.CUT),
 )
 """For every library."""
 
@@ -160,6 +191,33 @@ _ARTICLE: Final = (
     Experiment("H 500 ms, W 100 ms", _set(h=0.5, w=0.1), 15),
     Experiment("S 1 s, H 333 ms, W 100 ms", _set(s=1, h=0.333, w=0.1), 15),
     Experiment("S 30 s, H 1 s, W 2.9 s", _set(s=30, h=1, w=2.9), 30),
+)
+
+_SLOW: Final = Experiment("answers take 1.5 s, H 1 s", _S10, 24, wire=Wire.SLOW)
+"""For all but kafka-node, which rejoins when an answer takes longer than H, and so has no period then."""
+
+_APART: Final = tuple(node for node in BROKERS if node != COORDINATOR)[:1]
+
+_KAFKAJS_ON_THREE: Final = (
+    Experiment("three brokers, a partition on each", _set(s=30, h=3, w=5), 42, leaders=BROKERS),
+    Experiment(
+        "three brokers, a handler hangs, partitions on one of them",
+        _set(s=10, h=1, w=5),
+        25,
+        Handler.HANG,
+        messages=1,
+        event=Event.HUNG,
+        leaders=_APART,
+    ),
+    Experiment(
+        "three brokers, a handler hangs, a partition on each",
+        _set(s=10, h=1, w=5),
+        20,
+        Handler.HANG,
+        messages=1,
+        event=Event.HUNG,
+        leaders=BROKERS,
+    ),
 )
 
 _BY_NAME: Final = {one.name: one for one in COMMON}
@@ -183,7 +241,7 @@ _TURNS: Final = (
 
 _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
     {
-        "kafkajs": _ARTICLE,
+        "kafkajs": (*_ARTICLE, *_KAFKAJS_ON_THREE),
         "connect": (
             Experiment("the herder hangs", _set(s=6, h=1, r=6), 20, Handler.HANG, messages=1, event=Event.HUNG),
         ),
@@ -191,6 +249,18 @@ _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
         "sarama": (
             Experiment("H 1 s, W 100 ms", _set(s=10, h=1, w=0.1)),
             Experiment("H 1 s, W 5 s", _set(s=20, h=1, w=5), 42),
+            Experiment(
+                "three brokers, H 1 s, W 5 s, the coordinator leads the partition",
+                _set(s=20, h=1, w=5),
+                42,
+                leaders=(COORDINATOR,),
+            ),
+            Experiment(
+                "three brokers, H 1 s, W 5 s, another broker leads the partition",
+                _set(s=20, h=1, w=5),
+                30,
+                leaders=_APART,
+            ),
         ),
         "node-rdkafka": _TURNS,
         "confluent-kafka-python": _TURNS,
@@ -211,4 +281,5 @@ def of(client: Client) -> tuple[Experiment, ...]:
     )
     crowded = (buffered,) if client.beater is Beater.EVENT_LOOP else ()
     common = tuple(one for one in COMMON if client.handles_messages or one.handler is Handler.NONE)
-    return (*common, *_OWN.get(client.name, ()), *crowded)
+    slow = () if client.name == "kafka-node" else (_SLOW,)
+    return (*common, *slow, *_OWN.get(client.name, ()), *crowded)

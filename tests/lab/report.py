@@ -1,4 +1,4 @@
-"""What the laboratory found: `build/lab.json` for programs, `docs/lab.md` for people who choose a client."""
+"""What the laboratory found, as rows: `build/lab.json` for programs, from which `page` makes `docs/lab.md`."""
 
 import dataclasses
 import json
@@ -8,20 +8,14 @@ from typing import Any, Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
-from tests.lab.experiments import Experiment
+from tests.lab import experiments, page
+from tests.lab.experiments import Expected, Experiment
 from tests.lab.laboratory import Outcome
+from tests.lab.verdicts import TRIALS, Seen, Trial, Verdict
 
 CHECKOUT: Final = Path(__file__).parents[2]
 JSON: Final = CHECKOUT / "build" / "lab.json"
 PAGE: Final = CHECKOUT / "docs" / "lab.md"
-
-_LETTERS: Final = {
-    "sessionTimeout": "S",
-    "heartbeatInterval": "H",
-    "fetchWait": "W",
-    "maxPollInterval": "M",
-    "rebalanceTimeout": "R",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +34,7 @@ class Result:
         return {
             "client": self.client,
             "version": card.measured,
-            "experiment": self.experiment.name,
+            "experiment": self.experiment.name + self._again(),
             "settings": {name.value: durations.show(settings[name]) for name in card.settings},
             "predicted_low_s": round(self.outcome.expected.low_s, 3),
             "predicted_high_s": _rounded(self.outcome.expected.high_s),
@@ -49,6 +43,10 @@ class Result:
             "ok": self.outcome.ok,
             "reruns": self.reruns,
         }
+
+    def _again(self) -> str:
+        count = self.outcome.rebalances
+        return "" if count is None else f" (rebalances: {count})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,56 +57,77 @@ class Skipped:
     why: str
 
 
-def write(results: Sequence[Result], skipped: Sequence[Skipped]) -> None:
-    """Write `build/lab.json`."""
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """One trial of settings with one library, done."""
+
+    trial: Trial
+    seen: Seen
+    reruns: int
+
+    @property
+    def expected(self) -> Expected | None:
+        """Between which times the period has to lie, if the consumer is to hold."""
+        period = self.trial.period()
+        return None if period is None else Expected.of_period(period)
+
+    @property
+    def ok(self) -> bool:
+        """Whether `heartbeat-tuner check` says what came of it, and the card how often it beat."""
+        expected = self.expected
+        return self.seen.verdict is self.trial.said() and (expected is None or expected.holds(self.seen.median_s))
+
+    def row(self) -> dict[str, Any]:
+        """Return it as `lab.json` has it."""
+        card = catalogue.client(self.trial.client)
+        settings = card.filled(self.trial.settings)
+        expected = self.expected
+        refused = self.seen.verdict is Verdict.REFUSED
+        return {
+            "client": self.trial.client,
+            "version": card.measured,
+            "experiment": f"{self.trial.name} ({self.seen.verdict})",
+            "settings": {name.value: durations.show(settings[name]) for name in card.settings},
+            "predicted_low_s": None if expected is None else round(expected.low_s, 3),
+            "predicted_high_s": None if expected is None else _rounded(expected.high_s),
+            "measured_median_s": None if refused else _rounded(self.seen.median_s),
+            "measured_max_s": None if refused else _rounded(self.seen.max_s),
+            "ok": self.ok,
+            "reruns": self.reruns,
+        }
+
+
+def document(results: Sequence[Result], checked: Sequence[Checked], skipped: Sequence[Skipped]) -> dict[str, Any]:
+    """Return what `lab.json` holds, the rows by library, and in the order of the plan."""
+    planned = {name: [one.name for one in experiments.of(card)] for name, card in catalogue.CLIENTS.items()}
+    rows = [
+        *(one.row() for one in sorted(results, key=lambda one: planned[one.client].index(one.experiment.name))),
+        *(one.row() for one in sorted(checked, key=lambda one: TRIALS.index(one.trial))),
+    ]
+    return {"rows": _by_library(rows), "skipped": [dataclasses.asdict(one) for one in skipped]}
+
+
+def write(found: dict[str, Any]) -> None:
+    """Write `build/lab.json`, and the page from it; of libraries that were not tried this time, what is there stays."""
+    kept: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {"rows": [], "skipped": []}
+    tried = {(row["client"], _is_trial(row)) for row in found["rows"]}
+    mine = {name for name, _ in tried} | {one["client"] for one in found["skipped"]}
+    rows = [*found["rows"], *(row for row in kept["rows"] if (row["client"], _is_trial(row)) not in tried)]
+    skipped = [*found["skipped"], *(one for one in kept["skipped"] if one["client"] not in mine)]
+    whole = {"rows": _by_library(rows), "skipped": skipped}
     JSON.parent.mkdir(exist_ok=True)
-    document = {
-        "rows": [result.row() for result in results],
-        "skipped": [dataclasses.asdict(one) for one in skipped],
-    }
-    JSON.write_text(json.dumps(document, indent=1) + "\n")
+    JSON.write_text(json.dumps(whole, indent=1) + "\n")
+    PAGE.write_text(page.page(whole))
 
 
-def page(document: dict[str, Any], preface: str) -> str:
-    """Return `docs/lab.md` from what `lab.json` holds and the words before the tables."""
-    lines = [preface.rstrip(), ""]
-    rows = document["rows"]
-    for client in dict.fromkeys(row["client"] for row in rows):
-        card = catalogue.client(client)
-        mine = [row for row in rows if row["client"] == client]
-        lines += [
-            f"## {client}",
-            "",
-            f"{card.title[0].upper()}{card.title[1:]} {card.measured}: it beats {card.how}.",
-            "",
-        ]
-        lines += [
-            "| experiment | settings | predicted s | measured s | longest s | as predicted |",
-            "|---|---|---|---|---|---|",
-        ]
-        lines += [
-            f"| {row['experiment']} | {_settings(row['settings'])} | {_interval(row)} "
-            f"| {_seconds(row['measured_median_s'])} | {_seconds(row['measured_max_s'])} "
-            f"| {'yes' if row['ok'] else '**no**'} |"
-            for row in mine
-        ]
-        lines.append("")
-    if document["skipped"]:
-        lines += ["## Not tried", "", *(f"- `{one['client']}`: {one['why']}" for one in document["skipped"]), ""]
-    return "\n".join(lines)
+def _by_library(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows by library, its experiments first."""
+    order = list(catalogue.CLIENTS)
+    return sorted(rows, key=lambda row: (order.index(row["client"]), _is_trial(row)))
 
 
-def _settings(settings: dict[str, str]) -> str:
-    return ", ".join(f"{_LETTERS[name]} {value}" for name, value in settings.items())
-
-
-def _interval(row: dict[str, Any]) -> str:
-    high = row["predicted_high_s"]
-    return "never" if high is None else f"{row['predicted_low_s']:.2f} .. {high:.2f}"
-
-
-def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value:.2f}"
+def _is_trial(row: dict[str, Any]) -> bool:
+    return str(row["experiment"]).startswith("settings: ")
 
 
 def _rounded(value: float | None) -> float | None:

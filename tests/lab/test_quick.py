@@ -12,6 +12,7 @@ import pytest
 from heartbeat_tuner.clients import catalogue
 from sandbox.kafka import Kafka
 from tests.lab import experiments
+from tests.lab.bench import Bench
 from tests.lab.laboratory import Laboratory
 from tests.lab.rows import ROWS
 
@@ -26,7 +27,7 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
     """A broker of its own."""
     run_dir = tmp_path_factory.mktemp("lab")
     with Kafka(run_dir) as kafka:
-        yield Laboratory(kafka, run_dir)
+        yield Laboratory(Bench(kafka, run_dir))
 
 
 def _tried(laboratory: Laboratory, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], str]:

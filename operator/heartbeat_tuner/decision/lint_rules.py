@@ -32,8 +32,7 @@ class Rule:
 REFUSED: Final = Rule(
     "refused-by-client",
     Severity.ERROR,
-    "the heartbeat interval is not below the session timeout (franz-go, platformatic: above it), and the client "
-    "refuses to start",
+    "the heartbeat interval is not below the session timeout (franz-go: above it), and the client refuses to start",
 )
 LIMIT_BELOW_SESSION: Final = Rule(
     "limit-below-session",

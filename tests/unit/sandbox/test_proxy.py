@@ -1,11 +1,13 @@
 import socket
 import socketserver
+import struct
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from sandbox.kafka_frames import HEARTBEAT
 from sandbox.proxy import FaultProxy
 
 
@@ -198,3 +200,27 @@ def test_only_a_recording_proxy_keeps_requests(proxy: FaultProxy) -> None:
     with connect(proxy) as client:
         assert echoes(client, b"GET / HTTP/1.1\r\n\r\n")
     assert proxy.requests == []
+
+
+def frame(kind: int, correlation_id: int) -> bytes:
+    """Return a request of Kafka's protocol."""
+    body = struct.pack(">hhih", kind, 0, correlation_id, -1)
+    return struct.pack(">i", len(body)) + body
+
+
+def test_a_slow_kind_of_request_holds_back_what_follows_and_nothing_else(proxy: FaultProxy) -> None:
+    """An answer that overtook another would end the client: they are told apart by their order."""
+    proxy.delay_requests([HEARTBEAT], 0.5)
+    beat, other = frame(HEARTBEAT, 1), frame(3, 2)
+    with connect(proxy) as client, connect(proxy) as unhurt:
+        client.sendall(beat)
+        began = time.monotonic()
+        time.sleep(0.05)
+        client.sendall(other)
+        unhurt.sendall(other)
+        assert receive(unhurt, len(other)) == other
+        assert time.monotonic() - began < 0.4
+        assert receive(client, len(beat) + len(other)) == beat + other
+        assert time.monotonic() - began >= 0.45
+        proxy.heal()
+        assert echoes(client, beat)
