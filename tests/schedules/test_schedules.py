@@ -46,7 +46,7 @@ def test_two_replicas_do_no_harm(stage: Stage, undisturbed: list[Shown], tally: 
 
 
 def test_the_schedules_bite(tally: Tally) -> None:
-    """They hit leaders in what they do, or all the above would prove nothing; a third of what is usual, or less, will do.
+    """They hit leaders in what they do, or all the above would prove nothing; a third of what is usual will do.
 
     One late Event is a known limitation: no version refuses it, should its bytes leave a moment before its sender is
     stopped.
