@@ -38,7 +38,7 @@ def test_describe_tells_the_story(recommended: Team) -> None:
     text = " ".join(shown.split())
 
     assert (
-        "with a fetch wait of 5s, a heartbeat interval of 333ms means a beat every 5s, but the session ends after 1s"
+        "with a heartbeat interval of 333ms and a fetch wait of 5s, there is a beat every 5s, but the session ends"
         in text
     )
     assert re.search(r"\d+ evictions of live members within", text)
