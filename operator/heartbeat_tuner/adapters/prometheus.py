@@ -59,6 +59,7 @@ class PrometheusSource:
     def __init__(self, url: str, *, timeout: timedelta) -> None:
         self._url = url.rstrip("/")
         self._timeout = timeout
+        self._turns = asyncio.Semaphore(CONCURRENT_QUERIES)
         self._threads = ThreadPoolExecutor(CONCURRENT_QUERIES, thread_name_prefix="prometheus")
         self._local = threading.local()
 
@@ -68,11 +69,12 @@ class PrometheusSource:
         Raises:
             MetricsUnavailableError: no answer, an error, or a partial answer; the message names the query.
         """
-        answer = asyncio.get_running_loop().run_in_executor(self._threads, self._instant, query, at)
-        try:
-            return await asyncio.wait_for(answer, timeout=DRIP_FACTOR * self._timeout.total_seconds())
-        except TimeoutError as error:
-            raise MetricsUnavailableError(f"Prometheus did not answer (too slowly); tried {query}") from error
+        async with self._turns:  # waiting for a turn is not Prometheus' time
+            answer = asyncio.get_running_loop().run_in_executor(self._threads, self._instant, query, at)
+            try:
+                return await asyncio.wait_for(answer, timeout=DRIP_FACTOR * self._timeout.total_seconds())
+            except TimeoutError as error:
+                raise MetricsUnavailableError(f"Prometheus did not answer (too slowly); tried {query}") from error
 
     def close(self) -> None:
         """Wait for no answer any more."""

@@ -94,9 +94,10 @@ def change_is_cooling_down(situation: Situation, _target: LivenessSettings) -> F
 
 GATES: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
     policy_is_suspended,
+    # Before the mode: who only reads what is recommended has to know that it rests on an assumption.
+    setting_is_assumed,
     mode_is_recommend,
     rollout_is_in_progress,
     field_is_owned_by_another,
-    setting_is_assumed,
     change_is_cooling_down,
 )

@@ -126,6 +126,13 @@ def test_an_assumed_value_is_not_raised() -> None:
     assert "spec.client.current" in found.message
 
 
+def test_a_recommendation_says_that_it_rests_on_an_assumption() -> None:
+    """Who only reads it must not take the library's default for what is set."""
+    unseen = dataclasses.replace(worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, Source.DEFAULT))
+    of = worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND), workload=unseen)
+    assert hold(of).reason is Reason.SETTING_ASSUMED
+
+
 @pytest.mark.parametrize("source", [Source.POD, Source.TEMPLATE, Source.POLICY])
 def test_a_value_that_is_seen_or_declared_may_be_raised(source: Source) -> None:
     """What the policy declares is as good as what the pods show."""
