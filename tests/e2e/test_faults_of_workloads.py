@@ -18,6 +18,8 @@ from tests.e2e.teams import Team
 pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 CYCLES: Final = 3
+CREATION_TIME_STEP_S: Final = 1.1
+"""Creation times are whole seconds; of two policies of one second the name would decide."""
 
 
 def test_a_deployment_made_anew_and_its_namespace_deleted(pair: Pair, new_team: NewTeam) -> None:
@@ -48,6 +50,7 @@ def test_the_younger_of_two_policies_waits(pair: Pair, storm: Team) -> None:
     """Of two policies for one container the older holds; when it is deleted, the other one takes over."""
     leader, _ = pair.roles()
     began = datetime.now(UTC)
+    time.sleep(CREATION_TIME_STEP_S)
     storm.apply_policy_spec("rival", mode="Apply")
     found = storm.await_condition("Ready", "Conflict", name="rival", status="False")
     assert f"policy {storm.namespace}/{storm.name} is older" in found["message"]
