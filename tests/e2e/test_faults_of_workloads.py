@@ -1,5 +1,6 @@
 """What befalls workloads, policies and the watch on them while the two replicas are well."""
 
+import time
 from datetime import UTC, datetime
 from typing import Final
 
