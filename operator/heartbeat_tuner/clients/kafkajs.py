@@ -93,8 +93,8 @@ KAFKAJS: Final = Client(
     advice=(
         "A handler that takes long must call heartbeat() now and then; nothing beats while it runs.",
         (
-            "After a connection was cut it fetches before it beats again: maxWaitTimeInMs comes on top of the outage, and "
-            "the session must bear both."
+            "After a connection was cut it fetches before it beats again: maxWaitTimeInMs comes on top of the outage, "
+            "and the session must bear both."
         ),
         (
             "A member that is told of a rebalance finishes what it has fetched first (with eachBatch whole "
