@@ -256,3 +256,25 @@ def test_quoted_client_ids_belong_to_their_group() -> None:
         for signal, group in found.items()
     }
     assert recorded(quoted).accepted_beats > 0
+
+
+def test_a_client_id_of_one_s_own_names_no_group() -> None:
+    """Nothing ties its series to a group: unknown, and nobody else's."""
+    own = {
+        signal: [dataclasses.replace(one, labels={**one.labels, "client_id": "billing"}) for one in group]
+        for signal, group in quiet().items()
+    }
+    assert quantities.by_group(own, JMX_EXPORTER) == {}
+    answer = ask(own)
+    assert isinstance(answer, Unknown)
+    assert answer.reason is Reason.NO_SERIES
+
+
+def test_where_no_counter_shows_lost_ids_the_broker_alone_tells() -> None:
+    """A convention need not have such counters at all."""
+    bare = dataclasses.replace(JMX_EXPORTER, lost_ids=None)
+    watched = Watched(worlds.java_policy(), PODS, LIMIT, changes("orders-0"), SINCE, NOW)
+    mine = quantities.by_group(quiet(), bare)["shop", "orders"]
+    record = quantities.measure(watched, mine, bare, queries=QUERIES)
+    assert isinstance(record, Record)
+    assert record.evictions == 1
