@@ -109,6 +109,7 @@ class Cycle:
         except NotLeaderError:
             raise
         except Exception:  # noqa: BLE001 - what failed may be the report itself
+            _log.exception("the status could not tell of it", policy=str(parsing.key_of(body)))
             return surprise, None
 
     async def _carried_out(self, body: Mapping[str, Any], outcome: Outcome) -> Outcome:
