@@ -34,6 +34,9 @@ SLOW_ANSWER: Final = timedelta(seconds=1.5)
 CUT_S: Final = 2.0
 """For how long a connection is cut, and no new one is to be had."""
 
+RETRY_SHARE: Final = 1.4
+"""How much longer than the cut a client may be without a connection: waits between tries double, and are jittered."""
+
 
 class Handler(enum.StrEnum):
     """What the application does with a message."""
@@ -147,13 +150,34 @@ def expect(experiment: Experiment, client: Client) -> Expected:
         at_rest_s = client.period(settings, Circumstances()).longest.total_seconds()
         return Expected(session_s - at_rest_s - SLACK_S, session_s + NOTICED_S)
     if experiment.wire is Wire.CUT:
-        return Expected(experiment.watched_s, None)
+        return _expect_of_cut(experiment, client)
     if experiment.event is None:
         return Expected.of_period(client.period(settings, experiment.circumstances))
     delay = removal.delay(client, experiment.event, settings, experiment.circumstances)
     if delay is None:
         return Expected(experiment.watched_s, None)
     return Expected(max(0.0, delay.shortest.total_seconds() - SLACK_S), delay.longest.total_seconds() + NOTICED_S)
+
+
+def _expect_of_cut(experiment: Experiment, client: Client) -> Expected:
+    """Return when a member whose session a cut outlasts is told so, with its next beat; `never` for any other.
+
+    A fetch loop beats only after the first fetch on its new connection. Between what surely costs the membership and
+    what surely does not, it depends on when the last beat was: no experiment may lie there.
+
+    Raises:
+        ValueError: it does.
+    """
+    settings = experiment.of(client)
+    session_s, wait_s = settings.session_timeout.total_seconds(), settings.fetch_wait.total_seconds()
+    period_s = client.period(settings, experiment.circumstances).longest.total_seconds()
+    soonest_s = CUT_S + (wait_s if client.handler_delays_beat else 0.0)
+    latest_s = CUT_S * (1 + RETRY_SHARE) + period_s
+    if period_s + latest_s < session_s:
+        return Expected(experiment.watched_s, None)
+    if soonest_s < session_s:
+        raise ValueError(f"{experiment.name}: whether {client.title} outlives it depends on when its last beat was")
+    return Expected(soonest_s - SLACK_S, latest_s + NOTICED_S)
 
 
 def _set(**values: float) -> Mapping[Setting, timedelta]:
@@ -182,8 +206,7 @@ COMMON: Final = (
     Experiment("SIGKILL", _S6, 12, event=Event.KILLED),
     Experiment("SIGSTOP", _S6, 12, event=Event.PAUSED),
     Experiment("closed", _S6, 12, event=Event.CLOSED),
-    # A short W: KafkaJS fetches anew before it beats again, and at W 5 s a cut may then cost it its membership.
-    Experiment("the connection is cut for 2 s", _set(s=10, h=1, w=1), 14, wire=Wire.CUT),
+    Experiment("the connection is cut for 2 s", _set(s=10, h=1, w=0.5), 14, wire=Wire.CUT),
 )
 """For every library."""
 
@@ -198,6 +221,12 @@ _SLOW: Final = Experiment("answers take 1.5 s, H 1 s", _S10, 24, wire=Wire.SLOW)
 """For all but kafka-node, which rejoins when an answer takes longer than H, and so has no period then."""
 
 _APART: Final = tuple(node for node in BROKERS if node != COORDINATOR)[:1]
+
+_KAFKAJS_CUT: Final = (
+    Experiment("the connection is cut for 2 s, S 6 s, W 5 s", _set(s=6, h=1, w=5), 14, wire=Wire.CUT),
+    Experiment("the connection is cut for 2 s, S 20 s, W 5 s", _set(s=20, h=1, w=5), 24, wire=Wire.CUT),
+)
+"""It fetches anew before it beats again."""
 
 _KAFKAJS_ON_THREE: Final = (
     Experiment("three brokers, a partition on each", _set(s=30, h=3, w=5), 42, leaders=BROKERS),
@@ -242,7 +271,7 @@ _TURNS: Final = (
 
 _OWN: Final[Mapping[str, tuple[Experiment, ...]]] = MappingProxyType(
     {
-        "kafkajs": (*_ARTICLE, *_KAFKAJS_ON_THREE),
+        "kafkajs": (*_ARTICLE, *_KAFKAJS_CUT, *_KAFKAJS_ON_THREE),
         "connect": (
             Experiment("the herder hangs", _set(s=6, h=1, r=6), 20, Handler.HANG, messages=1, event=Event.HUNG),
         ),
