@@ -6,23 +6,18 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.metrics.conventions import JMX_EXPORTER, KAFKAJS_EXPORTER
+from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.signals import Signal
+from heartbeat_tuner.metrics.vocabulary import Quantity
 
 SCRAPE: Final = timedelta(seconds=5)
 
-Answers = dict[Signal, list[Series]]
+Answers = dict[Quantity, list[Series]]
+"""Series by what they are; `exported` gives them an exporter's names and units."""
 
-ACCEPTED_BEATS: Final = KAFKAJS_EXPORTER.accepted_beats
-JOINS: Final = KAFKAJS_EXPORTER.joins
-JOIN_SECONDS: Final = KAFKAJS_EXPORTER.join_time
-assert KAFKAJS_EXPORTER.refused_beats is not None
-BEAT_REQUESTS: Final = KAFKAJS_EXPORTER.refused_beats.beat_requests
-REBALANCINGS: Final = KAFKAJS_EXPORTER.refused_beats.rebalancings
-assert JMX_EXPORTER.poll_gaps is not None
-POLL_GAP_MAX: Final = JMX_EXPORTER.poll_gaps.longest
-LAST_POLL_AGE: Final = JMX_EXPORTER.poll_gaps.since_last
+KAFKAJS: Final = kafkajs.EXPORTER
+JMX: Final = java.JMX_EXPORTER
 
 
 def labels(pod: str, *, namespace: str = "shop", group: str = "orders", **more: str) -> dict[str, str]:
@@ -44,27 +39,44 @@ def counter(of: Pod, since: datetime, until: datetime, count: Callable[[float], 
 def stormy(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) -> Answers:
     """Return what a storm leaves: each beat (one in 5 s) is refused and followed by a join; none was ever accepted."""
     return {
-        BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
-        REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
-        JOINS: [counter(pod, since, until, lambda s: 1 + s // 5, **more) for pod in pods],
-        JOIN_SECONDS: [counter(pod, since, until, lambda s: 3 * (s // 5), **more) for pod in pods],
+        Quantity.HEARTBEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
+        Quantity.REBALANCE_NOTICES: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
+        Quantity.REBALANCES: [counter(pod, since, until, lambda s: 1 + s // 5, **more) for pod in pods],
+        Quantity.REBALANCE_TIME: [counter(pod, since, until, lambda s: 3 * (s // 5), **more) for pod in pods],
     }
 
 
 def quiet(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) -> Answers:
     """Return what a healthy group leaves: a beat every 5 s, all of them accepted, one join at the start."""
     return {
-        ACCEPTED_BEATS: [
+        Quantity.HEARTBEATS: [
             counter(pod, since, until, lambda s: s // 5, member_id=f"client-{pod.name}-0", **more) for pod in pods
         ],
-        BEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
-        REBALANCINGS: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
-        JOINS: [counter(pod, since, until, lambda _: 1, **more) for pod in pods],
-        JOIN_SECONDS: [counter(pod, since, until, lambda _: 0.1, **more) for pod in pods],
+        Quantity.HEARTBEAT_REQUESTS: [counter(pod, since, until, lambda s: s // 5, **more) for pod in pods],
+        Quantity.REBALANCE_NOTICES: [counter(pod, since, until, lambda _: 0, **more) for pod in pods],
+        Quantity.REBALANCES: [counter(pod, since, until, lambda _: 1, **more) for pod in pods],
+        Quantity.REBALANCE_TIME: [counter(pod, since, until, lambda _: 0.1, **more) for pod in pods],
     }
 
 
-def together(*answers: Mapping[Signal, Sequence[Series]]) -> Answers:
+def together(*answers: Mapping[Quantity, Sequence[Series]]) -> Answers:
     """Return the series of several groups as one answer."""
-    found = dict.fromkeys(signal for answer in answers for signal in answer)
-    return {signal: [one for answer in answers for one in answer.get(signal, ())] for signal in found}
+    found = dict.fromkeys(quantity for answer in answers for quantity in answer)
+    return {quantity: [one for answer in answers for one in answer.get(quantity, ())] for quantity in found}
+
+
+def exported(answers: Mapping[Quantity, Sequence[Series]], convention: Convention) -> list[Series]:
+    """Return the series as an exporter gives them: by its first name for each, in its unit."""
+    found = []
+    for quantity, group in answers.items():
+        metric = convention.by_quantity[quantity]
+        for one in group:
+            name = {"__name__": metric.names[0], **dict(metric.matchers)}
+            raw = ((sample.time_s, sample.value / metric.unit_s) for sample in one.samples)
+            found.append(Series.from_raw({**one.labels, **name}, raw))
+    return found
+
+
+def names_in(query: str) -> list[str]:
+    """Return the names of metrics that a query asks for."""
+    return query.partition('__name__=~"')[2].partition('"')[0].split("|")

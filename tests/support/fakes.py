@@ -15,10 +15,11 @@ from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Unr
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Listing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
-from tests.support import worlds
+from tests.support import counters, worlds
 from tests.support.counters import Answers
 
 
@@ -40,22 +41,21 @@ class FakeClock:
 class FakePrometheus:
     """A Prometheus that holds the series of everybody, whoever asks."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, convention: Convention = counters.KAFKAJS) -> None:
         self.answers = answers
+        self.convention = convention
         self.queries: list[str] = []
         self.error: Exception | None = None
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
-        """Return the series of the metric that the query names, up to `at`."""
+        """Return the series of the metrics that the query names, up to `at`."""
         self.queries.append(query)
         if self.error is not None:
             raise self.error
-        metric = query.partition("{")[0]
         return [
             series.until(at.timestamp())
-            for signal, found in self.answers.items()
-            if signal.metric == metric
-            for series in found
+            for series in counters.exported(self.answers, self.convention)
+            if series.labels["__name__"] in counters.names_in(query)
         ]
 
 

@@ -22,8 +22,8 @@ from confluent_kafka.admin import AdminClient
 from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER
 from heartbeat_tuner.adapters.policies import API_VERSION
 from heartbeat_tuner.api.v1alpha1 import PLURAL
-from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Sample
+from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox import scenario
 from sandbox.control_plane import ControlPlane
 from sandbox.environment import Sandbox
@@ -31,6 +31,7 @@ from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
 from sandbox.scenario import ConsumerSettings, Tenant
 from tests.e2e.fake_prometheus import Answer, FakePrometheus, success
+from tests.support import counters
 
 Environment = Mapping[str, str]
 """Literal entries of a container's env; what comes from a ConfigMap is not among them."""
@@ -240,7 +241,7 @@ class PodMetrics(FakePrometheus):
 
     def answer_to(self, query: str) -> Answer:
         """Return a metric of all pods in the namespaces that the query names."""
-        metric = query.partition("{")[0]
+        asked = counters.names_in(query)
         now_s = time.time()
         with self._lock:
             self.queries += 1
@@ -249,10 +250,12 @@ class PodMetrics(FakePrometheus):
                 self._pods_from_s = time.monotonic()
             pods = self._pods
         result = [
-            {"metric": pod.labels(metric), "values": [[one.time_s, f"{one.value:g}"] for one in samples]}
+            {"metric": pod.labels(quantity), "values": [[one.time_s, f"{one.value:g}"] for one in samples]}
+            for quantity, metric in counters.KAFKAJS.by_quantity.items()
+            if metric.names[0] in asked
             for pod in pods
             if f'"{pod.namespace}"' in query or f"{pod.namespace}|" in query or f"|{pod.namespace}" in query
-            if (samples := list(pod.samples(metric, self._scrapes.times(now_s, pod.started_s))))
+            if (samples := list(pod.samples(quantity, self._scrapes.times(now_s, pod.started_s))))
         ]
         return success({"resultType": "matrix", "result": result})
 
@@ -267,46 +270,44 @@ class _Told:
     started_s: float
     storms: bool
 
-    def labels(self, metric: str) -> dict[str, str]:
+    def labels(self, quantity: Quantity) -> dict[str, str]:
         """Return the labels of its series; accepted heartbeats are counted by member."""
-        member = {"member_id": f"{self.name}-1"} if metric == _BEATS else {}
+        metric = counters.KAFKAJS.by_quantity[quantity]
+        member = {"member_id": f"{self.name}-1"} if quantity is Quantity.HEARTBEATS else {}
         return {
-            "__name__": metric,
+            "__name__": metric.names[0],
             "namespace": self.namespace,
             "pod": self.name,
             "group_id": self.group,
+            **dict(metric.matchers),
             **member,
         }
 
-    def samples(self, metric: str, times_s: Iterable[float]) -> Iterator[Sample]:
+    def samples(self, quantity: Quantity, times_s: Iterable[float]) -> Iterator[Sample]:
         """Yield the samples; in a storm nothing is accepted, so that counter was never born."""
-        if self.storms and metric == _BEATS:
+        if self.storms and quantity is Quantity.HEARTBEATS:
             return
-        count = _STORM[metric] if self.storms else _QUIET[metric]
+        count = _STORM[quantity] if self.storms else _QUIET[quantity]
         for time_s in times_s:
             yield Sample(time_s, count(max(0.0, time_s - self.started_s) if self.storms else time_s))
 
 
-_REFUSED = KAFKAJS_EXPORTER.refused_beats
-assert _REFUSED is not None
-_BEATS: Final = KAFKAJS_EXPORTER.accepted_beats.metric
-
 _EVICTIONS_PER_S: Final = 2.0
 
-_STORM: Final[dict[str, Callable[[float], float]]] = {
-    _REFUSED.beat_requests.metric: lambda age_s: age_s * _EVICTIONS_PER_S // 1,
-    _REFUSED.rebalancings.metric: lambda _: 0,
-    KAFKAJS_EXPORTER.joins.metric: lambda age_s: 1 + age_s * _EVICTIONS_PER_S // 1,
-    KAFKAJS_EXPORTER.join_time.metric: lambda age_s: age_s / 2,
+_STORM: Final[dict[Quantity, Callable[[float], float]]] = {
+    Quantity.HEARTBEAT_REQUESTS: lambda age_s: age_s * _EVICTIONS_PER_S // 1,
+    Quantity.REBALANCE_NOTICES: lambda _: 0,
+    Quantity.REBALANCES: lambda age_s: 1 + age_s * _EVICTIONS_PER_S // 1,
+    Quantity.REBALANCE_TIME: lambda age_s: age_s / 2,
 }
 """Every beat is refused and followed by a join; by the pod's age in seconds."""
 
-_QUIET: Final[dict[str, Callable[[float], float]]] = {
-    _BEATS: lambda time_s: time_s % 1e6 // 1,
-    _REFUSED.beat_requests.metric: lambda time_s: time_s % 1e6 // 1,
-    _REFUSED.rebalancings.metric: lambda _: 0,
-    KAFKAJS_EXPORTER.joins.metric: lambda _: 1,
-    KAFKAJS_EXPORTER.join_time.metric: lambda _: 0.1,
+_QUIET: Final[dict[Quantity, Callable[[float], float]]] = {
+    Quantity.HEARTBEATS: lambda time_s: time_s % 1e6 // 1,
+    Quantity.HEARTBEAT_REQUESTS: lambda time_s: time_s % 1e6 // 1,
+    Quantity.REBALANCE_NOTICES: lambda _: 0,
+    Quantity.REBALANCES: lambda _: 1,
+    Quantity.REBALANCE_TIME: lambda _: 0.1,
 }
 """A beat a second, each accepted, and one join long ago; by the time of day."""
 

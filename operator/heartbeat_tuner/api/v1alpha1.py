@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.metrics import conventions
+from heartbeat_tuner.metrics.conventions import catalogue as measured
 
 GROUP: Final = "heartbeat-tuner.dev"
 VERSION: Final = "v1alpha1"
@@ -57,8 +57,8 @@ def _moment(text: str) -> str:
 
 
 def _known_library(name: str) -> str:
-    if name not in conventions.LIBRARIES:
-        raise ValueError(f"client library {name!r} cannot be measured; known are {', '.join(conventions.LIBRARIES)}")
+    if name not in measured.LIBRARIES:
+        raise ValueError(f"client library {name!r} cannot be measured; known are {', '.join(measured.LIBRARIES)}")
     return name
 
 
@@ -163,7 +163,7 @@ class Client(Model):
         AfterValidator(_known_library),
         Field(
             description="The Kafka client library of the application.",
-            json_schema_extra={"enum": list(conventions.LIBRARIES)},
+            json_schema_extra={"enum": list(measured.LIBRARIES)},
         ),
     ]
     env: Annotated[EnvNames | None, Field(description="Overrides of the library's preset environment names.")] = None
@@ -231,7 +231,7 @@ class Rollout(Model):
 
 def _lacking(setting: Setting) -> tuple[str, str]:
     """Return the rule that a policy names `setting` only for a library that has it."""
-    libraries = [name for name in conventions.LIBRARIES if setting not in catalogue.client(name).settings]
+    libraries = [name for name in measured.LIBRARIES if setting not in catalogue.client(name).settings]
     places = [f"client.env.{setting}", f"client.current.{setting}", f"bounds.{setting}"]
     named = []
     for place in places:

@@ -1,6 +1,7 @@
 """What Prometheus may offer, and what it means: pure.
 
-`samples` (raw series and counters), `signals` (metric names as data, and the queries for them), `quantities` (from
-samples to the record of one group). Reading is an adapter's work; here samples go in and a `Record`, or an `Unknown`
-that names the query, comes out.
+`vocabulary` says what can be measured, whatever an exporter calls it; `conventions` are the exporters' ways to name it,
+as data; `queries` asks for it, and `resolver` sorts what came back: by group, convention and quantity, in seconds.
+From there on nobody knows a metric's name: `samples` (raw series and counters), `evictions`, and `record`, which makes
+a `Record` of one group, or an `Unknown` that names the query.
 """

@@ -11,54 +11,60 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import MemberChange, Pod
-from heartbeat_tuner.metrics import samples, signals
-from heartbeat_tuner.metrics.conventions import Convention, LostIds, PollGaps, RefusedBeats
+from heartbeat_tuner.metrics import queries, samples
+from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.signals import Signal
+from heartbeat_tuner.metrics.vocabulary import Quantity
 
 POLL_GAP_SHOWN: Final = timedelta(seconds=90)
 """A poll gap shows for so long around the change of the member id: before it as the age of the last poll, after it as
 the longest gap of the client's window (59 to 86 s)."""
 
-Samples = Mapping[Signal, Sequence[Series]]
+BY_NOTICES: Final = (Quantity.HEARTBEAT_REQUESTS, Quantity.REBALANCE_NOTICES)
+"""With these, an eviction shows as a rejoin that nobody announced."""
+
+BY_LOST_IDS: Final = (Quantity.FAILED_REBALANCES, Quantity.JOIN_ANSWERS)
+"""With these, it shows as a member that had to ask for a new id: to ask is a join that fails, and a join that was
+answered but not completed was overtaken by another rebalance, and failed for that."""
+
+BY_POLLS: Final = (Quantity.POLL_GAP_MAX, Quantity.POLL_AGE)
+"""With these, a member that left for want of a poll can be told from one that was removed for its silence."""
 
 
-def unannounced(pod: Pod, found: Samples, convention: Convention, refused: RefusedBeats, *, since_s: float) -> int:
+def unannounced(pod: Pod, found: Observed, *, since_s: float) -> int:
     """Count a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
 
     Neither is enough alone. One eviction, and one rebalance, refuses a heartbeat for each assigned partition (measured:
     33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
     having been removed.
     """
-    mine = {signal: of_pod(group, pod.name) for signal, group in found.items()}
-    announced = total(mine[refused.rebalancings], since_s)
-    accepted = total(mine[convention.accepted_beats], since_s, born_at_zero=True)
-    refusals = total(mine[refused.beat_requests], since_s) - accepted - announced
-    joined, told = (_by_time(mine[signal], pod) for signal in (convention.joins, refused.rebalancings))
-    balance = {at: joined[at] - told[at] - len(mine[convention.joins]) for at in joined.keys() & told.keys()}
+    mine = {quantity: of_pod(found.get(quantity, ()), pod.name) for quantity in (Quantity.HEARTBEATS, *BY_NOTICES)}
+    joins, notices = of_pod(found.get(Quantity.REBALANCES, ()), pod.name), mine[Quantity.REBALANCE_NOTICES]
+    accepted = total(mine[Quantity.HEARTBEATS], since_s, born_at_zero=True)
+    refusals = total(mine[Quantity.HEARTBEAT_REQUESTS], since_s) - accepted - total(notices, since_s)
+    joined, told = _by_time(joins, pod), _by_time(notices, pod)
+    balance = {at: joined[at] - told[at] - len(joins) for at in joined.keys() & told.keys()}
     return max(0, round(min(refusals, len(_rises(balance, pod, since_s)))))
 
 
-def lost_ids(pod: Pod, found: Samples, convention: Convention, lost: LostIds, *, since_s: float) -> list[MemberChange]:
+def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]:
     """Return when a pod's members had lost their ids, once for each lost id.
 
     Failed attempts to join, less those that another rebalance overtook: 1 for the first join of a member, one more for
     each id it lost (measured: docs/design/0003).
     """
-    mine = {signal: of_pod(group, pod.name) for signal, group in found.items()}
-    failed, answered, joined = (
-        _by_time(mine[signal], pod) for signal in (lost.failed_joins, lost.join_answers, convention.joins)
+    failures, answers, joins = (
+        of_pod(found.get(quantity, ()), pod.name) for quantity in (*BY_LOST_IDS, Quantity.REBALANCES)
     )
-    members = len(mine[lost.failed_joins])
+    failed, answered, joined = (_by_time(group, pod) for group in (failures, answers, joins))
+    members = len(failures)
     balance = {
         at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
     }
     return [MemberChange(datetime.fromtimestamp(at, UTC), pod.name) for at in _rises(balance, pod, since_s)]
 
 
-def split_by_poll_gaps(
-    changes: Sequence[MemberChange], found: Samples, gaps: PollGaps, *, limit: timedelta
-) -> tuple[int, int]:
+def split_by_poll_gaps(changes: Sequence[MemberChange], found: Observed, *, limit: timedelta) -> tuple[int, int]:
     """Return how many changed member ids mean removal for silence, and how many mean a member that did not poll.
 
     A change that is newer than the pod's newest sample counts as neither yet.
@@ -66,35 +72,30 @@ def split_by_poll_gaps(
     Args:
         changes: what the broker showed.
         found: the series of the running pods.
-        gaps: which of them tell of polls.
         limit: max.poll.interval.ms of the members.
     """
     silences = polls = 0
     for change in changes:
-        ages = of_pod(found[gaps.since_last], change.pod)
+        longest_shown, ages = (of_pod(found.get(quantity, ()), change.pod) for quantity in BY_POLLS)
         newest_s = samples.newest_s(ages)
         if newest_s is None or newest_s < change.at.timestamp():
             continue
-        longest = max(
-            _longest_near(change, ages, gaps.since_last.unit_s),
-            _longest_near(change, of_pod(found[gaps.longest], change.pod), gaps.longest.unit_s),
-        )
-        if longest >= limit.total_seconds():
+        if max(_longest_near_s(change, ages), _longest_near_s(change, longest_shown)) >= limit.total_seconds():
             polls += 1
         else:
             silences += 1
     return silences, polls
 
 
-def longest_poll_gap_s(found: Samples, gaps: PollGaps, *, since_s: float) -> float | None:
+def longest_poll_gap_s(found: Observed, *, since_s: float) -> float | None:
     """Return the longest time between two polls of one member since a time, in seconds; None if none was seen."""
     return max(
         (
-            sample.value * signal.unit_s
-            for signal in (gaps.longest, gaps.since_last)
-            for one in found[signal]
+            sample.value
+            for quantity in BY_POLLS
+            for one in found.get(quantity, ())
             for sample in one.samples
-            if sample.time_s > since_s and sample.value >= 0
+            if sample.time_s > since_s
         ),
         default=None,
     )
@@ -102,7 +103,7 @@ def longest_poll_gap_s(found: Samples, gaps: PollGaps, *, since_s: float) -> flo
 
 def of_pod(group: Sequence[Series], name: str) -> list[Series]:
     """Return the series of one pod."""
-    return [one for one in group if one.labels[signals.POD_LABEL] == name]
+    return [one for one in group if one.labels.get(queries.POD_LABEL) == name]
 
 
 def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False) -> float:
@@ -114,11 +115,11 @@ def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False
     return sum(samples.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)
 
 
-def _longest_near(change: MemberChange, group: Sequence[Series], unit_s: float) -> float:
+def _longest_near_s(change: MemberChange, group: Sequence[Series]) -> float:
     """Return the greatest value shown around the time of a change, in seconds; 0 if nothing was shown."""
     at_s, shown_s = change.at.timestamp(), POLL_GAP_SHOWN.total_seconds()
     near = (sample.value for one in group for sample in one.samples if abs(sample.time_s - at_s) <= shown_s)
-    return max(near, default=0.0) * unit_s
+    return max(near, default=0.0)
 
 
 def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[float]:

@@ -25,12 +25,13 @@ from heartbeat_tuner.domain.evidence import (
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.metrics import conventions, quantities
-from heartbeat_tuner.metrics.conventions import Convention
-from heartbeat_tuner.metrics.evictions import Samples
-from heartbeat_tuner.metrics.quantities import GroupKey, Watched
+from heartbeat_tuner.metrics import queries, record, resolver
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.record import Watched
+from heartbeat_tuner.metrics.resolver import GroupKey, Observed
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.signals import Signal
+from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
 from heartbeat_tuner.reconcile import sightings
 from heartbeat_tuner.reconcile.outcomes import Surprise
@@ -46,22 +47,34 @@ CONCURRENT_READS: Final = 10
 
 Gathered = Situation | Finding | Surprise
 
-_Series = Mapping[GroupKey, Samples]
+_Series = Mapping[GroupKey, Mapping[Convention, Observed]]
+
+READ: Final = (
+    Quantity.HEARTBEATS,
+    Quantity.HEARTBEAT_REQUESTS,
+    Quantity.REBALANCE_NOTICES,
+    Quantity.FAILED_REBALANCES,
+    Quantity.JOIN_ANSWERS,
+    Quantity.POLL_GAP_MAX,
+    Quantity.POLL_AGE,
+    Quantity.REBALANCES,
+    Quantity.REBALANCE_TIME,
+)
+"""What a record is made of, in the order in which it is read and told."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Refusal:
-    """Prometheus did not answer the query that reads a signal of all groups."""
+    """Prometheus did not answer the query that reads a quantity of all groups."""
 
-    convention: Convention
-    signal: Signal
+    quantity: Quantity
     query: str
     error: MetricsUnavailableError
 
     def told_to(self, policy: Policy) -> Unknown:
         """Return it for one policy: its own query, since others' names are not its business and would not fit."""
         reason = Reason.PARTIAL_DATA if self.error.partial else Reason.PROMETHEUS_UNREACHABLE
-        return Unknown(reason, str(self.error).replace(self.query, _query(self.convention, self.signal, [policy])))
+        return Unknown(reason, str(self.error).replace(self.query, _query(self.quantity, [policy])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,9 +114,8 @@ class Gatherer:
         policy: Policy,
         workload: Workload | Finding | Surprise,
         kafka: _KafkaView | Finding | Surprise,
-        metrics: Mapping[Convention, _Series | _Refusal | Surprise],
+        series: _Series | _Refusal | Surprise,
     ) -> Gathered:
-        series = metrics[conventions.of_library(policy.library)]
         if isinstance(workload, Surprise):
             return workload
         if isinstance(kafka, Surprise):
@@ -143,33 +155,29 @@ class Gatherer:
         record = _record(policy, workload, ledger, metrics, now=now)
         return Situation(now, policy, workload, group, kafka.cluster, record)
 
-    async def _read_metrics(self, policies: Sequence[Policy]) -> dict[Convention, _Series | _Refusal | Surprise]:
-        """Return, for each convention that the policies' libraries need, all its signals of all those policies."""
-        wanted: dict[Convention, list[Policy]] = {}
-        for policy in policies:
-            wanted.setdefault(conventions.of_library(policy.library), []).append(policy)
-        answers = await asyncio.gather(*(self._read_convention(one, asking) for one, asking in wanted.items()))
-        return dict(zip(wanted, answers, strict=True))
-
-    async def _read_convention(
-        self, convention: Convention, policies: Sequence[Policy]
-    ) -> _Series | _Refusal | Surprise:
+    async def _read_metrics(self, policies: Sequence[Policy]) -> _Series | _Refusal | Surprise:
+        """Return what is known of all those policies' groups: one query per quantity, whatever it is called."""
         now = self._clock.now()
 
-        async def ask(signal: Signal) -> Sequence[Series] | _Refusal | Surprise:
-            query = _query(convention, signal, policies)
+        async def ask(quantity: Quantity) -> Sequence[Series] | _Refusal | Surprise:
+            query = _query(quantity, policies)
             try:
                 return await self._metrics.instant(query, at=now)
             except MetricsUnavailableError as error:
-                return _Refusal(convention, signal, query, error)
+                return _Refusal(quantity, query, error)
             except Exception as error:  # noqa: BLE001 - likewise
                 return Surprise(error)
 
-        answers = dict(zip(convention.signals, await asyncio.gather(*map(ask, convention.signals)), strict=True))
+        libraries = {policy.library for policy in policies}
+        asked = [one for one in READ if any(catalogue.names(catalogue.of_library(name), one) for name in libraries)]
+        answers = await asyncio.gather(*map(ask, asked))
         # Which query fails first is chance; which one is told must not be, or the status would change with it.
-        refusals = (answer for answer in answers.values() if isinstance(answer, _Refusal | Surprise))
-        found = {signal: answer for signal, answer in answers.items() if not isinstance(answer, _Refusal | Surprise)}
-        return next(refusals, None) or quantities.by_group(found, convention)
+        for answer in answers:
+            if isinstance(answer, _Refusal | Surprise):
+                return answer
+        found = [one for answer in answers if not isinstance(answer, _Refusal | Surprise) for one in answer]
+        groups = {(policy.key.namespace, policy.group_id) for policy in policies}
+        return resolver.by_group(found, catalogue.CONVENTIONS, groups)
 
     async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding | Surprise]:
         wanted: dict[str, list[str]] = {}
@@ -229,26 +237,27 @@ def _record(
         return metrics.told_to(policy)
     starts = [pod.started for pod in workload.pods]
     changes = [policy.application.at] if policy.application is not None else []
-    since = max([now - RECORD_WINDOW, *starts, *changes])
-    convention, current = conventions.of_library(policy.library), workload.current
+    current = workload.current
     watched = Watched(
         policy=policy,
         pods=workload.pods,
         poll_limit=None if current is None else current.settings.max_poll_interval,
         changes=ledger.changes,
-        since=since,
+        since=max([now - RECORD_WINDOW, *starts, *changes]),
         now=now,
     )
-    queries = {signal: _query(convention, signal, [policy]) for signal in convention.signals}
     mine = metrics.get((policy.key.namespace, policy.group_id), {})
-    return quantities.measure(watched, mine, convention, queries=queries)
+    convention, observed = resolver.followed(mine, catalogue.of_library(policy.library))
+    return record.measure(watched, observed, convention, query=lambda quantity: _query(quantity, [policy]))
 
 
-def _query(convention: Convention, signal: Signal, policies: Sequence[Policy]) -> str:
-    """Return the query that reads a signal of these policies' groups."""
-    return convention.query(
-        signal,
+def _query(quantity: Quantity, policies: Sequence[Policy]) -> str:
+    """Return the query that reads a quantity of these policies' groups, by all names that their libraries may give."""
+    libraries = {policy.library for policy in policies}
+    conventions = [convention for name in libraries for convention in catalogue.of_library(name)]
+    return queries.raw(
+        catalogue.names(conventions, quantity),
         namespaces={policy.key.namespace for policy in policies},
-        group_ids={policy.group_id for policy in policies},
         window=RECORD_WINDOW + BASELINE_MARGIN,
+        matchers=catalogue.matchers(conventions, quantity),
     )

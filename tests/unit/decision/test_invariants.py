@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.metrics import conventions
+from heartbeat_tuner.metrics.conventions import catalogue as measured
 from tests.support import worlds
 
 
@@ -96,7 +96,7 @@ def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
     )
 
 
-situations = situations_of(sorted(conventions.LIBRARIES))
+situations = situations_of(sorted(measured.LIBRARIES))
 
 
 def now_of(of: Situation) -> LivenessSettings:

@@ -20,7 +20,7 @@ from heartbeat_tuner.decision.linting import Expectations, Inspected
 from heartbeat_tuner.decision.remedies import Remedy
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.metrics import conventions
+from heartbeat_tuner.metrics.conventions import catalogue as measured
 from tests.support import check_examples
 from tests.support.check_examples import Example
 
@@ -89,7 +89,7 @@ def test_there_are_examples_of_every_rule_and_enough_for_each_client() -> None:
     counts = Counter(example.client for example in EXAMPLES)
     assert set(counts) == set(catalogue.CLIENTS)
     assert min(counts.values()) >= 6
-    assert min(counts[name] for name in conventions.LIBRARIES) >= 20
+    assert min(counts[name] for name in measured.LIBRARIES) >= 20
 
 
 def test_a_client_s_examples_are_good_ones_and_bad_ones() -> None:

@@ -8,17 +8,17 @@ import pytest
 
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import quantities
-from heartbeat_tuner.metrics.conventions import KAFKAJS_EXPORTER
-from heartbeat_tuner.metrics.quantities import Watched
+from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics import resolver
+from heartbeat_tuner.metrics.record import Watched
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.signals import Signal
+from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
 from tests.support.counters import Answers
 from tests.support.worlds import NOW
 
 SINCE = NOW - timedelta(minutes=10)
-QUERIES = {signal: f"query of {signal.metric}" for signal in KAFKAJS_EXPORTER.signals}
+ORDERS = ("shop", "orders")
 PODS = worlds.pods()
 
 
@@ -33,8 +33,9 @@ def measured(
     """Measure group shop/orders between two moments, with so many changed member ids."""
     changes = [MemberChange(now, "orders-0")] * changed
     watched = Watched(worlds.policy(), pods, None, changes, since, now)
-    mine = quantities.by_group(found, KAFKAJS_EXPORTER).get(("shop", "orders"), {})
-    return quantities.measure(watched, mine, KAFKAJS_EXPORTER, queries=QUERIES)
+    sorted_ = resolver.by_group(counters.exported(found, counters.KAFKAJS), [counters.KAFKAJS], {ORDERS})
+    mine = sorted_.get(ORDERS, {}).get(counters.KAFKAJS, {})
+    return records.measure(watched, mine, counters.KAFKAJS, query=lambda quantity: f"query of {quantity.camel}")
 
 
 def recorded(found: Answers, *, pods: tuple[Pod, ...] = PODS, changed: int = 0) -> Record:
@@ -87,43 +88,44 @@ def announced_to_the_first() -> list[Series]:
 
 def test_beats_answered_with_a_rebalance_are_no_evictions() -> None:
     """Who is told to rejoin is a member still: refused = neither its beats nor its joins count."""
-    assert recorded({**stormy(), counters.REBALANCINGS: announced_to_the_first()}).evictions == 3 * 120 - 120
+    assert recorded({**stormy(), Quantity.REBALANCE_NOTICES: announced_to_the_first()}).evictions == 3 * 120 - 120
 
 
 def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:
     """A member beats once for each of its partitions, and all of them are refused when it is evicted."""
     found = stormy()
-    found[counters.BEAT_REQUESTS] = [counters.counter(pod, SINCE, NOW, lambda s: 3 * (s // 5)) for pod in PODS]
+    found[Quantity.HEARTBEAT_REQUESTS] = [counters.counter(pod, SINCE, NOW, lambda s: 3 * (s // 5)) for pod in PODS]
     assert recorded(found).evictions == 3 * 120
 
 
 def test_a_rejoin_without_a_refused_beat_is_no_eviction() -> None:
     """A client that restarts within its process joins anew, though nobody removed it."""
-    rejoins = {counters.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
+    rejoins = {Quantity.REBALANCES: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
     assert recorded({**quiet(), **rejoins}).evictions == 0
 
 
 def test_more_rebalancings_than_beats_are_not_less_than_no_eviction() -> None:
     """Commits are told of rebalances too, so the difference may fall below zero."""
-    assert recorded({**quiet(), counters.REBALANCINGS: announced_to_the_first()}).evictions == 0
+    assert recorded({**quiet(), Quantity.REBALANCE_NOTICES: announced_to_the_first()}).evictions == 0
 
 
-@pytest.mark.parametrize("signal", KAFKAJS_EXPORTER.always_there, ids=lambda signal: signal.metric)
-def test_a_signal_that_is_not_exported_is_unknown_and_not_zero(signal: Signal) -> None:
+@pytest.mark.parametrize("quantity", counters.KAFKAJS.needed, ids=lambda one: one.camel)
+def test_what_is_not_exported_is_unknown_and_not_zero(quantity: Quantity) -> None:
     """Without the count of announced rebalances, say, two planned ones would look like evictions of everybody."""
     found = stormy()
-    del found[signal]
+    del found[quantity]
     answer = ask(found)
     assert isinstance(answer, Unknown)
     assert answer.reason is Reason.NO_SERIES
-    assert f"no series {signal.metric} of group orders found; tried query of {signal.metric}" in answer.message
+    name = counters.KAFKAJS.by_quantity[quantity].names[0]
+    assert f"no series {name} of group orders found; tried query of {quantity.camel}" in answer.message
 
 
-@pytest.mark.parametrize("signal", KAFKAJS_EXPORTER.always_there, ids=lambda signal: signal.metric)
-def test_a_pod_that_lacks_a_signal_is_not_observed(signal: Signal) -> None:
+@pytest.mark.parametrize("quantity", counters.KAFKAJS.needed, ids=lambda one: one.camel)
+def test_a_pod_that_lacks_a_quantity_is_not_observed(quantity: Quantity) -> None:
     """Half of a pod's counters tell nothing of it: it is named, and adds no eviction."""
     found = stormy()
-    found[signal] = [one for one in found[signal] if one.labels["pod"] != PODS[0].name]
+    found[quantity] = [one for one in found[quantity] if one.labels["pod"] != PODS[0].name]
     record = recorded(found)
     assert record.unobserved_pods == (PODS[0].name,)
     assert record.evictions == 2 * 120
@@ -139,7 +141,7 @@ def test_series_that_are_scraped_twice_count_once(twin: dict[str, str]) -> None:
 def test_accepted_beats_that_nobody_counts_invent_no_eviction() -> None:
     """An exporter that does not count accepted beats makes every request look refused; but nobody had to rejoin."""
     found = quiet()
-    del found[counters.ACCEPTED_BEATS]
+    del found[Quantity.HEARTBEATS]
     assert recorded(found).evictions == 0
 
 
@@ -149,19 +151,19 @@ def test_a_new_member_id_alone_is_no_eviction() -> None:
     assert recorded(stormy(), changed=4).evictions == 3 * 120
 
 
-@pytest.mark.parametrize("late", [counters.ACCEPTED_BEATS, counters.REBALANCINGS, counters.JOINS])
-def test_a_scrape_between_two_reads_invents_no_eviction(late: Signal) -> None:
+@pytest.mark.parametrize("late", [Quantity.HEARTBEATS, Quantity.REBALANCE_NOTICES, Quantity.REBALANCES])
+def test_a_scrape_between_two_reads_invents_no_eviction(late: Quantity) -> None:
     """Requests read one scrape later than the rest are not refused ones, though clients rejoin by themselves."""
-    restarts = {counters.JOINS: [counters.counter(pod, SINCE, NOW, lambda s: s // 60) for pod in PODS]}
-    found = counters.together(quiet(), restarts, {counters.REBALANCINGS: [flat("orders-0", 0)]})
+    restarts = {Quantity.REBALANCES: [counters.counter(pod, SINCE, NOW, lambda s: s // 60) for pod in PODS]}
+    found = counters.together(quiet(), restarts, {Quantity.REBALANCE_NOTICES: [flat("orders-0", 0)]})
     newest_s = NOW.timestamp()
     found[late] = [series.until(newest_s - 1) for series in found[late]]
-    found[counters.BEAT_REQUESTS] = [
+    found[Quantity.HEARTBEAT_REQUESTS] = [
         counters.series(
             [*((one.time_s, one.value) for one in series.samples), (newest_s + 5, series.samples[-1].value + 3)],
             pod=series.labels["pod"],
         )
-        for series in found[counters.BEAT_REQUESTS]
+        for series in found[Quantity.HEARTBEAT_REQUESTS]
     ]
     assert recorded(found).evictions == 0
 
@@ -169,7 +171,7 @@ def test_a_scrape_between_two_reads_invents_no_eviction(late: Signal) -> None:
 def test_a_beat_series_that_ended_with_its_member_does_not_hide_the_present() -> None:
     """Each membership has its own series: the newest of a pod says where its scrape ended."""
     found = quiet()
-    found[counters.ACCEPTED_BEATS].append(flat("orders-0", 7).until(SINCE.timestamp()))
+    found[Quantity.HEARTBEATS].append(flat("orders-0", 7).until(SINCE.timestamp()))
     assert recorded(found).accepted_beats == 3 * 120
     assert recorded(found).unobserved_pods == ()
 
@@ -207,17 +209,15 @@ def test_a_workload_without_pods_divides_by_nothing() -> None:
     assert (record.evictions, record.rebalances, record.unobserved_pods) == (0, 0, ())
 
 
-@pytest.mark.parametrize("found", [{}, {counters.JOINS: []}])
+@pytest.mark.parametrize("found", [{}, {Quantity.REBALANCES: []}])
 def test_no_series_is_unknown_and_names_the_query(found: Answers) -> None:
     """Who reads the condition can try the query."""
-    assert ask(found) == Unknown(
-        Reason.NO_SERIES, "no series of group orders found; tried query of kafkajs_consumer_group_join_seconds_count"
-    )
+    assert ask(found) == Unknown(Reason.NO_SERIES, "no series of group orders found; tried query of rebalances")
 
 
 def test_samples_that_are_no_numbers_are_unknown() -> None:
     """NaN is no value."""
-    answer = ask({counters.JOINS: [counters.series([(NOW.timestamp(), math.nan)])]})
+    answer = ask({Quantity.REBALANCES: [counters.series([(NOW.timestamp(), math.nan)])]})
     assert isinstance(answer, Unknown)
     assert answer.reason is Reason.NOT_A_NUMBER
     assert "tried query of" in answer.message
@@ -225,7 +225,7 @@ def test_samples_that_are_no_numbers_are_unknown() -> None:
 
 def test_one_series_without_numbers_does_not_spoil_the_rest() -> None:
     """It has no end that the others would have to be cut to."""
-    holes = {counters.REBALANCINGS: [counters.series([(NOW.timestamp(), math.nan)], pod=pod.name) for pod in PODS]}
+    holes = {Quantity.REBALANCE_NOTICES: [counters.series([(NOW.timestamp(), math.nan)], pod=pod.name) for pod in PODS]}
     assert recorded(counters.together(quiet(), holes)) == recorded(quiet())
 
 
@@ -250,13 +250,13 @@ def test_samples_of_the_future_are_unknown() -> None:
 def test_rare_scrapes_are_not_stale_at_once() -> None:
     """With a scrape a minute, three of them may be missing."""
     sparse = counters.series([(NOW.timestamp() - 170 - 60 * number, 1) for number in (3, 2, 1, 0)])
-    assert isinstance(ask({signal: [sparse] for signal in KAFKAJS_EXPORTER.always_there}), Record)
+    assert isinstance(ask({one: [sparse] for one in counters.KAFKAJS.needed}), Record)
 
 
 def test_a_single_sample_has_no_interval() -> None:
     """The first scrape of a group is fresh, and no more than that."""
     single = counters.series([(NOW.timestamp(), 1)])
-    record = recorded({signal: [single] for signal in KAFKAJS_EXPORTER.always_there})
+    record = recorded({one: [single] for one in counters.KAFKAJS.needed})
     assert record.accepted_beats == 0
 
 
@@ -269,22 +269,22 @@ def test_a_short_record_has_no_share() -> None:
 
 def test_a_share_is_at_most_the_whole() -> None:
     """A join that began before the settled time may count more seconds than there were."""
-    long_joins = {counters.JOIN_SECONDS: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
+    long_joins = {Quantity.REBALANCE_TIME: [counters.counter(pod, SINCE, NOW, lambda s: 9 * s) for pod in PODS]}
     assert recorded({**quiet(), **long_joins}).rebalancing_share == 1.0
 
 
-def _lives(joins: list[int], announced: list[int]) -> dict[Signal, list[Series]]:
+def _lives(joins: list[int], announced: list[int]) -> dict[Quantity, list[Series]]:
     """A healthy member of several partitions from its start: every announced rebalance refuses it three beats."""
     times = [SINCE.timestamp() + 5 * number for number in range(len(joins))]
     pod = PODS[0].name
     requests = [10 * number + 3 * told for number, told in enumerate(announced)]
     accepted = [10 * number for number in range(len(joins))]
     return {
-        counters.BEAT_REQUESTS: [counters.series(zip(times, requests, strict=True), pod=pod)],
-        counters.ACCEPTED_BEATS: [counters.series(zip(times, accepted, strict=True), pod=pod, member_id="m")],
-        counters.REBALANCINGS: [counters.series(zip(times, announced, strict=True), pod=pod)],
-        counters.JOINS: [counters.series(zip(times, joins, strict=True), pod=pod)],
-        counters.JOIN_SECONDS: [counters.series(zip(times, [0] * len(times), strict=True), pod=pod)],
+        Quantity.HEARTBEAT_REQUESTS: [counters.series(zip(times, requests, strict=True), pod=pod)],
+        Quantity.HEARTBEATS: [counters.series(zip(times, accepted, strict=True), pod=pod, member_id="m")],
+        Quantity.REBALANCE_NOTICES: [counters.series(zip(times, announced, strict=True), pod=pod)],
+        Quantity.REBALANCES: [counters.series(zip(times, joins, strict=True), pod=pod)],
+        Quantity.REBALANCE_TIME: [counters.series(zip(times, [0] * len(times), strict=True), pod=pod)],
     }
 
 
@@ -313,8 +313,8 @@ def test_planned_joins_of_a_young_pod_are_no_evictions(joins: list[int], announc
 def test_a_pod_whose_scrapes_all_failed_so_far_is_unobserved() -> None:
     """A series without a sample is no series of counters at zero."""
     holes = {
-        signal: [*group, counters.series([(NOW.timestamp(), math.nan)], pod="orders-0")]
-        for signal, group in quiet(PODS[1:]).items()
+        quantity: [*group, counters.series([(NOW.timestamp(), math.nan)], pod="orders-0")]
+        for quantity, group in quiet(PODS[1:]).items()
     }
     assert recorded(holes).unobserved_pods == ("orders-0",)
 
@@ -322,8 +322,8 @@ def test_a_pod_whose_scrapes_all_failed_so_far_is_unobserved() -> None:
 def test_joins_and_announcements_of_different_moments_prove_nothing() -> None:
     """Counters that were never scraped together cannot be set against each other."""
     apart = _lives([1, 2, 3, 4], [0, 0, 0, 0])
-    shifted = ((one.time_s + 1.0, one.value) for series in apart[counters.REBALANCINGS] for one in series.samples)
-    apart[counters.REBALANCINGS] = [counters.series(shifted, pod=PODS[0].name)]
+    shifted = ((one.time_s + 1.0, one.value) for series in apart[Quantity.REBALANCE_NOTICES] for one in series.samples)
+    apart[Quantity.REBALANCE_NOTICES] = [counters.series(shifted, pod=PODS[0].name)]
     found = measured(apart, pods=[worlds.pod(0, started=SINCE)], now=SINCE + timedelta(seconds=60))
     assert isinstance(found, Record)
     assert found.evictions == 0

@@ -1,28 +1,26 @@
 """From JMX series to the record of a Java group: who was silent, and who only failed to poll."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import pytest
 
 from heartbeat_tuner.domain.evidence import MemberChange, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import quantities
-from heartbeat_tuner.metrics.conventions import JMX_EXPORTER
-from heartbeat_tuner.metrics.quantities import Watched
+from heartbeat_tuner.metrics import evictions, resolver
+from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.record import Watched
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.signals import Signal
+from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
-from tests.support.counters import LAST_POLL_AGE, POLL_GAP_MAX, Answers
+from tests.support.counters import JMX, Answers
 from tests.support.worlds import NOW
 
 SINCE = NOW - timedelta(minutes=10)
 LONG_BEFORE = SINCE - timedelta(minutes=5)
-BEATS, REBALANCES, REBALANCE_MS = JMX_EXPORTER.accepted_beats, JMX_EXPORTER.joins, JMX_EXPORTER.join_time
-assert JMX_EXPORTER.lost_ids is not None
-FAILED, JOIN_ANSWERS = JMX_EXPORTER.lost_ids.failed_joins, JMX_EXPORTER.lost_ids.join_answers
-QUERIES = {signal: f"query of {signal.metric}" for signal in JMX_EXPORTER.signals}
+ORDERS = ("shop", "orders")
 PODS = worlds.pods()
 LIMIT = timedelta(seconds=60)
 MIDWAY = SINCE + timedelta(minutes=5)
@@ -30,22 +28,28 @@ MIDWAY = SINCE + timedelta(minutes=5)
 
 def quiet(group: str = "orders") -> Answers:
     """Return what healthy Java consumers export: a beat every 5 s, a poll every half second."""
-    values = {BEATS: lambda s: s // 5, REBALANCES: lambda _: 1, REBALANCE_MS: lambda _: 3_000}
-    values |= {FAILED: lambda _: 1, JOIN_ANSWERS: lambda _: 1}
-    values |= {POLL_GAP_MAX: lambda _: 510, LAST_POLL_AGE: lambda _: 0}
+    values: dict[Quantity, Callable[[float], float]] = {
+        Quantity.HEARTBEATS: lambda s: s // 5,
+        Quantity.REBALANCES: lambda _: 1,
+        Quantity.REBALANCE_TIME: lambda _: 3,
+        Quantity.FAILED_REBALANCES: lambda _: 1,
+        Quantity.JOIN_ANSWERS: lambda _: 1,
+        Quantity.POLL_GAP_MAX: lambda _: 0.51,
+        Quantity.POLL_AGE: lambda _: 0,
+    }
     client = f"consumer-{group}-1"
     return {
-        signal: [counters.counter(pod, LONG_BEFORE, NOW, value, client_id=client) for pod in PODS]
-        for signal, value in values.items()
+        quantity: [counters.counter(pod, LONG_BEFORE, NOW, value, client_id=client) for pod in PODS]
+        for quantity, value in values.items()
     }
 
 
 def uncounted(found: Answers) -> Answers:
     """Return the series without the counters that show lost ids: the broker alone tells."""
-    return {**found, FAILED: [], JOIN_ANSWERS: []}
+    return {**found, **{one: [] for one in evictions.BY_LOST_IDS}}
 
 
-def with_poll_gap(signal: Signal, pod: str, value: float, *, within: tuple[int, int] = (-10, 60)) -> Answers:
+def with_poll_gap(quantity: Quantity, pod: str, value: float, *, within: tuple[int, int] = (-10, 60)) -> Answers:
     """Return quiet series but for a poll gap of one pod, shown for some seconds around MIDWAY."""
     first, last = (MIDWAY.timestamp() + offset for offset in within)
 
@@ -56,14 +60,19 @@ def with_poll_gap(signal: Signal, pod: str, value: float, *, within: tuple[int, 
         return Series.from_raw(one.labels, shown)
 
     found = quiet()
-    return {**found, signal: [changed(one) for one in found[signal]]}
+    return {**found, quantity: [changed(one) for one in found[quantity]]}
 
 
 def ask(found: Answers, *changes: MemberChange) -> Record | Unknown:
     """Measure group shop/orders over ten minutes."""
-    watched = Watched(worlds.java_policy(), PODS, LIMIT, changes, SINCE, NOW)
-    mine = quantities.by_group(found, JMX_EXPORTER).get(("shop", "orders"), {})
-    return quantities.measure(watched, mine, JMX_EXPORTER, queries=QUERIES)
+    return measured(found, Watched(worlds.java_policy(), PODS, LIMIT, changes, SINCE, NOW))
+
+
+def measured(found: Answers, watched: Watched, convention: Convention = JMX) -> Record | Unknown:
+    """Measure what was watched, by what an exporter gave."""
+    sorted_ = resolver.by_group(counters.exported(found, JMX), [convention], {ORDERS})
+    mine = sorted_.get(ORDERS, {}).get(convention, {})
+    return records.measure(watched, mine, convention, query=lambda quantity: f"query of {quantity.camel}")
 
 
 def recorded(found: Answers, *changes: MemberChange) -> Record:
@@ -95,28 +104,28 @@ def test_a_changed_member_id_is_a_removal_for_silence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("signal", "value", "within"),
-    [(POLL_GAP_MAX, 61_000.0, (0, 60)), (LAST_POLL_AGE, 60.0, (-20, -10))],
+    ("quantity", "value", "within"),
+    [(Quantity.POLL_GAP_MAX, 61.0, (0, 60)), (Quantity.POLL_AGE, 60.0, (-20, -10))],
     ids=["longest-gap-after", "age-before"],
 )
-def test_a_member_that_did_not_poll_was_not_silent(signal: Signal, value: float, within: tuple[int, int]) -> None:
+def test_a_member_that_did_not_poll_was_not_silent(quantity: Quantity, value: float, within: tuple[int, int]) -> None:
     """Its own pod's poll gap explains a change, another pod's does not."""
     record = recorded(
-        uncounted(with_poll_gap(signal, "orders-0", value, within=within)), *changes("orders-0", "orders-1")
+        uncounted(with_poll_gap(quantity, "orders-0", value, within=within)), *changes("orders-0", "orders-1")
     )
     assert (record.evictions, record.poll_gap_evictions) == (1, 1)
-    assert record.longest_poll_gap == timedelta(seconds=max(60.0, value * signal.unit_s))
+    assert record.longest_poll_gap == timedelta(seconds=max(60.0, value))
 
 
 def test_a_gap_below_the_limit_explains_nothing() -> None:
     """A process that was frozen for 8 s did not poll for 8 s either; its limit of 60 s was not the reason."""
-    record = recorded(uncounted(with_poll_gap(POLL_GAP_MAX, "orders-0", 59_999.0)), *changes("orders-0"))
+    record = recorded(uncounted(with_poll_gap(Quantity.POLL_GAP_MAX, "orders-0", 59.999)), *changes("orders-0"))
     assert (record.evictions, record.poll_gap_evictions) == (1, 0)
 
 
 def test_a_gap_at_another_time_explains_nothing() -> None:
     """What happened minutes later is another story."""
-    later = with_poll_gap(POLL_GAP_MAX, "orders-0", 61_000.0, within=(100, 160))
+    later = with_poll_gap(Quantity.POLL_GAP_MAX, "orders-0", 61.0, within=(100, 160))
     record = recorded(uncounted(later), *changes("orders-0"))
     assert (record.evictions, record.poll_gap_evictions) == (1, 0)
 
@@ -131,9 +140,13 @@ def counted(failed: Sequence[int], answers: Sequence[int], joins: Sequence[int])
         return counters.series(shown, pod="orders-0", client_id="consumer-orders-1")
 
     found = quiet()
-    others = {signal: [one for one in found[signal] if one.labels["pod"] != "orders-0"] for signal in found}
-    mine = {FAILED: steps(failed), JOIN_ANSWERS: steps(answers), REBALANCES: steps(joins)}
-    return {**found, **{signal: [one, *others[signal]] for signal, one in mine.items()}}
+    others = {quantity: [one for one in group if one.labels["pod"] != "orders-0"] for quantity, group in found.items()}
+    mine = {
+        Quantity.FAILED_REBALANCES: steps(failed),
+        Quantity.JOIN_ANSWERS: steps(answers),
+        Quantity.REBALANCES: steps(joins),
+    }
+    return {**found, **{quantity: [one, *others[quantity]] for quantity, one in mine.items()}}
 
 
 @pytest.mark.parametrize(
@@ -182,7 +195,7 @@ def test_changes_before_the_record_do_not_count() -> None:
 
 def test_a_pod_without_metrics_has_unknown_changes() -> None:
     """Unknown is not silent."""
-    found = {signal: [one for one in group if one.labels["pod"] != "orders-0"] for signal, group in quiet().items()}
+    found = {kind: [one for one in group if one.labels["pod"] != "orders-0"] for kind, group in quiet().items()}
     record = recorded(found, *changes("orders-0"))
     assert record.evictions == 0
     assert record.unobserved_pods == ("orders-0",)
@@ -196,19 +209,19 @@ def test_series_of_similar_groups_are_not_ours(group: str) -> None:
     assert answer.reason is Reason.NO_SERIES
 
 
-@pytest.mark.parametrize("signal", JMX_EXPORTER.always_there, ids=lambda signal: signal.metric)
-def test_a_missing_signal_is_unknown(signal: Signal) -> None:
+@pytest.mark.parametrize("quantity", JMX.needed, ids=lambda one: one.camel)
+def test_a_missing_quantity_is_unknown(quantity: Quantity) -> None:
     """A rule file that drops one leaves nothing to say, and the query is named."""
-    answer = ask({**quiet(), signal: []})
+    answer = ask({**quiet(), quantity: []})
     assert isinstance(answer, Unknown)
     assert answer.reason is Reason.NO_SERIES
-    assert QUERIES[signal] in answer.message
+    assert f"query of {quantity.camel}" in answer.message
 
 
 def test_never_polled_is_no_gap() -> None:
     """-1 says that there was no poll yet; NaN that there was none in the window."""
     never = [counters.counter(pod, LONG_BEFORE, NOW, lambda _: -1.0, client_id="consumer-orders-1") for pod in PODS]
-    assert recorded({**quiet(), POLL_GAP_MAX: [], LAST_POLL_AGE: never}).longest_poll_gap is None
+    assert recorded({**quiet(), Quantity.POLL_GAP_MAX: [], Quantity.POLL_AGE: never}).longest_poll_gap is None
 
 
 def test_a_joining_member_is_not_silent() -> None:
@@ -218,9 +231,11 @@ def test_a_joining_member_is_not_silent() -> None:
         return s // 5 if s < 600 else max(s // 5 - 8, 120)
 
     found = quiet()
-    found[BEATS] = [counters.counter(pod, LONG_BEFORE, NOW, value, client_id="consumer-orders-1") for pod in PODS]
+    found[Quantity.HEARTBEATS] = [
+        counters.counter(pod, LONG_BEFORE, NOW, value, client_id="consumer-orders-1") for pod in PODS
+    ]
     frozen = recorded(found)
-    found[REBALANCES] = [
+    found[Quantity.REBALANCES] = [
         counters.counter(pod, LONG_BEFORE, NOW, lambda s: 1 + (s >= 630), client_id="consumer-orders-1") for pod in PODS
     ]
     rejoined = recorded(found)
@@ -233,8 +248,8 @@ def test_a_joining_member_is_not_silent() -> None:
 def test_the_shares_are_in_seconds() -> None:
     """A rebalance time in milliseconds, read as seconds, would make every group unstable."""
     found = quiet()
-    found[REBALANCE_MS] = [
-        counters.counter(pod, LONG_BEFORE, NOW, lambda s: 100 * s, client_id="consumer-orders-1") for pod in PODS
+    found[Quantity.REBALANCE_TIME] = [
+        counters.counter(pod, LONG_BEFORE, NOW, lambda s: 0.1 * s, client_id="consumer-orders-1") for pod in PODS
     ]
     assert recorded(found).rebalancing_share == pytest.approx(0.1, rel=0.05)
 
@@ -242,8 +257,7 @@ def test_the_shares_are_in_seconds() -> None:
 def test_without_a_limit_every_change_is_a_silence() -> None:
     """Pods that differ have no limit to compare with; nothing is decided for them anyway."""
     watched = Watched(worlds.java_policy(), PODS, None, changes("orders-0"), SINCE, NOW)
-    mine = quantities.by_group(uncounted(quiet()), JMX_EXPORTER)["shop", "orders"]
-    record = quantities.measure(watched, mine, JMX_EXPORTER, queries=QUERIES)
+    record = measured(uncounted(quiet()), watched)
     assert isinstance(record, Record)
     assert (record.evictions, record.longest_poll_gap) == (1, None)
 
@@ -252,8 +266,8 @@ def test_quoted_client_ids_belong_to_their_group() -> None:
     """JMX quotes names with characters of its own."""
     found = quiet()
     quoted = {
-        signal: [dataclasses.replace(one, labels={**one.labels, "client_id": '"consumer-orders-1"'}) for one in group]
-        for signal, group in found.items()
+        kind: [dataclasses.replace(one, labels={**one.labels, "client_id": '"consumer-orders-1"'}) for one in group]
+        for kind, group in found.items()
     }
     assert recorded(quoted).accepted_beats > 0
 
@@ -261,10 +275,10 @@ def test_quoted_client_ids_belong_to_their_group() -> None:
 def test_a_client_id_of_one_s_own_names_no_group() -> None:
     """Nothing ties its series to a group: unknown, and nobody else's."""
     own = {
-        signal: [dataclasses.replace(one, labels={**one.labels, "client_id": "billing"}) for one in group]
-        for signal, group in quiet().items()
+        kind: [dataclasses.replace(one, labels={**one.labels, "client_id": "billing"}) for one in group]
+        for kind, group in quiet().items()
     }
-    assert quantities.by_group(own, JMX_EXPORTER) == {}
+    assert resolver.by_group(counters.exported(own, JMX), [JMX], {ORDERS}) == {}
     answer = ask(own)
     assert isinstance(answer, Unknown)
     assert answer.reason is Reason.NO_SERIES
@@ -272,9 +286,9 @@ def test_a_client_id_of_one_s_own_names_no_group() -> None:
 
 def test_where_no_counter_shows_lost_ids_the_broker_alone_tells() -> None:
     """A convention need not have such counters at all."""
-    bare = dataclasses.replace(JMX_EXPORTER, lost_ids=None)
+    kept = tuple(metric for metric in JMX.metrics if metric.quantity not in evictions.BY_LOST_IDS)
+    bare = dataclasses.replace(JMX, metrics=kept)
     watched = Watched(worlds.java_policy(), PODS, LIMIT, changes("orders-0"), SINCE, NOW)
-    mine = quantities.by_group(quiet(), bare)["shop", "orders"]
-    record = quantities.measure(watched, mine, bare, queries=QUERIES)
+    record = measured(quiet(), watched, bare)
     assert isinstance(record, Record)
     assert record.evictions == 1

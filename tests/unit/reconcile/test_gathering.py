@@ -12,9 +12,9 @@ from heartbeat_tuner.domain.errors import MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import GroupConfig, Record, Situation, Unknown, UnreadableGroup
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics.conventions import JMX_EXPORTER, KAFKAJS_EXPORTER
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.reconcile.gathering import READ, Gatherer
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from tests.support import counters, stages, worlds
 from tests.support.stages import Stage
@@ -41,15 +41,16 @@ class JavaPrometheus:
     """Tells of Java consumers that are well, and export no counters of joins."""
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
-        """Return the signal that a query names, up to a moment."""
-        metric, begins = query.partition("{")[0], at - worlds.HOUR
-        if metric not in {signal.metric for signal in JMX_EXPORTER.always_there}:
-            return []
-        each_s = math.inf if metric == counters.LAST_POLL_AGE.metric else 5.0
-        return [
-            counters.counter(pod, begins, at, lambda s: s // each_s, client_id="consumer-orders-1")
-            for pod in worlds.pods()
-        ]
+        """Return what a query asks for, up to a moment."""
+
+        def counted(quantity: Quantity) -> list[Series]:
+            each_s = math.inf if quantity is Quantity.POLL_AGE else 5.0
+            begins, client = at - worlds.HOUR, "consumer-orders-1"
+            return [counters.counter(pod, begins, at, lambda s: s // each_s, client_id=client) for pod in worlds.pods()]
+
+        found = {quantity: counted(quantity) for quantity in counters.JMX.needed}
+        asked = counters.names_in(query)
+        return [one for one in counters.exported(found, counters.JMX) if one.labels["__name__"] in asked]
 
 
 def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | JavaPrometheus | None = None) -> Gatherer:
@@ -67,11 +68,11 @@ async def situation_of(stage: Stage, policy: Policy, metrics: ThreadedPrometheus
 
 
 @pytest.mark.parametrize("count", [1, 40])
-async def test_queries_are_as_many_as_signals_however_many_policies(count: int) -> None:
+async def test_queries_are_as_many_as_quantities_however_many_policies(count: int) -> None:
     """Prometheus serves few queries at once; the broker answers for all groups in one request."""
     stage = stages.fleet(count)
     report = await stage.cycle()
-    assert len(stage.prometheus.queries) == len(KAFKAJS_EXPORTER.signals)
+    assert len(stage.prometheus.queries) == len(counters.KAFKAJS.metrics)
     assert len(stage.groups.requests) == 1
     assert report.status_writes == count
 
@@ -137,15 +138,15 @@ async def test_an_outage_is_told_in_the_same_words_whichever_query_fails_first(o
     """A sentence that changes by chance would be a status write each cycle."""
     record = (await situation_of(stages.storm(), worlds.policy(), ThreadedPrometheus(order))).record
     assert isinstance(record, Unknown)
-    assert f"tried {KAFKAJS_EXPORTER.signals[0].metric}" in record.message
+    assert 'tried {__name__=~"kafka_consumer_heartbeat_total"' in record.message
 
 
 async def test_an_outage_is_told_to_each_policy_with_its_own_query() -> None:
-    """One query serves all tenants; a tenant's status names none but its own, and stays short."""
+    """One query serves all tenants; a tenant's status names none but its own namespace, and stays short."""
     stage = stages.fleet(300)
     policies = [
         worlds.policy(
-            key=ObjectKey("shop", f"g{number}"),
+            key=ObjectKey(f"team{number}", f"g{number}"),
             group_id=f"g{number}",
             workload=dataclasses.replace(worlds.policy().workload, key=ObjectKey("shop", f"g{number}-consumer")),
         )
@@ -155,8 +156,8 @@ async def test_an_outage_is_told_to_each_policy_with_its_own_query() -> None:
     assert isinstance(found, Situation)
     assert isinstance(found.record, Unknown)
     assert found.record.reason is Reason.PROMETHEUS_UNREACHABLE
-    assert 'group_id=~"g7"' in found.record.message
-    assert "g8" not in found.record.message
+    assert 'namespace=~"team7"' in found.record.message
+    assert "team8" not in found.record.message
 
 
 async def test_missing_series_are_told_with_the_policys_own_query() -> None:
@@ -164,7 +165,8 @@ async def test_missing_series_are_told_with_the_policys_own_query() -> None:
     stage = stages.fleet(3)
     await stage.cycle()
     message = stage.message("MetricsAvailable", ObjectKey("shop", "g1"))
-    assert 'tried kafkajs_consumer_group_join_seconds_count{namespace=~"shop",group_id=~"g1"}[3900s]' in message
+    name = "kafkajs_consumer_group_join_seconds_count"
+    assert f'tried {{__name__=~"{name}",namespace=~"shop"}}[3900s]' in message
 
 
 async def test_an_outage_of_a_fleet_fits_into_every_status() -> None:
@@ -224,11 +226,22 @@ async def test_what_the_broker_prescribes_is_what_is_set() -> None:
     assert current.settings == worlds.settings("45s", "5s", "5s")
 
 
-async def test_each_convention_is_asked_in_its_own_words() -> None:
-    """Two libraries in one fleet: neither's queries name the other's groups."""
+async def test_a_quantity_is_asked_once_whatever_it_is_called() -> None:
+    """Two libraries in one fleet, and five exporters' names: Prometheus is asked once for each thing to know."""
     stage = stages.calm()
     java = dataclasses.replace(worlds.java_policy(), key=ObjectKey("shop", "payments"), group_id="payments")
     await gatherer_of(stage).gather([worlds.policy(), java])
-    theirs = [query for query in stage.prometheus.queries if "payments" in query]
-    assert len(theirs) == len(JMX_EXPORTER.signals)
-    assert all('client_id=~"' in query and "orders" not in query for query in theirs)
+    asked = [set(counters.names_in(query)) for query in stage.prometheus.queries]
+    assert len(asked) == len(READ)
+    assert any(
+        {"kafka_consumer_heartbeat_total", counters.JMX.by_quantity[Quantity.HEARTBEATS].names[0]} <= one
+        for one in asked
+    )
+
+
+async def test_a_policy_is_measured_by_what_its_own_library_exports() -> None:
+    """Series of KafkaJS consumers in a group whose policy says Java are not read by Java's rules."""
+    stage = stages.calm()
+    record = (await situation_of(stage, worlds.java_policy())).record
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES

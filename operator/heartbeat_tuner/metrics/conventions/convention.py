@@ -1,0 +1,88 @@
+"""What every exporter's way to name things says of itself.
+
+A `Convention` is data: which metric is which quantity in which unit, which labels tell member and group, and what is
+withheld. Names alone do not tell one exporter from another (three of them have a `kafka_consumer_heartbeat_total`, in
+two units): the labels that its series always and never carry do.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Metric:
+    """One quantity as an exporter has it.
+
+    Attributes:
+        quantity: what it is.
+        names: what it is called; several where releases or settings of one exporter differ.
+        unit_s: what a value of 1 is in seconds, where it is a time. Never guessed from a value.
+        matchers: further labels that select it, and their values.
+    """
+
+    quantity: Quantity
+    names: tuple[str, ...]
+    unit_s: float = 1.0
+    matchers: tuple[tuple[str, str], ...] = ()
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether a series of one of its names is it."""
+        return all(labels.get(name) == value for name, value in self.matchers)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Convention:
+    """One exporter's way to name things.
+
+    Attributes:
+        name: as `metrics.convention` of a policy calls it.
+        title: as sentences call it.
+        libraries: whose consumers are exported so; empty for what is not a consumer's.
+        metrics: what it has.
+        client_label: the label that carries the consumer's `client.id`; empty if none does.
+        group_label: the label that carries the group; empty if none does.
+        with_labels: labels without which a series is not of it.
+        without_labels: labels with which a series is not of it.
+        needed: what a consumer exports from its start: without one of these, nothing can be said of it.
+        withheld: what it has not, though others have, and the shortest way to get it, as a sentence.
+    """
+
+    name: str
+    title: str
+    libraries: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    client_label: str = ""
+    group_label: str = ""
+    with_labels: frozenset[str] = frozenset()
+    without_labels: frozenset[str] = frozenset()
+    needed: tuple[Quantity, ...] = ()
+    withheld: Mapping[Quantity, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
+
+    @functools.cached_property
+    def by_quantity(self) -> Mapping[Quantity, Metric]:
+        """Its metrics, by what they are."""
+        return MappingProxyType({metric.quantity: metric for metric in self.metrics})
+
+    @functools.cached_property
+    def by_name(self) -> Mapping[str, tuple[Metric, ...]]:
+        """Its metrics, by each of their names; matchers tell those of one name apart."""
+        found: dict[str, tuple[Metric, ...]] = {}
+        for metric in self.metrics:
+            for name in metric.names:
+                found[name] = (*found.get(name, ()), metric)
+        return MappingProxyType(found)
+
+    def carries(self, labels: Collection[str]) -> bool:
+        """Whether a series with these labels can be of it."""
+        return self.with_labels <= set(labels) and self.without_labels.isdisjoint(labels)
+
+    def metric_of(self, labels: Mapping[str, str]) -> Metric | None:
+        """Return which of its metrics a series is, by its labels, `__name__` among them; None if it is none."""
+        named = self.by_name.get(labels.get("__name__", ""), ())
+        if not named or not self.carries(labels):
+            return None
+        return next((metric for metric in named if metric.selects(labels)), None)

@@ -1,0 +1,109 @@
+"""What came back from Prometheus, sorted: whose it is, which convention it follows, what it means.
+
+A series is known by its name and its labels together, never by one of them. From here on values are in seconds where
+they are times, and what is no measurement is gone: NaN says that nothing happened in a window, and -1 that something
+never happened.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from heartbeat_tuner.metrics import queries
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.samples import Sample, Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+GroupKey = tuple[str, str]
+"""Namespace and group id."""
+
+Observed = Mapping[Quantity, Sequence[Series]]
+"""The series of one group in one convention, by what they are."""
+
+_NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
+
+
+def by_group(
+    found: Iterable[Series], conventions: Sequence[Convention], groups: Collection[GroupKey]
+) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
+    """Return the series of each group in each namespace, by convention and quantity, each once.
+
+    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
+    evictions would be too. Of such twins the one with the most samples stays.
+
+    Args:
+        found: what Prometheus answered, with `__name__`.
+        conventions: those that may be followed, the likelier first.
+        groups: those that are asked for: a `client.id` may read as two groups, of which at most one is meant.
+    """
+    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[frozenset[tuple[str, str]], Series]]]] = {}
+    for series in found:
+        for convention in conventions:
+            metric = convention.metric_of(series.labels)
+            if metric is None:
+                continue
+            place = _group_of(series.labels, convention, groups)
+            if place is None:
+                break
+            twins = once.setdefault(place, {}).setdefault(convention, {}).setdefault(metric.quantity, {})
+            own = frozenset(pair for pair in series.labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+            if own not in twins or len(twins[own].samples) < len(series.samples):
+                twins[own] = _in_seconds(series, metric.unit_s)
+            break
+    return {
+        place: {
+            convention: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
+            for convention, by_quantity in by_convention.items()
+        }
+        for place, by_convention in once.items()
+    }
+
+
+def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convention]) -> tuple[Convention, Observed]:
+    """Return the convention that tells most of a group, and what it tells; the first of them if none tells anything.
+
+    Args:
+        found: of one group, from `by_group`.
+        conventions: those that may be followed, the likelier first; not empty.
+    """
+
+    def telling(convention: Convention) -> tuple[int, int]:
+        observed = found.get(convention, {})
+        return sum(1 for one in convention.needed if observed.get(one)), len(observed)
+
+    best = max(conventions, key=telling)
+    return best, found.get(best, {})
+
+
+def _group_of(labels: Mapping[str, str], convention: Convention, groups: Collection[GroupKey]) -> GroupKey | None:
+    """Return the group of a series among those asked for; None if it is of none of them, or cannot be told."""
+    namespace = labels.get(queries.NAMESPACE_LABEL, "")
+    if convention.group_label:
+        readings = [labels.get(convention.group_label, "")]
+    else:
+        readings = _readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
+    return next((place for group in readings if (place := (namespace, group)) in groups), None)
+
+
+def _readings(client_id: str, pod: str) -> list[str]:
+    """Return the groups of which the Java consumer may have made this `client.id`, the likelier first.
+
+    It is `consumer-<group>-<number>`, or `consumer-<group>-<instance id>`. Any end could be an instance id: only the
+    pod's name is taken for one, and a number goes before it. Quotes are JMX' own, around an id with characters that it
+    quotes.
+    """
+    bare = client_id.removeprefix('"').removesuffix('"')
+    numbered = _NUMBERED.fullmatch(bare)
+    found = [] if numbered is None else [numbered["group"]]
+    prefix, ending = "consumer-", f"-{pod}"
+    if pod and bare.startswith(prefix) and bare.endswith(ending) and len(bare) > len(prefix) + len(ending):
+        found.append(bare[len(prefix) : -len(ending)])
+    return found
+
+
+def _in_seconds(series: Series, unit_s: float) -> Series:
+    """Return the series in seconds, without what is negative: nothing here can be."""
+    if unit_s == 1.0 and all(sample.value >= 0 for sample in series.samples):
+        return series
+    samples = (Sample(one.time_s, one.value * unit_s) for one in series.samples if one.value >= 0)
+    return Series(series.labels, tuple(samples))
