@@ -78,7 +78,7 @@ def test_a_period_is_ordered_and_no_beat_is_early(card: Client, data: st.DataObj
 
 
 def test_a_clock_that_does_not_wait_for_a_late_beat_sends_the_next_one_soon() -> None:
-    """Sarama at H 1 s: behind a fetch of 5 s the ticks follow each other at once, behind one of 100 ms hardly sooner."""
+    """Sarama at H 1 s: behind fetches of 5 s ticks follow each other at once, behind those of 100 ms hardly sooner."""
     period = catalogue.client("sarama").period
     assert period(worlds.settings("20s", "1s", "5s"), Circumstances()).shortest == timedelta(0)
     assert period(worlds.settings("20s", "1s", "100ms"), Circumstances()).shortest == worlds.seconds(0.9)
