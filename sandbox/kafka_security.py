@@ -76,6 +76,7 @@ class Doors:
         client_cert: of `client_principal`.
         client_key: its key, in the clear.
         locked_key: the same key, encrypted with `KEY_PASSWORD`.
+        other_key: a key that belongs to no certificate here.
         client_principal: how ACLs call who shows that certificate.
     """
 
@@ -85,6 +86,7 @@ class Doors:
     client_cert: Path
     client_key: Path
     locked_key: Path
+    other_key: Path
     client_principal: str
 
     @classmethod
@@ -97,7 +99,9 @@ class Doors:
         """
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         authority, stranger = trustme.CA(organization_name=_ORGANISATION), trustme.CA(organization_name="somebody else")
-        paths = {name: folder / name for name in ("ca.crt", "other-ca.crt", "tls.crt", "tls.key", "locked.key")}
+        paths = {
+            name: folder / name for name in ("ca.crt", "other-ca.crt", "tls.crt", "tls.key", "locked.key", "other.key")
+        }
         authority.cert_pem.write_to_path(str(paths["ca.crt"]))
         stranger.cert_pem.write_to_path(str(paths["other-ca.crt"]))
         client = authority.issue_cert(
@@ -109,6 +113,7 @@ class Doors:
         client.cert_chain_pems[0].write_to_path(str(paths["tls.crt"]))
         paths["tls.key"].write_bytes(_pkcs8(client, NoEncryption()))
         paths["locked.key"].write_bytes(_pkcs8(client, BestAvailableEncryption(KEY_PASSWORD.encode())))
+        paths["other.key"].write_bytes(_pkcs8(stranger.issue_cert("elsewhere.example"), NoEncryption()))
         yesterday = datetime.now(tz=UTC) - timedelta(days=1)
         good, misnamed, expired = (
             _keystore(folder / f"{name}.pem", certificate, trusted=paths["ca.crt"])
@@ -132,6 +137,7 @@ class Doors:
             client_cert=paths["tls.crt"],
             client_key=paths["tls.key"],
             locked_key=paths["locked.key"],
+            other_key=paths["other.key"],
             client_principal=f"User:CN=heartbeat-tuner,OU=clients,O={_ORGANISATION}",
         )
 

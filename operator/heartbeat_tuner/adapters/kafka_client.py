@@ -13,6 +13,7 @@ import ssl
 import time
 from collections.abc import Iterable
 from concurrent.futures import Future
+from types import MappingProxyType
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
@@ -28,8 +29,19 @@ _LISTEN_S: Final = 0.05
 _SHOWN: Final = 300
 """Characters that a sentence repeats of what the library or the broker said."""
 
-_WHERE: Final = re.compile(r"^\S*/(bootstrap|\d+): |Connect to \S+ failed: | \(after \d+ms in state .*\)$")
-"""What differs between two tries that fail for the same reason: which broker, which address, after what time."""
+_FIELDS: Final = MappingProxyType(
+    {
+        "ssl.ca.location": "tls.caFile",
+        "ssl.certificate.location": "tls.certFile",
+        "ssl.key.location": "tls.keyFile (by tls.keyPasswordFile, if it is encrypted)",
+    }
+)
+
+_NOISE: Final = re.compile(
+    r"^\S*/(bootstrap|\d+): |Connect to \S+ failed: | \(after \d+ms in state .*\)$|error:[0-9A-F]{8}:"
+)
+"""What differs between two tries that fail for the same reason (which broker and address, after what time), and numbers
+that OpenSSL gives its errors."""
 
 _ALL_DOWN: Final = "_ALL_BROKERS_DOWN"
 _UNTRUSTED: Final = "certificate verify failed"
@@ -67,7 +79,7 @@ class KafkaClient:
                 }
             )
         except KafkaException as error:
-            raise self._unreachable(f"cannot be asked: {_plain(error.args[0].str())}") from error
+            raise self._unreachable(f"cannot be asked: {_in_our_terms(error.args[0].str())}") from error
 
     def forget_errors(self) -> None:
         """Forget what was heard: connections may fail between two requests and be back."""
@@ -158,4 +170,12 @@ class KafkaClient:
 
 def _plain(text: str) -> str:
     """Return what the library says without what differs from try to try."""
-    return _WHERE.sub("", text)[:_SHOWN]
+    return _NOISE.sub("", text)[:_SHOWN]
+
+
+def _in_our_terms(text: str) -> str:
+    """Return why there is no client, with the configuration's names in place of librdkafka's."""
+    text = _plain(text.removeprefix("Failed to create admin client: "))
+    for theirs, ours in _FIELDS.items():
+        text = text.replace(theirs, ours)
+    return text
