@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import re
+import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -13,6 +14,7 @@ import pytest
 from confluent_kafka import Consumer
 from structlog.testing import capture_logs
 
+from heartbeat_tuner import bootstrap, settings
 from heartbeat_tuner.adapters.kafka_access import Access
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
@@ -213,6 +215,17 @@ async def test_a_locked_listener_asked_in_the_clear_is_told(locked: Kafka, liste
     assert "a listener does for which securityProtocol PLAINTEXT is the wrong one" in str(caught.value)
 
 
+async def test_a_broker_that_says_nothing_is_no_wrong_protocol() -> None:
+    """Something listens and never answers: librdkafka would give the connection up after 10 s, and say no more."""
+    with socket.create_server((network.LOOPBACK, 0)) as mute:
+        access = Access(f"{network.LOOPBACK}:{mute.getsockname()[1]}")
+        with (
+            closing(KafkaGroups({"main": access}, timeout=timedelta(seconds=11))) as groups,
+            pytest.raises(ClusterUnreachableError, match="did not answer: timed out"),
+        ):
+            await groups.describe("main", [GROUP])
+
+
 async def test_keys_that_librdkafka_does_not_take_are_told(doors: Doors, certified: Access, tmp_path: Path) -> None:
     """Before anything is sent, in a sentence that keeps the password."""
     wrong, garbage = tmp_path / "key-password", tmp_path / "garbage.pem"
@@ -274,6 +287,23 @@ async def test_a_file_that_vanished_costs_its_own_cluster_only(scram: Access, ce
         assert isinstance((await groups.describe("other", [GROUP]))[GROUP], Group)
         aside.rename(scram.password_file)
         assert isinstance((await groups.describe("main", [GROUP]))[GROUP], Group)
+
+
+async def test_the_documented_configuration_opens(locked: Kafka, scram: Access, tmp_path: Path) -> None:
+    """From the page's file to a group: only address, user and paths are the test's own."""
+    text, _ = documents.code_blocks("docs/how-to/kafka-security.md", "yaml")
+    for theirs, ours in (
+        ("kafka.kafka:9093", locked.address(SASL_TLS)),
+        ("username: heartbeat-tuner", "username: tuner"),
+        ("/etc/heartbeat-tuner-kafka/password", str(scram.password_file)),
+        ("/etc/heartbeat-tuner-kafka/ca.crt", str(scram.ca_file)),
+    ):
+        assert theirs in text
+        text = text.replace(theirs, ours)
+    (tmp_path / "config.yaml").write_text(text)
+    (cluster,) = settings.load(tmp_path / "config.yaml").kafka.clusters.values()
+    assert bootstrap._access(cluster) == scram
+    assert isinstance((await described(bootstrap._access(cluster)))[GROUP], Group)
 
 
 async def test_a_dead_cluster_does_not_delay_the_others(certified: Access) -> None:

@@ -140,11 +140,12 @@ class _Cluster:
     def _connected(self) -> KafkaClient:
         """Return the client, a new one if a file changed."""
         keys = kafka_access.read(self._name, self._access)
-        if self._client is None or self._client.keys != keys:
-            if self._client is not None:
-                _log.info("mounted files changed, connecting anew", cluster=self._name)
-            self._client = KafkaClient(self._name, self._access, keys, timeout_s=self._timeout_s)
-        self._client.forget_errors()
+        if self._client is not None and self._client.keys == keys:
+            self._client.forget_errors()
+            return self._client
+        if self._client is not None:
+            _log.info("mounted files changed, connecting anew", cluster=self._name)
+        self._client = KafkaClient(self._name, self._access, keys, timeout_s=self._timeout_s)
         return self._client
 
     def _nodes(self, client: KafkaClient) -> list[int]:

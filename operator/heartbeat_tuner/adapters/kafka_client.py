@@ -68,12 +68,16 @@ class KafkaClient:
         self._access = access
         self._timeout_s = timeout_s
         self._heard: set[tuple[str, str]] = set()  # names of errors, and what was said
+        # A connection that is given up for its silence would be heard like one that the broker closes: the wait for the
+        # answer is to end first.
+        silence_ms = round((timeout_s + 2 * MARGIN_S) * 1_000)
         try:
             self.admin = AdminClient(
                 {
                     **keys.properties,
                     "client.id": "heartbeat-tuner",
-                    "socket.timeout.ms": round(timeout_s * 1_000),
+                    "socket.timeout.ms": silence_ms,
+                    "api.version.request.timeout.ms": silence_ms,
                     "log_level": 0,  # it would write every failed connection to stderr; conditions tell it once
                     "error_cb": self._hear,
                 }
