@@ -155,7 +155,7 @@ class _Cluster:
             ClusterUnreachableError: none does.
         """
         future = client.admin.describe_cluster(request_timeout=self._timeout_s)
-        client.wait([future])
+        client.wait([future], let_in=False)
         if _error(future) is not None:
             raise client.silence()
         return [node.id for node in future.result().nodes]

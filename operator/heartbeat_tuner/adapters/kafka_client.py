@@ -90,8 +90,13 @@ class KafkaClient:
         self.admin.poll(0)
         self._heard.clear()
 
-    def wait(self, futures: Iterable[Future[Any]]) -> None:
+    def wait(self, futures: Iterable[Future[Any]], *, let_in: bool = True) -> None:
         """Wait until requests are answered, each well or badly.
+
+        Args:
+            futures: the requests.
+            let_in: whether the cluster has answered before. If not, the wait ends when it is known why it will not. If
+                so, librdkafka is left the time to end its requests: it may crash when it is closed amid them.
 
         Raises:
             ClusterUnreachableError: no answer in time, or none to be expected.
@@ -100,7 +105,7 @@ class KafkaClient:
         for future in futures:
             while not concurrent.futures.wait([future], timeout=_LISTEN_S).done:
                 self.admin.poll(0)
-                refusal = self._refusal()
+                refusal = None if let_in else self._refusal()
                 if refusal is not None:
                     raise self._unreachable(refusal)
                 if time.monotonic() > deadline:
