@@ -111,7 +111,7 @@ class _Cluster:
         try:
             # Whoever asks for a coordinator while connections break may crash librdkafka, up to 2.16 (its issue 4605).
             self._nodes(client)
-            # All at once: librdkafka makes three requests of each group anyway, and smaller portions are no quicker.
+            # All at once: librdkafka makes requests for each group anyway, and smaller portions are no quicker.
             futures = client.admin.describe_consumer_groups(group_ids, request_timeout=self._timeout_s)
             client.wait(futures.values())
             errors = {group_id: _error(future) for group_id, future in futures.items()}
