@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.kafka_access import Access
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
@@ -25,7 +26,7 @@ from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
-from heartbeat_tuner.settings import Settings
+from heartbeat_tuner.settings import KafkaClusterSettings, Settings, TlsSettings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
@@ -134,12 +135,28 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
         metrics = PrometheusSource(settings.prometheus.url, timeout=settings.prometheus.timeout)
         closing.callback(metrics.close)
         groups = KafkaGroups(
-            {name: cluster.bootstrap_servers for name, cluster in settings.kafka.clusters.items()},
+            {name: _access(cluster) for name, cluster in settings.kafka.clusters.items()},
             timeout=settings.kafka.timeout,
         )
+        closing.callback(groups.close)
         workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api)
         if not await policies.served():
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
         yield _Parts(elector, policies, workloads, metrics, groups, clock)
+
+
+def _access(cluster: KafkaClusterSettings) -> Access:
+    sasl, tls = cluster.sasl, cluster.tls or TlsSettings()
+    return Access(
+        cluster.bootstrap_servers,
+        security_protocol=cluster.security_protocol,
+        mechanism=None if sasl is None else sasl.mechanism,
+        username=None if sasl is None else sasl.username or sasl.username_file,
+        password_file=None if sasl is None else sasl.password_file,
+        ca_file=tls.ca_file,
+        cert_file=tls.cert_file,
+        key_file=tls.key_file,
+        key_password_file=tls.key_password_file,
+    )
