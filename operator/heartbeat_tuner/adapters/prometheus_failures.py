@@ -161,9 +161,9 @@ def _reason_of(link: BaseException) -> str:
     """Return what TLS says of its failure: the one kind whose own words help, and are the same each time."""
     match link:
         case ssl.SSLCertVerificationError():
-            return f": {link.verify_message}"
+            return f": {getattr(link, 'verify_message', None) or link}"  # urllib3 raises some without
         case ssl.SSLError() if not isinstance(link, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-            return f": {(link.reason or 'unknown').lower().replace('_', ' ')}"
+            return f": {(getattr(link, 'reason', None) or str(link)).lower().replace('_', ' ')}"
         case _:
             return ""
 

@@ -143,6 +143,13 @@ def no_http(handler: Handler) -> None:
     handler.close_connection = True
 
 
+def long_ago(handler: Handler) -> None:
+    """Answer in another year."""
+    body = good(handler)
+    head = f"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 2015 00:00:00 GMT\r\nContent-Length: {len(body)}\r\n\r\n"
+    handler.wfile.write(head.encode() + body)
+
+
 def beside(**what: Any) -> Script:
     """Answer with something beside good data."""
     return lambda handler: respond(handler, json.dumps(json.loads(good(handler)) | what).encode())
@@ -219,16 +226,7 @@ FAULTS: Final = {
     "cut when packed": Fault(packed(b"[]" * 5_000, length=-9), MetricsCause.MALFORMED, "was cut off"),
     "not packed": Fault(says(200, b"{}", Content_Encoding="gzip"), MetricsCause.MALFORMED, "was cut off"),
     "no HTTP": Fault(no_http, MetricsCause.MALFORMED, "what came is no HTTP"),
-    "clock": Fault(
-        lambda handler: (
-            handler.wfile.write(
-                b"HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 2015 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"
-            )
-            and None
-        ),
-        MetricsCause.CLOCK,
-        "Prometheus' clock says 2015-01-01T00:00:00Z",
-    ),
+    "clock": Fault(long_ago, MetricsCause.CLOCK, "Prometheus' clock says 2015-01-01T00:00:00Z"),
 }
 
 
