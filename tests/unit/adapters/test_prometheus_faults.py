@@ -105,12 +105,12 @@ def drip_header(handler: Handler) -> None:
     _drip(handler, b"x")
 
 
-def cut(body: Callable[[Handler], bytes]) -> Script:
+def cut(body: Callable[[Handler], bytes], *, status: int = 200) -> Script:
     """Answer with a body shorter than its Content-Length says, and close."""
 
     def script(handler: Handler) -> None:
         payload = body(handler)
-        respond(handler, payload[:-5], headers={"Content-Length": str(len(payload))})
+        respond(handler, payload[:-5], status=status, headers={"Content-Length": str(len(payload))})
         handler.close_connection = True
 
     return script
@@ -194,6 +194,7 @@ FAULTS: Final = {
     "502": Fault(says(502, "no backend", **LATER), MetricsCause.UNREACHABLE, "answered 502 (no backend)"),
     "504": Fault(says(504, "", **LATER), MetricsCause.UNREACHABLE, "answered 504;"),
     "422": Fault(error(422, "execution", TOO_MANY), MetricsCause.TOO_MUCH, f"answered 422 ({TOO_MANY})"),
+    "422 cut": Fault(cut(lambda _: b"too many samples", status=422), MetricsCause.TOO_MUCH, "answered 422 (too many"),
     "413": Fault(says(413, "too large"), MetricsCause.TOO_MUCH, "answered 413 (too large)"),
     "long": Fault(says(200, LONG), MetricsCause.TOO_MUCH, f"longer than {MAX_BYTES} bytes"),
     "long when unpacked": Fault(packed(LONG * 50), MetricsCause.TOO_MUCH, f"longer than {MAX_BYTES} bytes"),
