@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import time
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -283,3 +284,17 @@ async def test_nobody_there_is_unreachable(method: str) -> None:
         assert caught.value.cause is MetricsCause.UNREACHABLE
         assert str(caught.value) == f"Prometheus did not answer (connection refused){TRIED[method]}"
         assert source.spent.requests == 1
+
+
+async def test_what_is_little_packed_and_much_unpacked_takes_no_memory() -> None:
+    """Of a flood no more is unpacked than may be read."""
+    flood = packed(b" " * 60_000_000)
+    with serving(flood) as server, reading(server.url, max_answer_bytes=MAX_BYTES) as source:
+        tracemalloc.start()
+        try:
+            with pytest.raises(MetricsUnavailableError, match="longer than"):
+                await ASKS["instant"](source)
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < 10_000_000
