@@ -8,8 +8,8 @@ from typing import Final
 
 import structlog
 
+from heartbeat_tuner.adapters import kafka_access, prometheus_access
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kafka_access import Access
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
@@ -18,6 +18,7 @@ from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.ports import Clock
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.elector import Elector, new_identity
@@ -26,7 +27,9 @@ from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
-from heartbeat_tuner.settings import KafkaClusterSettings, Settings, TlsSettings
+from heartbeat_tuner.settings import Settings
+from heartbeat_tuner.settings.kafka import KafkaClusterSettings, KafkaTlsSettings
+from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
@@ -119,6 +122,24 @@ class _Parts:
         return Cycle(store=store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock)
 
 
+def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
+    """Return the metrics source that the settings describe; the caller closes it."""
+    basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
+    certificate = (
+        prometheus_access.ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
+    )
+    access = prometheus_access.Access(
+        settings.url,
+        headers=settings.headers,
+        bearer_token_file=settings.bearer_token_file,
+        basic_auth=prometheus_access.BasicAuth(basic.username, basic.password_file) if basic else None,
+        ca_file=tls.ca_file,
+        client_certificate=certificate,
+        server_name=tls.server_name,
+    )
+    return PrometheusSource(access, timeout=settings.timeout, max_answer_bytes=settings.max_answer_bytes, clock=clock)
+
+
 @contextlib.asynccontextmanager
 async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
     """Give the real adapters; close their connections afterwards."""
@@ -132,7 +153,7 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
         elector = Elector(leases, timing, identity=new_identity())
         api = await KubernetesApi.connect(request_timeout=settings.kubernetes.timeout, fence=elector)
         closing.push_async_callback(api.close)
-        metrics = PrometheusSource(settings.prometheus.url, timeout=settings.prometheus.timeout)
+        metrics = prometheus_source(settings.prometheus, clock)
         closing.callback(metrics.close)
         groups = KafkaGroups(
             {name: _access(cluster) for name, cluster in settings.kafka.clusters.items()},
@@ -147,9 +168,9 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
         yield _Parts(elector, policies, workloads, metrics, groups, clock)
 
 
-def _access(cluster: KafkaClusterSettings) -> Access:
-    sasl, tls = cluster.sasl, cluster.tls or TlsSettings()
-    return Access(
+def _access(cluster: KafkaClusterSettings) -> kafka_access.Access:
+    sasl, tls = cluster.sasl, cluster.tls or KafkaTlsSettings()
+    return kafka_access.Access(
         cluster.bootstrap_servers,
         security_protocol=cluster.security_protocol,
         mechanism=None if sasl is None else sasl.mechanism,

@@ -18,7 +18,7 @@ _US: Final = 0.000_001
 
 _WITHHELD: Final[Mapping[Quantity, str]] = MappingProxyType(
     {
-        Quantity.HEARTBEATS: "librdkafka's statistics have no count of accepted heartbeats; the broker's membership tells",
+        Quantity.HEARTBEATS: "librdkafka's statistics count no accepted heartbeats; the broker's membership tells",
         Quantity.POLL_GAP_MAX: "librdkafka's statistics have no time between polls; measure your handlers",
     }
 )
