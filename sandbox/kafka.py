@@ -8,7 +8,7 @@ reads: what the coordinator saw is the truth about heartbeats.
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
@@ -50,6 +50,7 @@ class Kafka:
         properties: broker properties on top of `kafka_files/server.properties`.
         tap_port: port of 127.0.0.1 that the fault proxy before `tap_target` listens on; None when there is no proxy.
         version: `VERSION` or `OLD_VERSION`.
+        java_options: of the broker's JVM, as for an agent.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Kafka:
         properties: Mapping[str, str] = _NOTHING,
         tap_port: int | None = None,
         version: str = VERSION,
+        java_options: Sequence[str] = (),
     ) -> None:
         port, tap_target_port, self._controller_port = network.free_ports(3)
         self.bootstrap = f"{network.LOOPBACK}:{port}"
@@ -70,6 +72,7 @@ class Kafka:
         self._run_dir = run_dir
         self._properties = dict(properties)
         self._version = version
+        self._java_options = tuple(java_options)
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -133,7 +136,9 @@ class Kafka:
         storage_tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(configuration)]
         commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
         requests = f"-Dsandbox.request.log={self.request_log}"
-        command = [*java, "-Xms256m", "-Xmx256m", requests, "-cp", classpath, "kafka.Kafka", str(configuration)]
+        memory = ["-Xms256m", "-Xmx256m"]
+        broker = ["-cp", classpath, "kafka.Kafka", str(configuration)]
+        command = [*java, *memory, requests, *self._java_options, *broker]
         return Process("kafka", command, log=log)
 
     def _server_properties(self, data: Path) -> str:

@@ -1,0 +1,7 @@
+"""Exporters of the JVM."""
+
+from typing import Final
+
+from tests.exporters.exporter import Exporter
+
+ROWS: Final[tuple[Exporter, ...]] = ()
