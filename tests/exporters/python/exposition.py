@@ -59,7 +59,7 @@ def serve(exposition: Exposition, address: str, port: int) -> None:
     """Answer scrapes from a thread of its own, until the process ends."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_GET(self) -> None:
             body = exposition.text().encode()
             self.send_response(http.HTTPStatus.OK)
             self.send_header("Content-Type", _CONTENT_TYPE)

@@ -9,8 +9,9 @@ import time
 from typing import Final
 
 from confluent_kafka import Consumer
-from exposition import Exposition, serve
-from statistics_names import NAMES
+
+from tests.exporters.python.exposition import Exposition, serve
+from tests.exporters.python.statistics_names import NAMES
 
 STATISTICS_EVERY_MS: Final = 5000
 SETTINGS: Final = {

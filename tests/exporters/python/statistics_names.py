@@ -7,14 +7,26 @@ and so are the two habits that matter to who reads the series, namely which of t
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from exposition import Exposition
+from tests.exporters.python.exposition import Exposition
 
 Statistics = Mapping[str, Any]
 Names = Callable[[Exposition, Statistics], None]
 
 _QUANTILES: Final = {"p50": "0.5", "p75": "0.75", "p90": "0.9", "p95": "0.95", "p99": "0.99", "p99_99": "0.9999"}
 _WINDOW: Final = ("min", "max", "avg", "sum", "cnt", "stddev", *_QUANTILES, "outofrange")
-_GAUGES_OF_CGRP: Final = ("stateage", "rebalance_age", "assignment_size")
+_GAUGES_OF_GROUP: Final = ("rebalance_age", "assignment_size")
+_GAUGES_OF_PARTITION: Final = ("fetchq_cnt", "committed_offset", "stored_offset", "consumer_lag", "consumer_lag_stored")
+_GAUGES_OF_BROKER: Final = (
+    "stateage",
+    "waitresp_cnt",
+    "tx",
+    "txretries",
+    "txerrs",
+    "txidle",
+    "req_timeouts",
+    "rx",
+    "rxerrs",
+)
 _COUNTERS_OF_BROKER: Final = (
     "tx",
     "txerrs",
@@ -25,6 +37,8 @@ _COUNTERS_OF_BROKER: Final = (
     "wakeups",
     "connects",
     "disconnects",
+    "txidle",  # an age in microseconds, whatever it is called
+    "rxidle",
 )
 _WINDOWS_OF_BROKER: Final = ("int_latency", "outbuf_latency", "rtt", "throttle")
 
@@ -39,21 +53,20 @@ def mcolomerc(exposition: Exposition, statistics: Statistics) -> None:
     for broker in statistics["brokers"].values():
         labels = {**root, "broker": broker["name"]}
         labels |= {name: broker[name] for name in ("nodeid", "nodename", "source", "state")}
-        for name in ("stateage", "waitresp_cnt", "tx", "txretries", "txerrs", "txidle", "req_timeouts", "rx", "rxerrs"):
-            exposition.set(f"librdkafka_brokers_{name}", "gauge", labels, broker[name])
+        _set_all(exposition, "librdkafka_brokers_", "gauge", labels, {name: broker[name] for name in _GAUGES_OF_BROKER})
         for window in _WINDOWS_OF_BROKER:
-            for name in _WINDOW:
-                exposition.set(f"librdkafka_brokers_{window}_{name}", "gauge", labels, broker[window][name])
+            values = {name: broker[window][name] for name in _WINDOW}
+            _set_all(exposition, f"librdkafka_brokers_{window}_", "gauge", labels, values)
     for topic, number, partition in _partitions(statistics):
         labels = {**root, "topic": topic, "partition": number}
         labels |= {name: partition[name] for name in ("broker", "leader")}
-        for name in ("fetchq_cnt", "committed_offset", "stored_offset", "consumer_lag", "consumer_lag_stored"):
-            exposition.set(f"librdkafka_topics_partitions_{name}", "gauge", labels, partition[name])
+        values = {name: partition[name] for name in _GAUGES_OF_PARTITION}
+        _set_all(exposition, "librdkafka_topics_partitions_", "gauge", labels, values)
         _count(exposition, "librdkafka_topics_partitions_rxmsgs", labels, partition["rxmsgs"])
     if (group := statistics.get("cgrp")) is not None:
         labels = {**root, **{name: group[name] for name in ("state", "join_state", "rebalance_reason")}}
-        for name in _GAUGES_OF_CGRP:
-            exposition.set(f"librdkafka_consumergroups_{name}", "gauge", labels, group[name])
+        values = {name: group[name] for name in ("stateage", *_GAUGES_OF_GROUP)}
+        _set_all(exposition, "librdkafka_consumergroups_", "gauge", labels, values)
         _count(exposition, "librdkafka_consumergroups_rebalance_cnt", labels, group["rebalance_cnt"])
 
 
@@ -74,20 +87,19 @@ def allsopp(exposition: Exposition, statistics: Statistics) -> None:
     for broker in statistics["brokers"].values():
         labels = {name: broker[name] for name in ("name", "nodename", "source")}
         exposition.set("librdkafka_brokers_waitresp_cnt", "gauge", labels, broker["waitresp_cnt"])
-        for name in (*_COUNTERS_OF_BROKER, "txidle", "rxidle"):
-            exposition.set(f"librdkafka_brokers_{name}", "counter", labels, broker[name])
+        values = {name: broker[name] for name in _COUNTERS_OF_BROKER}
+        _set_all(exposition, "librdkafka_brokers_", "counter", labels, values)
         for request, count in broker["req"].items():
             exposition.set("librdkafka_brokers_req", "counter", {**labels, "req": request}, count)
         for window in _WINDOWS_OF_BROKER:
             _summary(exposition, f"librdkafka_brokers_{window}", labels, broker[window])
     for topic, number, partition in _partitions(statistics):
         labels = {"partition": number, "topic": topic}
-        for name in ("fetchq_cnt", "committed_offset", "consumer_lag", "consumer_lag_stored"):
-            exposition.set(f"librdkafka_partitions_{name}", "gauge", labels, partition[name])
+        values = {name: partition[name] for name in _GAUGES_OF_PARTITION}
+        _set_all(exposition, "librdkafka_partitions_", "gauge", labels, values)
         exposition.set("librdkafka_partitions_rxmsgs", "counter", labels, partition["rxmsgs"])
     if (group := statistics.get("cgrp")) is not None:
-        for name in ("rebalance_age", "assignment_size"):
-            exposition.set(f"librdkafka_cgrp_{name}", "gauge", {}, group[name])
+        _set_all(exposition, "librdkafka_cgrp_", "gauge", {}, {name: group[name] for name in _GAUGES_OF_GROUP})
         exposition.set("librdkafka_cgrp_rebalance_cnt", "counter", {}, group["rebalance_cnt"])
 
 
@@ -112,8 +124,7 @@ def confluent_dotnet(exposition: Exposition, statistics: Statistics) -> None:
         "kafka_rebalance_age": group.get("rebalance_age", 0),
         "kafka_rebalance_total": group.get("rebalance_cnt", 0),
     }
-    for name, value in values.items():
-        exposition.set(name, "gauge", {**client, **stack}, value)
+    _set_all(exposition, "", "gauge", {**client, **stack}, values)
     for broker in statistics["brokers"].values():
         labels = {**client, "broker_id": broker["nodeid"], **stack}
         values = {
@@ -123,12 +134,19 @@ def confluent_dotnet(exposition: Exposition, statistics: Statistics) -> None:
             "kafka_broker_disconnection_total": broker["disconnects"],
             "kafka_broker_latency_average_ms": broker["rtt"]["avg"],
         }
-        for name, value in values.items():
-            exposition.set(name, "gauge", labels, value)
+        _set_all(exposition, "", "gauge", labels, values)
     for topic, number, partition in _partitions(statistics):
         labels = {**client, "broker_id": partition["broker"], "topic": topic, "partition_id": number, **stack}
         exposition.set("kafka_partition_lag", "gauge", labels, partition["consumer_lag"])
         exposition.set("kafka_partition_message_consumed_total", "gauge", labels, partition["rxmsgs"])
+
+
+def _set_all(
+    exposition: Exposition, prefix: str, kind: str, labels: Mapping[str, object], values: Mapping[str, float]
+) -> None:
+    """Set series of one kind that have the same labels."""
+    for name, value in values.items():
+        exposition.set(f"{prefix}{name}", kind, labels, value)
 
 
 def _partitions(statistics: Statistics) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
