@@ -1,6 +1,6 @@
 """The text that a Prometheus scrapes, made by hand: client libraries forbid what these exporters do.
 
-A series stays, at its last value, until somebody clears it, as in the client libraries of Go and .NET.
+A series stays, at its last value, as in the client libraries of Go and .NET.
 """
 
 import http.server
@@ -20,11 +20,10 @@ class Exposition:
         self._types: dict[str, str] = {}
         self._values: dict[str, dict[tuple[tuple[str, str], ...], float]] = {}
 
-    def clear(self) -> None:
-        """Forget all series."""
+    def become(self, other: "Exposition") -> None:
+        """Have the other's series and no others; a scrape sees all or none of them."""
         with self._lock:
-            self._types.clear()
-            self._values.clear()
+            self._types, self._values = other._types, other._values
 
     def set(self, name: str, kind: str, labels: Mapping[str, object], value: float, *, family: str = "") -> None:
         """Set one series.

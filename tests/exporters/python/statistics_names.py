@@ -78,29 +78,30 @@ def _count(exposition: Exposition, name: str, labels: Mapping[str, object], valu
 
 def allsopp(exposition: Exposition, statistics: Statistics) -> None:
     """Write them as allsopp/librdkafka-exporter does: only the client's own series say whose they are."""
-    exposition.clear()
+    now = Exposition()
     root = {name: statistics[name] for name in ("client_id", "type")}
     for name in ("replyq", "msg_cnt", "metadata_cache_cnt"):
-        exposition.set(f"librdkafka_{name}", "gauge", root, statistics[name])
+        now.set(f"librdkafka_{name}", "gauge", root, statistics[name])
     for name in ("age", "time", "tx", "rx", "rxmsgs"):
-        exposition.set(f"librdkafka_{name}", "counter", root, statistics[name])
+        now.set(f"librdkafka_{name}", "counter", root, statistics[name])
     for broker in statistics["brokers"].values():
         labels = {name: broker[name] for name in ("name", "nodename", "source")}
-        exposition.set("librdkafka_brokers_waitresp_cnt", "gauge", labels, broker["waitresp_cnt"])
+        now.set("librdkafka_brokers_waitresp_cnt", "gauge", labels, broker["waitresp_cnt"])
         values = {name: broker[name] for name in _COUNTERS_OF_BROKER}
-        _set_all(exposition, "librdkafka_brokers_", "counter", labels, values)
+        _set_all(now, "librdkafka_brokers_", "counter", labels, values)
         for request, count in broker["req"].items():
-            exposition.set("librdkafka_brokers_req", "counter", {**labels, "req": request}, count)
+            now.set("librdkafka_brokers_req", "counter", {**labels, "req": request}, count)
         for window in _WINDOWS_OF_BROKER:
-            _summary(exposition, f"librdkafka_brokers_{window}", labels, broker[window])
+            _summary(now, f"librdkafka_brokers_{window}", labels, broker[window])
     for topic, number, partition in _partitions(statistics):
         labels = {"partition": number, "topic": topic}
         values = {name: partition[name] for name in _GAUGES_OF_PARTITION}
-        _set_all(exposition, "librdkafka_partitions_", "gauge", labels, values)
-        exposition.set("librdkafka_partitions_rxmsgs", "counter", labels, partition["rxmsgs"])
+        _set_all(now, "librdkafka_partitions_", "gauge", labels, values)
+        now.set("librdkafka_partitions_rxmsgs", "counter", labels, partition["rxmsgs"])
     if (group := statistics.get("cgrp")) is not None:
-        _set_all(exposition, "librdkafka_cgrp_", "gauge", {}, {name: group[name] for name in _GAUGES_OF_GROUP})
-        exposition.set("librdkafka_cgrp_rebalance_cnt", "counter", {}, group["rebalance_cnt"])
+        _set_all(now, "librdkafka_cgrp_", "gauge", {}, {name: group[name] for name in _GAUGES_OF_GROUP})
+        now.set("librdkafka_cgrp_rebalance_cnt", "counter", {}, group["rebalance_cnt"])
+    exposition.become(now)
 
 
 def _summary(exposition: Exposition, name: str, labels: Mapping[str, object], window: Mapping[str, float]) -> None:
