@@ -51,6 +51,7 @@ class Kafka:
         tap_port: port of 127.0.0.1 that the fault proxy before `tap_target` listens on; None when there is no proxy.
         version: `VERSION` or `OLD_VERSION`.
         java_options: of the broker's JVM, as for an agent.
+        plugins: folders of classes that the broker's properties name.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Kafka:
         tap_port: int | None = None,
         version: str = VERSION,
         java_options: Sequence[str] = (),
+        plugins: Sequence[Path] = (),
     ) -> None:
         port, tap_target_port, self._controller_port = network.free_ports(3)
         self.bootstrap = f"{network.LOOPBACK}:{port}"
@@ -73,6 +75,7 @@ class Kafka:
         self._properties = dict(properties)
         self._version = version
         self._java_options = tuple(java_options)
+        self._plugins = tuple(plugins)
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -137,7 +140,7 @@ class Kafka:
         commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
         requests = f"-Dsandbox.request.log={self.request_log}"
         memory = ["-Xms256m", "-Xmx256m"]
-        broker = ["-cp", classpath, "kafka.Kafka", str(configuration)]
+        broker = ["-cp", ":".join([classpath, *map(str, self._plugins)]), "kafka.Kafka", str(configuration)]
         command = [*java, *memory, requests, *self._java_options, *broker]
         return Process("kafka", command, log=log)
 

@@ -101,6 +101,7 @@ class Surroundings:
     Attributes:
         namespace: the recording's name.
         bootstrap: the broker, host and port.
+        prometheus_url: of its HTTP API.
         group: the group; the topic has the same name.
         ip: an address of 127/8 for what listens.
         run_dir: gets logs and data.
@@ -108,6 +109,7 @@ class Surroundings:
 
     namespace: str
     bootstrap: str
+    prometheus_url: str
     group: str
     ip: str
     run_dir: Path
@@ -146,13 +148,15 @@ class Broker:
     Attributes:
         version: of Kafka.
         properties: broker properties on top of the sandbox's.
-        java_options: of its JVM, given an address of 127/8: for an agent.
+        java_options: of its JVM, as for an agent.
+        plugins: folders of classes that its properties name.
         protocol: "consumer" for a group of KIP-848, whose S and H the broker has; None for a classic one.
     """
 
     version: str = kafka.VERSION
     properties: Mapping[str, str] = field(default_factory=dict)
     java_options: Callable[[Surroundings], Sequence[str]] = lambda _: ()
+    plugins: Callable[[], Sequence[Path]] = tuple
     protocol: str | None = None
 
 

@@ -61,29 +61,21 @@ class Stage:
         run_dir, exporter = self._run_dir, self._exporter
         run_dir.mkdir(parents=True)
         with ExitStack() as starting:
-            place = Surroundings(exporter.name, "", self._group, f"{self._net}.200", run_dir)
-            options = exporter.broker.java_options(place)
-            self._kafka = Kafka(
-                run_dir / "kafka",
-                properties=exporter.broker.properties,
-                version=exporter.broker.version,
-                java_options=options,
-            )
+            self._targets = Targets(run_dir)
+            sections = self._targets.sections() | dict(exporter.prometheus)
+            self._prometheus = Prometheus(run_dir, Binaries(), kubeconfig=None, sections=sections)
+            self._kafka = self._broker()
             starting.enter_context(self._kafka)
             self._kafka.create_topic(self._group, PARTITIONS)
             if exporter.broker.protocol is not None:
                 self._configure_group()
-            self._targets = Targets(run_dir)
-            sections = self._targets.sections() | dict(exporter.prometheus)
-            self._prometheus = Prometheus(run_dir, Binaries(), kubeconfig=None, sections=sections)
             starting.enter_context(self._prometheus)
             bootstrap = self._kafka.bootstrap
             self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
             self._producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0, "linger.ms": 0})
-            place = Surroundings(exporter.name, bootstrap, self._group, f"{self._net}.200", run_dir)
             starting.callback(self.idle)
             self._began_s = self._zero_s = time.time()
-            for companion in exporter.companions(place):
+            for companion in exporter.companions(self._surroundings(bootstrap)):
                 self._accompany(companion, starting)
             self._stack = starting.pop_all()
         return self
@@ -211,6 +203,22 @@ class Stage:
         found = self._truth(ended_s)
         return recording.write(
             self._exporter.name, self._meta(series, ended_s, found.document), series, found.heartbeats_ms
+        )
+
+    def _surroundings(self, bootstrap: str = "") -> Surroundings:
+        row = self._exporter
+        ip = f"{self._net}.200"
+        return Surroundings(row.name, bootstrap, self._prometheus.url, self._group, ip, self._run_dir)
+
+    def _broker(self) -> Kafka:
+        """Return the broker, which is not started yet."""
+        wanted = self._exporter.broker
+        return Kafka(
+            self._run_dir / "kafka",
+            properties=wanted.properties,
+            version=wanted.version,
+            java_options=wanted.java_options(self._surroundings()),
+            plugins=wanted.plugins(),
         )
 
     def _now_s(self) -> float:
