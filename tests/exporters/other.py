@@ -20,6 +20,8 @@ _KAFKAJS_FETCH_WAIT: Final = {"KAFKA_MAX_WAIT_TIME_MS": "1000"}
 """Its beats wait for its fetches: with the default of 5 s a session of 6 s would fail all the time."""
 
 _KLAG_PORT: Final = 8000
+_GROUP_STAND_INS: Final = {"kafka-exporter": 9308, "kminion": 8080, "otel-kafkametrics": 8889}
+"""Names of `group_names`, and the ports of the exporters that have them."""
 
 
 def _always(command: Callable[[], list[str]]) -> Callable[[Pod], Sequence[str]]:
@@ -69,6 +71,25 @@ topic_blacklist = ["^__.*"]
     )
     argv = programs.klag_exporter(configuration)
     return [Companion("klag-exporter-0", "klag-exporter", argv, f"{place.ip}:{_KLAG_PORT}")]
+
+
+def _group_stand_ins(place: Surroundings) -> Sequence[Companion]:
+    """Return one stand-in for each exporter that runs beside groups."""
+    return [
+        Companion(
+            name=f"{names}-stand-in-0",
+            container=f"{names}-stand-in",
+            argv=programs.group_stand_in(),
+            address=f"{place.ip}:{port}",
+            environment={
+                "GROUP_NAMES": names,
+                "KAFKA_BROKERS": place.bootstrap,
+                "KAFKA_GROUP_ID": place.group,
+                "ADDRESS": f"{place.ip}:{port}",
+            },
+        )
+        for names, port in _GROUP_STAND_INS.items()
+    ]
 
 
 ROWS: Final[tuple[Exporter, ...]] = (
@@ -152,5 +173,17 @@ ROWS: Final[tuple[Exporter, ...]] = (
         ),
         environment={"STATISTICS_NAMES": "confluent-dotnet"},
         companions=_klag_exporter,
+    ),
+    Exporter(
+        name="group-exporters-stand-in",
+        exporter="stand-ins for kafka_exporter, kminion and the OpenTelemetry collector's kafkametrics receiver",
+        version="-",
+        library="kafkajs",
+        library_version=_KAFKAJS,
+        command=_always(programs.kafkajs),
+        note="Written by us from their sources and documentation; asked every 5 s. The consumers: kafkajs-exporter's.",
+        liveness=_NO_POLL_INTERVAL,
+        environment=_KAFKAJS_FETCH_WAIT,
+        companions=_group_stand_ins,
     ),
 )

@@ -61,6 +61,11 @@ def statistics_consumer() -> list[str]:
     return ["env", f"PYTHONPATH={_CHECKOUT}", sys.executable, "-m", "tests.exporters.python.statistics_consumer"]
 
 
+def group_stand_in() -> list[str]:
+    """Return the command line of the stand-in for exporters beside a group."""
+    return ["env", f"PYTHONPATH={_CHECKOUT}", sys.executable, "-m", "tests.exporters.python.group_names"]
+
+
 def go(program: str) -> list[str]:
     """Return the command line of a program in Go."""
     prerequisites.require("go")
