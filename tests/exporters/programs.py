@@ -82,7 +82,7 @@ def go(program: str) -> list[str]:
 def klag_exporter(configuration: Path) -> list[str]:
     """Return the command line of klag-exporter, built from its crate and the versions that the crate locks.
 
-    It needs cargo, cmake, a C++ compiler, and Debian's libssl-dev and libsasl2-dev.
+    It needs cargo, cmake, a C++ compiler, and Debian's libssl-dev, libsasl2-dev and libcurl4-openssl-dev.
     """
     version = f"klag-exporter@{KLAG_EXPORTER_VERSION}"
 
