@@ -47,12 +47,23 @@ class Cgroups:
             with contextlib.suppress(ProcessLookupError):
                 (group / "cgroup.procs").write_text(str(pid))
 
+    def forget(self, pod: str) -> None:
+        """Remove the groups of a pod that is gone, as the kubelet does."""
+        for folder in self._folders:
+            _remove(folder / pod)
+
     def remove(self) -> None:
         """Remove all groups of the namespace, and what is above them if it is empty."""
         for folder in self._folders:
-            for path in sorted(folder.rglob("*"), reverse=True):
-                if path.is_dir():
-                    path.rmdir()
-            folder.rmdir()
+            _remove(folder)
             with contextlib.suppress(OSError):
                 folder.parent.rmdir()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group and those below it; what looks like files in it goes with it."""
+    if folder.is_dir():
+        for path in folder.iterdir():
+            if path.is_dir():
+                _remove(path)
+        folder.rmdir()

@@ -84,7 +84,9 @@ class Watcher:
                 known["restarts"] = container["restartCount"]
                 self._place(name, container)
         for name in self.pods.keys() - {pod["metadata"]["name"] for pod in there}:
-            self.pods[name]["ended_s"] = self.pods[name]["ended_s"] or now_s
+            if self.pods[name]["ended_s"] is None:
+                self.pods[name]["ended_s"] = now_s
+                self._cgroups.forget(name)
 
     def _place(self, pod: str, container: dict[str, Any]) -> None:
         scheme, _, pid = container.get("containerID", "").partition("://")
@@ -155,7 +157,8 @@ class Story:
         self._until(195)
         self._event("scaled to 2")
         self._tenant.kubectl("scale", f"deployment/{DEPLOYMENT}", "--replicas=2", f"--namespace={NAME}")
-        self._until(235)
+        self._until(250)
+        self._producer.flush(10)
 
     def write(self) -> Recording:
         """Write down what Prometheus holds, what the API said of each pod, and what the coordinator knew."""
