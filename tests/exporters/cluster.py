@@ -136,7 +136,7 @@ class Story:
         self._stack.close()
 
     def play(self) -> None:
-        """Deploy, roll out, crash, delete, scale, and all the while send messages."""
+        """Deploy, roll out, crash, delete twice, scale, and all the while send messages."""
         self._event("deployed")
         self._tenant.deploy_consumers(DEPLOYMENT, SETTINGS)
         self._tenant.await_available(DEPLOYMENT)
@@ -149,15 +149,20 @@ class Story:
         self._until(110)
         crashed = self._pods()[0]
         self._event("crashed", crashed["metadata"]["name"])
-        os.kill(int(crashed["status"]["containerStatuses"][0]["containerID"].partition("://")[2]), signal.SIGKILL)
+        os.kill(_pid(crashed), signal.SIGKILL)
         self._until(155)
         deleted = self._pods()[1]["metadata"]["name"]
         self._event("deleted", deleted)
         self._tenant.kubectl("delete", "pod", deleted, f"--namespace={NAME}", "--wait=false")
-        self._until(195)
+        self._until(190)
+        hung = self._pods()[0]
+        self._event("hung and deleted", hung["metadata"]["name"])
+        os.kill(_pid(hung), signal.SIGSTOP)  # it takes all of its grace period to end
+        self._tenant.kubectl("delete", "pod", hung["metadata"]["name"], f"--namespace={NAME}", "--wait=false")
+        self._until(235)
         self._event("scaled to 2")
         self._tenant.kubectl("scale", f"deployment/{DEPLOYMENT}", "--replicas=2", f"--namespace={NAME}")
-        self._until(250)
+        self._until(280)
         self._producer.flush(10)
 
     def write(self) -> Recording:
@@ -231,6 +236,11 @@ class Story:
         at_s = round(time.time() - self._began_s, 3)
         self._events.append({"at_s": at_s, "event": what, **({} if pod is None else {"pod": pod})})
         progress.say(NAME, f"{at_s:5.0f} s  {what} {pod or ''}")
+
+
+def _pid(pod: dict[str, Any]) -> int:
+    """Return the process of a pod's only container."""
+    return int(pod["status"]["containerStatuses"][0]["containerID"].partition("://")[2])
 
 
 def _sections(kubeconfig: Path, kube_state: str, cadvisor: str) -> dict[str, Any]:
