@@ -135,6 +135,15 @@ ROWS: Final[tuple[Exporter, ...]] = (
         command=_always(programs.node_rdkafka),
         note="Statistics every second, as its README has it.",
     ),
+    Exporter(
+        name="prometheus-kafka-metrics",
+        exporter="prometheus-kafka-metrics",
+        version="0.4.2",
+        library="confluent-kafka-python",
+        library_version=_CONFLUENT_KAFKA,
+        command=_always(programs.statistics_managed),
+        note="Statistics every 5 s. Its kafka_consumer_records_lag is also what the OpenTelemetry agent calls a lag.",
+    ),
     _stand_in(
         "mcolomerc",
         "mcolomerc/librdkafka-prometheus-exporter",

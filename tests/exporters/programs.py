@@ -58,12 +58,31 @@ def _node(node: str, program: Path, *homes: Path, before: Path | None = None) ->
 
 def statistics_consumer() -> list[str]:
     """Return the command line of the confluent-kafka consumer, which runs on what the checkout itself needs."""
-    return ["env", f"PYTHONPATH={_CHECKOUT}", sys.executable, "-m", "tests.exporters.python.statistics_consumer"]
+    return _python("statistics_consumer")
+
+
+def statistics_managed() -> list[str]:
+    """Return the command line of the confluent-kafka consumer with prometheus-kafka-metrics."""
+    lock = _HERE / "python" / "requirements.lock"
+
+    def make(scratch: Path) -> None:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        locked = ["--require-hashes", "--no-deps", "--target", str(scratch), "-r", str(lock)]
+        commands.run("prometheus-kafka-metrics", "installing the locked package", [*pip, *locked])
+
+    home = cache.entry("prometheus-kafka-metrics", cache.key(lock, sys.version), make)
+    return _python("statistics_managed", home)
 
 
 def group_stand_in() -> list[str]:
     """Return the command line of the stand-in for exporters beside a group."""
-    return ["env", f"PYTHONPATH={_CHECKOUT}", sys.executable, "-m", "tests.exporters.python.group_names"]
+    return _python("group_names")
+
+
+def _python(module: str, *homes: Path) -> list[str]:
+    """Return the command line of one of our programs in Python, which finds packages in these folders, too."""
+    found = os.pathsep.join(map(str, (_CHECKOUT, *homes)))
+    return ["env", f"PYTHONPATH={found}", sys.executable, "-m", f"tests.exporters.python.{module}"]
 
 
 def go(program: str) -> list[str]:
