@@ -22,7 +22,7 @@ _SOCKETS: Final = Path(sandbox.consumers.__file__).parent / "java" / "PodSockets
 _INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  # what PodSockets is put before
 _JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 _BROKER_PORT: Final = 9404
-_JMX_OLD, _JMX_FIRST, _JMX_NEW = "agents/jmx-0.20", "agents/jmx-1.0", "agents/jmx-1"
+_JMX_OLD, _JMX_NEW = "agents/jmx-0.20", "agents/jmx-1.0"
 _OTEL: Final = "agents/otel"
 
 
@@ -208,10 +208,10 @@ def _jmx_row(name: str, agent: str, rules: str, note: str, **more: object) -> Ex
 ROWS: Final[tuple[Exporter, ...]] = (
     _jmx_row(
         "jmx-1-default",
-        _JMX_FIRST,
+        _JMX_NEW,
         "default.yaml",
         "no rules; the broker has the same agent, with rules",
-        broker=_broker(_JMX_FIRST, "broker.yaml"),
+        broker=_broker(_JMX_NEW, "broker.yaml"),
         companions=_broker_is_scraped,
     ),
     _jmx_row(
@@ -222,17 +222,26 @@ ROWS: Final[tuple[Exporter, ...]] = (
         broker=_broker(_JMX_OLD, "broker-default.yaml"),
         companions=_broker_is_scraped,
     ),
-    _jmx_row("jmx-1-infer", _JMX_NEW, "infer-counters.yaml", "no rules, inferCounterTypeFromName"),
-    _jmx_row("jmx-1-gauges", _JMX_FIRST, "gauges.yaml", "rules that yield the names of Confluent's kafka_client.yml"),
+    Exporter(
+        name="jmx-1-infer",
+        exporter="jmx_exporter's collector, as a library",
+        version=pinned("jmx-library", "collector"),
+        library="java",
+        library_version=pinned("jmx-library", "kafka-clients"),
+        command=lambda _: _program("jmx-library", "JmxLibraryConsumer"),
+        environment={"RULES": str(_RULES / "infer-counters.yaml")},
+        note="no rules, inferCounterTypeFromName",
+    ),
+    _jmx_row("jmx-1-gauges", _JMX_NEW, "gauges.yaml", "rules that yield the names of Confluent's kafka_client.yml"),
     _jmx_row("jmx-0-gauges", _JMX_OLD, "gauges.yaml", "rules that yield the names of Confluent's kafka_client.yml"),
-    _jmx_row("jmx-1-lower-case", _JMX_FIRST, "lower-case.yaml", "rules that yield the names of Strimzi's Connect"),
-    _jmx_row("jmx-1-bridge", _JMX_FIRST, "bridge.yaml", "rules that yield the names of Strimzi's Bridge"),
+    _jmx_row("jmx-1-lower-case", _JMX_NEW, "lower-case.yaml", "rules that yield the names of Strimzi's Connect"),
+    _jmx_row("jmx-1-bridge", _JMX_NEW, "bridge.yaml", "rules that yield the names of Strimzi's Bridge"),
     _jmx_row(
         "jmx-1-kip848",
-        _JMX_FIRST,
+        _JMX_NEW,
         "default.yaml",
         "no rules; a group of the consumer protocol, whose settings are the broker's",
-        broker=_broker(_JMX_FIRST, "broker.yaml", protocol="consumer"),
+        broker=_broker(_JMX_NEW, "broker.yaml", protocol="consumer"),
         companions=_broker_is_scraped,
     ),
     _micrometer("client"),
