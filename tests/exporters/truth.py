@@ -15,7 +15,7 @@ from typing import Any, Final
 
 NONE: Final = 0
 _REFUSED_MEMBERS: Final = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
-_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "CONSUMER_GROUP_HEARTBEAT")
+_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
 _LEAVING_EPOCHS: Final = (-1, -2)
 _EXPIRED: Final = re.compile(
     r"^(?P<at>\S+) .*"
@@ -37,7 +37,10 @@ class _Request:
 
     @property
     def error(self) -> int:
-        return int(self.answer["errorCode"])
+        if self.kind != "OFFSET_COMMIT":
+            return int(self.answer["errorCode"])
+        codes = [one["errorCode"] for topic in self.answer["topics"] for one in topic["partitions"]]
+        return int(max(codes, default=NONE))
 
 
 @dataclass(frozen=True)
