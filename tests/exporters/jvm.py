@@ -24,6 +24,7 @@ _JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"
 _BROKER_PORT: Final = 9404
 _JMX_OLD, _JMX_NEW = "agents/jmx-0.20", "agents/jmx-1.0"
 _OTEL: Final = "agents/otel"
+_OF_THIS_MACHINE: Final = ("process.command_args", "process.command_line", "process.executable.path", "host.name")
 
 
 def pinned(project: str, artifact: str) -> str:
@@ -144,6 +145,7 @@ def _otel_agent(pod: Pod, *options: str) -> list[str]:
     )
     # Only what Kafka and the JVM have to say: spans and log lines would go nowhere.
     given = [f"-javaagent:{_agent(_OTEL)}", "-Dotel.traces.exporter=none", "-Dotel.logs.exporter=none"]
+    given.append(f"-Dotel.resource.disabled.keys={','.join(_OF_THIS_MACHINE)}")
     return _program("plain", "PlainConsumer", *given, f"-Dotel.resource.attributes={resource}", *options, memory="128m")
 
 
@@ -190,6 +192,24 @@ def _telemetry_broker() -> Broker:
 
     reporter = {"metric.reporters": "TelemetryToPrometheus"}
     return Broker(properties=reporter, java_options=options, plugins=lambda: [_classes("telemetry")])
+
+
+def _telemetry(name: str, feature: str) -> Exporter:
+    """Return the row of one of the two ways in which Prometheus takes deltas; without either it takes nothing."""
+    return Exporter(
+        name=name,
+        exporter="the broker's telemetry of clients (KIP-714), OTLP into Prometheus",
+        version=pinned("telemetry", "kafka-clients"),
+        library="java",
+        library_version=pinned("telemetry", "kafka-clients"),
+        command=lambda _: _program("telemetry", "TelemetryConsumer"),
+        note=f"a plugin of ours hands on what clients push, every 5 s; {feature}; the client's attributes promoted",
+        broker=_telemetry_broker(),
+        prometheus={"otlp": {"promote_resource_attributes": ["group_id", "group_member_id", "client_rack"]}},
+        features=(feature,),
+        scraped=False,
+        selector=f'{{group_id="{name}-group"}}',
+    )
 
 
 def _jmx_row(name: str, agent: str, rules: str, note: str, **more: object) -> Exporter:
@@ -272,17 +292,6 @@ ROWS: Final[tuple[Exporter, ...]] = (
         library_version=pinned("strimzi", "kafka-clients"),
         command=lambda _: _program("strimzi", "StrimziConsumer"),
     ),
-    Exporter(
-        name="kip714",
-        exporter="the broker's telemetry of clients (KIP-714), OTLP into Prometheus",
-        version=pinned("telemetry", "kafka-clients"),
-        library="java",
-        library_version=pinned("telemetry", "kafka-clients"),
-        command=lambda _: _program("telemetry", "TelemetryConsumer"),
-        note="a plugin of ours hands on what clients push, every 5 s; resource attributes of the client promoted",
-        broker=_telemetry_broker(),
-        prometheus={"otlp": {"promote_resource_attributes": ["group_id", "group_member_id", "client_rack"]}},
-        scraped=False,
-        selector='{group_id="kip714-group"}',
-    ),
+    _telemetry("kip714-cumulative", "otlp-deltatocumulative"),
+    _telemetry("kip714-delta", "otlp-native-delta-ingestion"),
 )

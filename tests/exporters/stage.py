@@ -63,7 +63,9 @@ class Stage:
         with ExitStack() as starting:
             self._targets = Targets(run_dir)
             sections = self._targets.sections() | dict(exporter.prometheus)
-            self._prometheus = Prometheus(run_dir, Binaries(), kubeconfig=None, sections=sections)
+            self._prometheus = Prometheus(
+                run_dir, Binaries(), kubeconfig=None, sections=sections, features=exporter.features
+            )
             self._kafka = self._broker()
             starting.enter_context(self._kafka)
             self._kafka.create_topic(self._group, PARTITIONS)
