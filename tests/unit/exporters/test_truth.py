@@ -87,3 +87,12 @@ def test_a_client_that_cannot_bind_its_sockets_is_found_by_its_client_id() -> No
     args: dict[str, Any] = {"told_to_end_s": {}, "began_s": BEGAN_S, "ended_s": ENDED_S}
     found = truth.read(renamed, [], group=GROUP, pods={"127.0.0.9": "one"}, **args).document
     assert found["pods"]["one"]["accepted_heartbeats"] == 6
+
+
+def test_a_member_that_keeps_its_id_learns_each_eviction_anew() -> None:
+    """A member of KIP-848 comes back under the same id: what it learnt before an eviction was another one."""
+    broker_log = [*_broker_log(BEGAN_S + 4.5), *_broker_log(BEGAN_S + 50)]
+    args: dict[str, Any] = {"pods": PODS, "told_to_end_s": {}, "began_s": BEGAN_S, "ended_s": ENDED_S}
+    first, second = truth.read(LINES, broker_log, group=GROUP, **args).document["evictions"]
+    assert first["learnt_s"] is not None
+    assert second["learnt_s"] is None
