@@ -201,13 +201,13 @@ def _evictions(
 ) -> list[dict[str, Any]]:
     """Return whom the coordinator gave up, when, and when the member learnt it, if it ever did."""
     owners: dict[str, str] = {}
-    refused: dict[str, list[float]] = {}
+    refused: list[_Request] = []
     for one in requests:
         for member in (one.asked.get("memberId"), one.answer.get("memberId")):
             if member:
                 owners[member] = one.pod
         if one.error in _REFUSED_MEMBERS:
-            refused.setdefault(one.asked["memberId"], []).append(round(one.arrived_s, 3))
+            refused.append(one)
     evictions = []
     for line in broker_log:
         found = _EXPIRED.match(line)
@@ -216,7 +216,15 @@ def _evictions(
         at_s = datetime.fromisoformat(found["at"].replace(",", ".")).astimezone().timestamp() - began_s
         member = found["classic"] or found["consumer"]
         if 0 <= at_s <= ended_s - began_s:
-            # A member of KIP-848 keeps its id: it may be given up, and learn it, several times.
-            learnt_s = min((one for one in refused.get(member, []) if one >= at_s - _CLOCKS_S), default=None)
-            evictions.append({"at_s": round(at_s, 3), "pod": owners.get(member), "learnt_s": learnt_s})
+            # A member of KIP-848 keeps its id: it may be given up, and learn it, several times. librdkafka's has none
+            # any more when it asks.
+            learnt = (
+                round(one.arrived_s, 3)
+                for one in refused
+                if one.arrived_s >= at_s - _CLOCKS_S
+                and one.pod == owners.get(member)
+                and one.asked["memberId"] in {member, ""}
+            )
+            pod, learnt_s = owners.get(member), min(learnt, default=None)
+            evictions.append({"at_s": round(at_s, 3), "pod": pod, "learnt_s": learnt_s})
     return evictions
