@@ -6,7 +6,7 @@ port of `prometheus.io/port`. Its job is called "pods", and every series carries
 """
 
 import http.client
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self
@@ -32,6 +32,7 @@ class Prometheus:
         kubeconfig: whose pods to scrape; None scrapes nothing.
         scrape_interval_s: how often.
         sections: of prometheus.yml, in place of ours or besides them.
+        features: of those that Prometheus has only if they are asked for.
 
     Attributes:
         url: of the HTTP API.
@@ -45,6 +46,7 @@ class Prometheus:
         kubeconfig: Path | None,
         scrape_interval_s: float = 1.0,
         sections: Mapping[str, Any] = _NOTHING,
+        features: Sequence[str] = (),
     ) -> None:
         folder = run_dir / "prometheus"
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,6 +67,7 @@ class Prometheus:
                 "--web.enable-otlp-receiver",
                 "--scrape.discovery-reload-interval=1s",  # not the default 5 s: a new pod is scraped sooner
                 "--log.level=warn",
+                *(f"--enable-feature={feature}" for feature in features),
             ],
             log=run_dir / "logs" / "prometheus.log",
         )

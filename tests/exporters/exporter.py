@@ -177,6 +177,7 @@ class Exporter:
         companions: what else is started and scraped.
         broker: how the broker is started.
         prometheus: sections of prometheus.yml besides the harness' own, as `otlp`.
+        features: of Prometheus, of those that must be asked for.
         scraped: whether the pods serve their metrics; False for those that push.
         drop: a regular expression of metric names that are pure bulk.
         selector: of PromQL: finds all series of the recording, and none of another.
@@ -194,6 +195,7 @@ class Exporter:
     companions: Callable[[Surroundings], Sequence[Companion]] = no_companions
     broker: Broker = Broker()
     prometheus: Mapping[str, Any] = field(default_factory=dict)
+    features: Sequence[str] = ()
     scraped: bool = True
     drop: str = ""
     selector: str = ""

@@ -22,8 +22,9 @@ _SOCKETS: Final = Path(sandbox.consumers.__file__).parent / "java" / "PodSockets
 _INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  # what PodSockets is put before
 _JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 _BROKER_PORT: Final = 9404
-_JMX_OLD, _JMX_FIRST, _JMX_NEW = "agents/jmx-0.20", "agents/jmx-1.0", "agents/jmx-1"
+_JMX_OLD, _JMX_NEW = "agents/jmx-0.20", "agents/jmx-1.0"
 _OTEL: Final = "agents/otel"
+_OF_THIS_MACHINE: Final = ("process.command_args", "process.command_line", "process.executable.path", "host.name")
 
 
 def pinned(project: str, artifact: str) -> str:
@@ -144,6 +145,7 @@ def _otel_agent(pod: Pod, *options: str) -> list[str]:
     )
     # Only what Kafka and the JVM have to say: spans and log lines would go nowhere.
     given = [f"-javaagent:{_agent(_OTEL)}", "-Dotel.traces.exporter=none", "-Dotel.logs.exporter=none"]
+    given.append(f"-Dotel.resource.disabled.keys={','.join(_OF_THIS_MACHINE)}")
     return _program("plain", "PlainConsumer", *given, f"-Dotel.resource.attributes={resource}", *options, memory="128m")
 
 
@@ -192,6 +194,24 @@ def _telemetry_broker() -> Broker:
     return Broker(properties=reporter, java_options=options, plugins=lambda: [_classes("telemetry")])
 
 
+def _telemetry(name: str, feature: str) -> Exporter:
+    """Return the row of one of the two ways in which Prometheus takes deltas; without either it takes nothing."""
+    return Exporter(
+        name=name,
+        exporter="the broker's telemetry of clients (KIP-714), OTLP into Prometheus",
+        version=pinned("telemetry", "kafka-clients"),
+        library="java",
+        library_version=pinned("telemetry", "kafka-clients"),
+        command=lambda _: _program("telemetry", "TelemetryConsumer"),
+        note=f"a plugin of ours hands on what clients push, every 5 s; {feature}; the client's attributes promoted",
+        broker=_telemetry_broker(),
+        prometheus={"otlp": {"promote_resource_attributes": ["group_id", "group_member_id", "client_rack"]}},
+        features=(feature,),
+        scraped=False,
+        selector=f'{{group_id="{name}-group"}}',
+    )
+
+
 def _jmx_row(name: str, agent: str, rules: str, note: str, **more: object) -> Exporter:
     return Exporter(
         name=name,
@@ -208,10 +228,10 @@ def _jmx_row(name: str, agent: str, rules: str, note: str, **more: object) -> Ex
 ROWS: Final[tuple[Exporter, ...]] = (
     _jmx_row(
         "jmx-1-default",
-        _JMX_FIRST,
+        _JMX_NEW,
         "default.yaml",
         "no rules; the broker has the same agent, with rules",
-        broker=_broker(_JMX_FIRST, "broker.yaml"),
+        broker=_broker(_JMX_NEW, "broker.yaml"),
         companions=_broker_is_scraped,
     ),
     _jmx_row(
@@ -222,17 +242,26 @@ ROWS: Final[tuple[Exporter, ...]] = (
         broker=_broker(_JMX_OLD, "broker-default.yaml"),
         companions=_broker_is_scraped,
     ),
-    _jmx_row("jmx-1-infer", _JMX_NEW, "infer-counters.yaml", "no rules, inferCounterTypeFromName"),
-    _jmx_row("jmx-1-gauges", _JMX_FIRST, "gauges.yaml", "rules that yield the names of Confluent's kafka_client.yml"),
+    Exporter(
+        name="jmx-1-infer",
+        exporter="jmx_exporter's collector, as a library",
+        version=pinned("jmx-library", "collector"),
+        library="java",
+        library_version=pinned("jmx-library", "kafka-clients"),
+        command=lambda _: _program("jmx-library", "JmxLibraryConsumer"),
+        environment={"RULES": str(_RULES / "infer-counters.yaml")},
+        note="no rules, inferCounterTypeFromName",
+    ),
+    _jmx_row("jmx-1-gauges", _JMX_NEW, "gauges.yaml", "rules that yield the names of Confluent's kafka_client.yml"),
     _jmx_row("jmx-0-gauges", _JMX_OLD, "gauges.yaml", "rules that yield the names of Confluent's kafka_client.yml"),
-    _jmx_row("jmx-1-lower-case", _JMX_FIRST, "lower-case.yaml", "rules that yield the names of Strimzi's Connect"),
-    _jmx_row("jmx-1-bridge", _JMX_FIRST, "bridge.yaml", "rules that yield the names of Strimzi's Bridge"),
+    _jmx_row("jmx-1-lower-case", _JMX_NEW, "lower-case.yaml", "rules that yield the names of Strimzi's Connect"),
+    _jmx_row("jmx-1-bridge", _JMX_NEW, "bridge.yaml", "rules that yield the names of Strimzi's Bridge"),
     _jmx_row(
         "jmx-1-kip848",
-        _JMX_FIRST,
+        _JMX_NEW,
         "default.yaml",
         "no rules; a group of the consumer protocol, whose settings are the broker's",
-        broker=_broker(_JMX_FIRST, "broker.yaml", protocol="consumer"),
+        broker=_broker(_JMX_NEW, "broker.yaml", protocol="consumer"),
         companions=_broker_is_scraped,
     ),
     _micrometer("client"),
@@ -263,17 +292,6 @@ ROWS: Final[tuple[Exporter, ...]] = (
         library_version=pinned("strimzi", "kafka-clients"),
         command=lambda _: _program("strimzi", "StrimziConsumer"),
     ),
-    Exporter(
-        name="kip714",
-        exporter="the broker's telemetry of clients (KIP-714), OTLP into Prometheus",
-        version=pinned("telemetry", "kafka-clients"),
-        library="java",
-        library_version=pinned("telemetry", "kafka-clients"),
-        command=lambda _: _program("telemetry", "TelemetryConsumer"),
-        note="a plugin of ours hands on what clients push, every 5 s; resource attributes of the client promoted",
-        broker=_telemetry_broker(),
-        prometheus={"otlp": {"promote_resource_attributes": ["group_id", "group_member_id", "client_rack"]}},
-        scraped=False,
-        selector='{group_id="kip714-group"}',
-    ),
+    _telemetry("kip714-cumulative", "otlp-deltatocumulative"),
+    _telemetry("kip714-delta", "otlp-native-delta-ingestion"),
 )

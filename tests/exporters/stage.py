@@ -28,7 +28,7 @@ from tests.exporters.recording import Recording, Series
 from tests.exporters.targets import SCRAPE_INTERVAL_S, Targets
 
 PARTITIONS: Final = 4
-_JOIN_TIMEOUT_S: Final = 60.0
+_JOIN_TIMEOUT_S: Final = 180.0
 _LEAVE_S: Final = 10.0
 
 
@@ -63,7 +63,9 @@ class Stage:
         with ExitStack() as starting:
             self._targets = Targets(run_dir)
             sections = self._targets.sections() | dict(exporter.prometheus)
-            self._prometheus = Prometheus(run_dir, Binaries(), kubeconfig=None, sections=sections)
+            self._prometheus = Prometheus(
+                run_dir, Binaries(), kubeconfig=None, sections=sections, features=exporter.features
+            )
             self._kafka = self._broker()
             starting.enter_context(self._kafka)
             self._kafka.create_topic(self._group, PARTITIONS)
@@ -132,7 +134,12 @@ class Stage:
             self._targets.remove(pod)
 
     def members(self, count: int) -> None:
-        """Wait until the group is stable with so many members; a member that has ended is an error."""
+        """Wait until the group is stable with so many members; the story's clock stands still meanwhile.
+
+        Raises:
+            PartNotReadyError: a member has ended, or is still missing after three minutes.
+        """
+        asked_s = time.time()
 
         def stable() -> bool:
             for process in self._processes.values():
@@ -146,6 +153,7 @@ class Stage:
             return found.state.name == "STABLE" and len(found.members) == count
 
         wait_until(stable, part=self._exporter.name, what=f"{count} members", timeout_s=_JOIN_TIMEOUT_S, poll_s=0.5)
+        self._zero_s += time.time() - asked_s
 
     def pause(self, pod: str, seconds: float) -> None:
         """Stop a pod's process for so long."""

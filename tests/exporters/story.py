@@ -35,7 +35,7 @@ class Stage(Protocol):
         """Tell a pod to end, wait until it has, and scrape it no more."""
 
     def members(self, count: int) -> None:
-        """Wait until the group is stable with so many members; give up in silence after a while."""
+        """Wait until the group is stable with so many members; the story's clock stands still meanwhile."""
 
     def begin(self) -> None:
         """Let the story's clock begin now."""

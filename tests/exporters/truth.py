@@ -15,7 +15,10 @@ from typing import Any, Final
 
 NONE: Final = 0
 _REFUSED_MEMBERS: Final = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
-_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "CONSUMER_GROUP_HEARTBEAT")
+_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
+_CLOCKS_S: Final = 0.1
+"""How far the times of the two logs are apart."""
+
 _LEAVING_EPOCHS: Final = (-1, -2)
 _EXPIRED: Final = re.compile(
     r"^(?P<at>\S+) .*"
@@ -37,7 +40,10 @@ class _Request:
 
     @property
     def error(self) -> int:
-        return int(self.answer["errorCode"])
+        if self.kind != "OFFSET_COMMIT":
+            return int(self.answer["errorCode"])
+        codes = [one["errorCode"] for topic in self.answer["topics"] for one in topic["partitions"]]
+        return int(max(codes, default=NONE))
 
 
 @dataclass(frozen=True)
@@ -195,13 +201,13 @@ def _evictions(
 ) -> list[dict[str, Any]]:
     """Return whom the coordinator gave up, when, and when the member learnt it, if it ever did."""
     owners: dict[str, str] = {}
-    learnt: dict[str, float] = {}
+    refused: list[_Request] = []
     for one in requests:
         for member in (one.asked.get("memberId"), one.answer.get("memberId")):
             if member:
                 owners[member] = one.pod
         if one.error in _REFUSED_MEMBERS:
-            learnt.setdefault(one.asked["memberId"], round(one.arrived_s, 3))
+            refused.append(one)
     evictions = []
     for line in broker_log:
         found = _EXPIRED.match(line)
@@ -210,5 +216,15 @@ def _evictions(
         at_s = datetime.fromisoformat(found["at"].replace(",", ".")).astimezone().timestamp() - began_s
         member = found["classic"] or found["consumer"]
         if 0 <= at_s <= ended_s - began_s:
-            evictions.append({"at_s": round(at_s, 3), "pod": owners.get(member), "learnt_s": learnt.get(member)})
+            # A member of KIP-848 keeps its id: it may be given up, and learn it, several times. librdkafka's has none
+            # any more when it asks.
+            learnt = (
+                round(one.arrived_s, 3)
+                for one in refused
+                if one.arrived_s >= at_s - _CLOCKS_S
+                and one.pod == owners.get(member)
+                and one.asked["memberId"] in {member, ""}
+            )
+            pod, learnt_s = owners.get(member), min(learnt, default=None)
+            evictions.append({"at_s": round(at_s, 3), "pod": pod, "learnt_s": learnt_s})
     return evictions
