@@ -53,6 +53,8 @@ class Kafka:
         tap_port: port of 127.0.0.1 that the fault proxy before `tap_target` listens on; None when there is no proxy.
         version: `VERSION` or `OLD_VERSION`.
         listeners: more ways in; `address` says where they are.
+        java_options: of the broker's JVM, as for an agent.
+        plugins: folders of classes that the broker's properties name.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class Kafka:
         tap_port: int | None = None,
         version: str = VERSION,
         listeners: Sequence[Listener] = (),
+        java_options: Sequence[str] = (),
+        plugins: Sequence[Path] = (),
     ) -> None:
         port, tap_target_port, self._controller_port, *more_ports = network.free_ports(3 + len(listeners))
         self.bootstrap = f"{network.LOOPBACK}:{port}"
@@ -75,6 +79,8 @@ class Kafka:
         self._properties = dict(properties)
         self._version = version
         self._listeners = tuple(zip(listeners, more_ports, strict=True))
+        self._java_options = tuple(java_options)
+        self._plugins = tuple(plugins)
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -142,7 +148,9 @@ class Kafka:
         storage_tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(configuration)]
         commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
         requests = f"-Dsandbox.request.log={self.request_log}"
-        command = [*java, "-Xms256m", "-Xmx256m", requests, "-cp", classpath, "kafka.Kafka", str(configuration)]
+        memory = ["-Xms256m", "-Xmx256m"]
+        broker = ["-cp", ":".join([classpath, *map(str, self._plugins)]), "kafka.Kafka", str(configuration)]
+        command = [*java, *memory, requests, *self._java_options, *broker]
         return Process("kafka", command, log=log)
 
     def _server_properties(self, data: Path) -> str:
