@@ -6,8 +6,7 @@ beats are missing, and it was absent for a time X with
     D P - r  <  X  <=  (D + 1) P + r
 
 since an absence begins at an age between 0 and P after a beat, and the first beat after it comes at once. r is what the
-scrapes leave open at the ends of T: a beat that was counted by a scrape came at some time since the scrape before, and
-at most P ago. With scrapes much more frequent than beats, n missing beats so mean an absence between n P and (n+1) P.
+scrapes leave open at the ends of T: a beat that was counted by a scrape came at some time since the scrape before. With scrapes much more frequent than beats, n missing beats so mean an absence between n P and (n+1) P.
 Beats jitter (the Java client looks every 100 ms), and P is known to so much only: a quarter of P goes to both sides.
 Several absences in one stretch of a block look like one that is as long as all of them.
 
@@ -122,7 +121,7 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
             f"the beats of {pod} come as its work lets them, not every {period_s:.1f} s: none can be called missing",
         )
     by_block: dict[float, list[_Beating]] = {}
-    for one in beating:
+    for one in _joined(beating, period_s):
         by_block.setdefault(_block_s(one), []).append(one)
     return Deficits(
         pod,
@@ -148,15 +147,40 @@ def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
     return found
 
 
+def _joined(beating: Sequence[_Beating], period_s: float) -> list[_Beating]:
+    """Return the stretches, those as one that follow upon each other and both lack beats: the same absence."""
+    found: list[_Beating] = []
+    for one in beating:
+        before = found[-1] if found else None
+        if (
+            before is not None
+            and before.last is one.first
+            and min(_bounds(before, period_s)[0], _bounds(one, period_s)[0]) > 0
+        ):
+            found[-1] = _Beating(before.first, one.last, before.beats + one.beats)
+        else:
+            found.append(one)
+    return found
+
+
 def _deficit(block_s: float, stretches: Sequence[_Beating], period_s: float) -> Deficit:
-    missing = at_least_s = at_most_s = 0.0
-    for one in stretches:
-        lacking = one.span_s / period_s - one.beats
-        missing += lacking
-        open_s, chance_s = min(one.last.open_s, period_s), JITTER * period_s
-        at_least_s = max(at_least_s, lacking * period_s - open_s - chance_s)
-        at_most_s = max(at_most_s, (lacking + 1) * period_s + min(one.first.open_s, period_s) + chance_s)
-    return Deficit(block_s, stretches[-1].last.at_s, missing, at_least_s, at_most_s)
+    bounds = [_bounds(one, period_s) for one in stretches]
+    return Deficit(
+        block_s,
+        stretches[-1].last.at_s,
+        missing=sum(one.span_s / period_s - one.beats for one in stretches),
+        at_least_s=max(0.0, *(at_least_s for at_least_s, _ in bounds)),
+        at_most_s=max(0.0, *(at_most_s for _, at_most_s in bounds)),
+    )
+
+
+def _bounds(one: _Beating, period_s: float) -> tuple[float, float]:
+    """Return what the absence in a stretch had at least and at most, in seconds; the former below zero for none."""
+    missing_s, chance_s = one.span_s - one.beats * period_s, JITTER * period_s
+    return (
+        missing_s - min(one.last.open_s, period_s) - chance_s,
+        missing_s + period_s + min(one.first.open_s, blocks.BLOCK_S) + chance_s,
+    )
 
 
 def _beating(beats: Series, joins: Sequence[Stretch]) -> list[_Beating]:

@@ -161,4 +161,4 @@ def _joined(one: Series | None, other: Series, quantity: Quantity) -> Series:
     if quantity.kind is Kind.WINDOWED_MAX:
         both = {*one.samples, *other.samples}
         return Series(one.labels, tuple(sorted(both, key=lambda sample: (sample.time_s, sample.value))))
-    return max(one, other, key=lambda series: len(series.samples))
+    return max(one, other, key=lambda series: (len(series.samples), sorted(series.labels.items())))

@@ -7,7 +7,7 @@ for a measurement invents absences; who takes the smaller one for all of it must
 import dataclasses
 import math
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
@@ -161,8 +161,8 @@ def scraped_blocks(observed: Mapping[Quantity, Sequence[Series]]) -> dict[float,
 def failed_scrapes(pod: str, mine: OfPod, *, scraped: Mapping[float, Collection[str]]) -> list[Absence]:
     """Return what failed scrapes show of a living pod.
 
-    A run of them, in which no target of the pod answered, between two that did. It is no absence if the process was
-    made anew in it, or if nobody else was scraped in one of its blocks: then Prometheus was away, or its network.
+    A run of them between two that succeeded. It is no absence if another target of the pod answered meanwhile, if the
+    process was made anew, or if nobody else was scraped in one of its blocks: then Prometheus was away, or its network.
 
     Args:
         pod: whose.
@@ -170,42 +170,41 @@ def failed_scrapes(pod: str, mine: OfPod, *, scraped: Mapping[float, Collection[
         scraped: from `scraped_blocks`.
     """
     renewed = lives.renewals(mine)
+    targets = [_scrapes(one, mine) for one in mine.get(Quantity.SCRAPED, ())]
     shown = []
-    before: _Scrape | None = None
-    run: list[_Scrape] = []
-    for scrape in _scrapes(mine):
-        if not scrape.succeeded:
-            run.append(scrape)
-            continue
-        if run and before is not None and not lives.overlap((before.at_s, scrape.at_s), renewed):
-            others = (scraped.get(blocks.start_s(one.at_s), ()) for one in run)
-            if all(set(some) - {pod} for some in others):
-                shown.append(
-                    Absence(
-                        pod,
-                        Witness.FAILED_SCRAPES,
-                        scrape.at_s,
-                        run[-1].at_s + run[-1].took_s - run[0].at_s,
-                        scrape.at_s + scrape.took_s - before.at_s,
-                    )
-                )
-        before, run = scrape, []
+    for number, target in enumerate(targets):
+        answers = [one.at_s for other in targets[:number] + targets[number + 1 :] for one in other if one.succeeded]
+        for before, run, after in _runs(target):
+            first_s, last_s = run[0].at_s, run[-1].at_s + run[-1].took_s
+            alone = any(not set(scraped.get(blocks.start_s(one.at_s), ())) - {pod} for one in run)
+            answered = any(first_s <= at_s <= last_s for at_s in answers)
+            if not (alone or answered or lives.overlap((before.at_s, after.at_s), renewed)):
+                at_most_s = after.at_s + after.took_s - before.at_s
+                shown.append(Absence(pod, Witness.FAILED_SCRAPES, after.at_s, last_s - first_s, at_most_s))
     return shown
 
 
-def _scrapes(mine: OfPod) -> list[_Scrape]:
-    """Return the scrapes of a pod's targets in order of time, but of those that never answered."""
-    found = []
-    for one in mine.get(Quantity.SCRAPED, ()):
-        if all(sample.value <= 0 for sample in one.samples):
+def _runs(target: Iterable[_Scrape]) -> Iterator[tuple[_Scrape, list[_Scrape], _Scrape]]:
+    """Yield the runs of failed scrapes of a target, with the successes before and after them."""
+    before: _Scrape | None = None
+    run: list[_Scrape] = []
+    for scrape in target:
+        if not scrape.succeeded:
+            run.append(scrape)
             continue
-        took = {
-            sample.time_s: sample.value
-            for times in samples.twins(one, mine.get(Quantity.SCRAPE_TIME, ()))
-            for sample in times.samples
-        }
-        found += [_Scrape(sample.time_s, sample.value > 0, took.get(sample.time_s, 0.0)) for sample in one.samples]
-    return sorted(found, key=lambda scrape: (scrape.at_s, scrape.succeeded))
+        if run and before is not None:
+            yield before, run, scrape
+        before, run = scrape, []
+
+
+def _scrapes(one: Series, mine: OfPod) -> list[_Scrape]:
+    """Return the scrapes of a target in order of time."""
+    took = {
+        sample.time_s: sample.value
+        for times in samples.twins(one, mine.get(Quantity.SCRAPE_TIME, ()))
+        for sample in times.samples
+    }
+    return [_Scrape(sample.time_s, sample.value > 0, took.get(sample.time_s, 0.0)) for sample in one.samples]
 
 
 def _when(step: Step) -> tuple[float, float]:
