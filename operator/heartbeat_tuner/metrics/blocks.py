@@ -1,8 +1,9 @@
 """What a windowed maximum and an age say, and how often.
 
 The Java client shows the largest value of a window for 59 to 86 s, so that one spike fills two or three scrapes: they
-are not independent, and nothing may be counted over them. Blocks of 90 s hold each spike in one scrape or another, and
-in two blocks at most. A scrape more rare than the window does not see most spikes at all: then there is no tail.
+are not independent, and nothing may be counted over them. Blocks of 90 s hold a spike once or twice (most of them cross
+an edge); `news` leaves it in the one in which it showed first. A scrape more rare than the window does not see most
+spikes at all: then there is no tail.
 """
 
 import dataclasses
@@ -59,16 +60,21 @@ def maxima(found: Iterable[Sample], *, width_s: float = BLOCK_S) -> tuple[Sample
     return tuple(Sample(block_s, value) for block_s, value in sorted(largest.items()))
 
 
-def news(series: Series) -> list[Sample]:
-    """Return the samples of a windowed maximum that show something anew.
+def news(series: Series, *, shown_s: float = BLOCK_S) -> Series:
+    """Return a windowed maximum with the samples only that show something anew.
 
-    While its value stands it is the same spike, shown again. When it falls, it shows a smaller one of the window.
+    While its value stands it is the same spike, shown again, but for no longer than a spike is shown: then it is
+    another one of that size. When it falls, it shows a smaller one of the window.
+
+    Args:
+        series: a windowed maximum.
+        shown_s: for how long it shows a spike at most.
     """
-    return [
-        sample
-        for last, sample in zip((None, *series.samples), series.samples, strict=False)
-        if last is None or sample.value != last.value
-    ]
+    kept: list[Sample] = []
+    for sample in series.samples:
+        if not kept or sample.value != kept[-1].value or sample.time_s - kept[-1].time_s >= shown_s:
+            kept.append(sample)
+    return Series(series.labels, tuple(kept))
 
 
 def undersampled_s(group: Sequence[Series]) -> float | None:

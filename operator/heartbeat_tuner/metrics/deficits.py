@@ -6,9 +6,10 @@ beats are missing, and it was absent for a time X with
     D P - r  <  X  <=  (D + 1) P + r
 
 since an absence begins at an age between 0 and P after a beat, and the first beat after it comes at once. r is what the
-scrapes leave open at the ends of T: a beat that was counted by a scrape came at some time since the scrape before. With scrapes much more frequent than beats, n missing beats so mean an absence between n P and (n+1) P.
-Beats jitter (the Java client looks every 100 ms), and P is known to so much only: a quarter of P goes to both sides.
-Several absences in one stretch of a block look like one that is as long as all of them.
+scrapes leave open at the ends of T: a beat that was counted by a scrape came at some time since the scrape before. With
+scrapes much more frequent than beats, n missing beats so mean an absence between n P and (n+1) P. Beats jitter (the
+Java client looks every 100 ms), and P is known to so much only: a quarter of P goes to both sides. Several absences in
+one stretch of a block look like one that is as long as all of them.
 
 Joining members do not beat, and new processes have not beaten yet: neither stretch counts, and an absence that ended in
 an eviction, and so in a join, is not here but in the record. A member that stands still is

@@ -226,15 +226,16 @@ def _poll_gaps(observed: Observed) -> Measured | Unknown:
     rare = _rare(group, "time-between-poll-max")
     if rare is not None:
         return rare
-    values = []
+    values, watched = [], []
     for ended in group:
         ages = samples.twins(ended, observed.get(Quantity.POLL_AGE, ()))
         running = [Sample(gap.seen_s, gap.at_least_s) for age in ages for gap in blocks.gaps(age)]
         values += [
             Observation(ended.labels[queries.POD_LABEL], one.time_s, one.value, one.value)
-            for one in blocks.maxima([*ended.samples, *running])
+            for one in blocks.maxima([*blocks.news(ended).samples, *running])
         ]
-    return _measured(values, [one.block_s for one in values], empty="no gap between polls has been seen")
+        watched += sorted({blocks.start_s(sample.time_s) for sample in ended.samples})
+    return _measured(values, watched, empty="no gap between polls has been seen")
 
 
 def _outages(observed: Observed) -> Measured | Unknown:
@@ -255,9 +256,10 @@ def _of_the_group(group: Sequence[Series], names: str) -> Measured | Unknown:
         return rare
     values = [
         Observation("", one.time_s, one.value, one.value)
-        for one in blocks.maxima(sample for series in group for sample in series.samples)
+        for one in blocks.maxima(sample for series in group for sample in blocks.news(series).samples)
     ]
-    return _measured(values, [one.block_s for one in values], empty=f"no value has been seen of {names}")
+    watched = sorted({blocks.start_s(sample.time_s) for series in group for sample in series.samples})
+    return _measured(values, watched, empty=f"no value has been seen of {names}")
 
 
 def _rare(group: Sequence[Series], names: str) -> Unknown | None:

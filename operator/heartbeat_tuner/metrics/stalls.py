@@ -24,6 +24,9 @@ CPU_PERIOD_S: Final = 0.1
 HANDLERS_FROM_S: Final = 1.0
 """Where poll gaps are usually as long as this, they are handlers at work, and no absences."""
 
+GC_SHOWN_S: Final = 180.0
+"""Micrometer's maximum is that of three slices of a minute."""
+
 CYCLES: Final = ("Cycles", "ConcurrentMarkSweep")
 """Names of collectors whose time is that of whole cycles, during which the process runs, end so."""
 
@@ -33,7 +36,7 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
     shown = [
         Absence(pod, Witness.GC_PAUSE, sample.time_s, sample.value, sample.value)
         for one in mine.get(Quantity.GC_PAUSE_MAX, ())
-        for sample in blocks.news(one)
+        for sample in blocks.news(one, shown_s=GC_SHOWN_S).samples
     ]
     for times in mine.get(Quantity.GC_TIME, ()):
         if times.labels.get("gc", times.labels.get("jvm_gc_name", "")).endswith(CYCLES):
@@ -136,7 +139,7 @@ def poll_gaps(pod: str, mine: OfPod) -> list[Absence]:
     return [
         Absence(pod, Witness.POLL_GAP, sample.time_s, sample.value - usual_s, sample.value)
         for one, usual_s in short_gaps(mine)
-        for sample in blocks.news(one)
+        for sample in blocks.news(one).samples
         if sample.value > usual_s
     ]
 

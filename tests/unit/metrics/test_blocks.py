@@ -50,7 +50,17 @@ def test_blocks_shorter_than_the_window_are_refused() -> None:
 def test_a_value_that_stands_is_no_news() -> None:
     """A rise is another spike; a fall shows a smaller one that was behind it; standing is neither."""
     series = counters.series(enumerate([1.0, 5.0, 5.0, 5.0, 2.0, 2.0, 5.0]))
-    assert [(one.time_s, one.value) for one in blocks.news(series)] == [(0, 1.0), (1, 5.0), (4, 2.0), (6, 5.0)]
+    news = blocks.news(series)
+    assert [(one.time_s, one.value) for one in news.samples] == [(0, 1.0), (1, 5.0), (4, 2.0), (6, 5.0)]
+    assert news.labels == series.labels
+    assert blocks.news(news) == news
+
+
+def test_a_value_that_stands_for_longer_than_a_spike_is_shown_is_another_spike() -> None:
+    """The window has forgotten the first one by then."""
+    series = counters.series((30.0 * number, 5.0) for number in range(8))
+    assert [one.time_s for one in blocks.news(series).samples] == [0, 90, 180]
+    assert [one.time_s for one in blocks.news(series, shown_s=180.0).samples] == [0, 180]
 
 
 @pytest.mark.parametrize(("interval_s", "rare"), [(15, None), (60, None), (90, None), (120, 120.0), (300, 300.0)])

@@ -68,8 +68,8 @@ def test_an_absence_lies_within_its_bounds(
     scrape_s: float,
     at_s: float,
     lasts_s: float,
-    cut: bool,
-    seed: int,  # noqa: FBT001 - drawn
+    cut: bool,  # noqa: FBT001 - drawn
+    seed: int,
 ) -> None:
     """Whether the process stood still, unseen by scrapes, or only its connection did."""
     stop = Stop(at_s, lasts_s, scraped=cut)

@@ -13,10 +13,10 @@ PODS = {("shop", "orders-0"), ("shop", "orders-1")}
 MINE = ("shop", "orders-0")
 
 
-def series(metric: str, /, *values: float, start: float = 0.0, **labels: str) -> Series:
+def series(metric: str, /, *values: float, **labels: str) -> Series:
     """Return a series of pod `orders-0` in namespace `shop`, a sample every ten seconds."""
     whole = {"__name__": metric, "namespace": "shop", "pod": "orders-0", **labels}
-    return Series.from_raw(whole, ((start + 10.0 * number, value) for number, value in enumerate(values or (1.0,))))
+    return Series.from_raw(whole, ((10.0 * number, value) for number, value in enumerate(values or (1.0,))))
 
 
 def around(*found: Series) -> dict[Quantity, list[Series]]:
@@ -99,7 +99,8 @@ def test_of_two_replicas_the_fuller_one_stays() -> None:
 def test_a_maximum_that_scrapes_reset_is_joined_from_both_replicas() -> None:
     """Whoever scrapes first takes the spike; the other one never sees it."""
     one = series("nodejs_eventloop_lag_max_seconds", 0.01, 7.0, prometheus_replica="a")
-    other = series("nodejs_eventloop_lag_max_seconds", 0.01, 0.01, start=5.0, prometheus_replica="b")
+    later = series("nodejs_eventloop_lag_max_seconds", 0.01, 0.01, prometheus_replica="b")
+    other = Series.from_raw(later.labels, ((sample.time_s + 5.0, sample.value) for sample in later.samples))
     (both,) = around(one, other)[Quantity.EVENT_LOOP_LAG_MAX]
     assert [(sample.time_s, sample.value) for sample in both.samples] == [(0, 0.01), (5, 0.01), (10, 7.0), (15, 0.01)]
 
