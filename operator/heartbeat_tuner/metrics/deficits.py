@@ -132,20 +132,18 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
 
 
 def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
-    """Return the stretches in which a pod's members may have been joining.
+    """Return the stretches between scrapes in which a pod's members completed a join, failed in one, or began anew.
 
-    A join is counted when it is done, and had begun before by as much as the time spent in joins grew.
+    A join may have begun before. But from its begin to its end its member does not beat, so that the whole of it lies
+    in one stretch between two beats.
     """
-    found = [
+    return [
         (step.since_s, step.until_s)
         for quantity in (Quantity.REBALANCES, Quantity.FAILED_REBALANCES)
         for one in mine.get(quantity, ())
         for step in samples.steps(one)
         if step.grown > 0 or step.reset
     ]
-    for one in mine.get(Quantity.REBALANCE_TIME, ()):
-        found += [(step.since_s - step.grown, step.until_s) for step in samples.steps(one) if step.grown > 0]
-    return found
 
 
 def _joined(beating: Sequence[_Beating], period_s: float) -> list[_Beating]:

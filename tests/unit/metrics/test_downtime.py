@@ -76,6 +76,7 @@ def test_another_container_of_the_pod_is_not_the_consumer() -> None:
     assert restarts(partitions(CRASHED), platform) == []
     named = Series({**CRASHED.labels, "container": "app"}, CRASHED.samples)
     assert restarts(partitions(named), platform) == []
+    assert restarts(partitions(named), {**platform, Quantity.CONTAINER_STARTED: proxy}) == []
     proxied = Series({**CRASHED.labels, "container": "proxy"}, CRASHED.samples)
     assert len(restarts(partitions(proxied), platform)) == 1
 

@@ -153,10 +153,7 @@ def test_trap_6_lost_heartbeats_show_only_as_a_deficit_and_a_join_is_none() -> N
     (missing,) = [one for one in known(found.missing_beats).observations if one.value_s > 0]
     assert missing.value_s <= lost_s <= missing.at_most_s
     joins = series(COORDINATOR + "rebalance", [1.0 if at_s < gone + lost_s else 2.0 for at_s in SCRAPES], **JMX)
-    spent = series(
-        COORDINATOR + "rebalance_latency", [0.0 if at_s < gone + lost_s else 60_000.0 for at_s in SCRAPES], **JMX
-    )
-    assert known(measure(counted, joins, spent).missing_beats).largest_s == 0.0
+    assert known(measure(counted, joins).missing_beats).largest_s == 0.0
 
 
 def test_trap_7_members_are_never_summed_and_a_new_clients_first_join_counts() -> None:
