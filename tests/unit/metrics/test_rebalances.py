@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics import rebalances
@@ -133,6 +133,7 @@ INCREASES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(INCREASES, st.floats(0, 120), st.booleans())
 def test_a_group_has_no_more_rebalances_than_its_members_counted(
     found: list[Increase],

@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics import samples
@@ -28,6 +28,7 @@ def test_a_sample_that_comes_twice_counts_once() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(LIVES)
 def test_growth_is_never_more_than_what_happened(lives: list[list[int]]) -> None:
     """Across resets a counter shows at most what was counted, and all of it if each reset shows as a fall."""
