@@ -106,6 +106,37 @@ class MemberChange:
     pod: str
 
 
+class Witness(enum.Enum):
+    """What showed an absence."""
+
+    GC_PAUSE = "a pause of garbage collection"
+    THROTTLING = "CPU throttling"
+    CPU_STALL = "waiting for a CPU"
+    EVENT_LOOP = "a delay of the event loop"
+    MISSING_BEATS = "missing heartbeats"
+    FAILED_SCRAPES = "failed scrapes"
+    POLL_GAP = "a gap between polls"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Absence:
+    """A stretch during which a member could do nothing for its group, as one witness shows it.
+
+    Attributes:
+        pod: whose.
+        witness: what shows it.
+        seen_s: the scrape that showed it, in Unix seconds.
+        at_least_s: what it surely had; 0 if the witness can only say what it cannot have had more.
+        at_most_s: what it cannot have had more, as far as this witness knows.
+    """
+
+    pod: str
+    witness: Witness
+    seen_s: float
+    at_least_s: float
+    at_most_s: float
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupConfig:
     """What the broker prescribes to the members of one group of the consumer protocol (KIP-848)."""
