@@ -7,6 +7,7 @@ never happened.
 
 import dataclasses
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -32,13 +33,14 @@ class Place:
         group: whose it is.
         convention: which it follows.
         metric: which of the convention's metrics it is.
-        identity: its labels without those that say by whom it was scraped: twins have the same.
+        identity: its labels, names and values in turn, without those that say by whom it was scraped: twins have the
+            same.
     """
 
     group: GroupKey
     convention: Convention
     metric: Metric
-    identity: frozenset[tuple[str, str]]
+    identity: tuple[str, ...]
 
 
 def place_of(
@@ -58,7 +60,8 @@ def place_of(
         group = _group_of(labels, convention, groups)
         if group is None:
             return None
-        identity = frozenset(pair for pair in labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        own = sorted(pair for pair in labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        identity = tuple(sys.intern(text) for pair in own for text in pair)
         return Place(group, convention, metric, identity)
     return None
 
@@ -85,7 +88,7 @@ def sorted_out(
     A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
     evictions would be too. Of such twins the one with the most samples stays.
     """
-    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[frozenset[tuple[str, str]], tuple[Place, Series]]]]] = {}
+    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[tuple[str, ...], tuple[Place, Series]]]]] = {}
     for place, series in placed:
         conventions = once.setdefault(place.group, {})
         twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
