@@ -74,7 +74,7 @@ def news(series: Series, *, shown_s: float = BLOCK_S) -> Series:
     for sample in series.samples:
         if not kept or sample.value != kept[-1].value or sample.time_s - kept[-1].time_s >= shown_s:
             kept.append(sample)
-    return Series(series.labels, tuple(kept))
+    return Series.from_raw(series.labels, kept)
 
 
 def undersampled_s(group: Sequence[Series]) -> float | None:

@@ -5,13 +5,15 @@ they are times, and what is no measurement is gone: NaN says that nothing happen
 never happened.
 """
 
+import dataclasses
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from heartbeat_tuner.metrics import queries
-from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.samples import Sample, Series
+from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
+from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
 
 GroupKey = tuple[str, str]
@@ -32,39 +34,85 @@ PER_TARGET: Final = frozenset({Quantity.SCRAPED, Quantity.SCRAPE_TIME})
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where a series belongs.
+
+    Attributes:
+        group: whose it is.
+        convention: which it follows.
+        metric: which of the convention's metrics it is.
+        identity: its labels, names and values in turn, without those that say by whom it was scraped: twins have the
+            same.
+    """
+
+    group: GroupKey
+    convention: Convention
+    metric: Metric
+    identity: tuple[str, ...]
+
+
+def place_of(
+    labels: Mapping[str, str], conventions: Sequence[Convention], groups: Collection[GroupKey]
+) -> Place | None:
+    """Return where a series belongs; None if it is of no convention, or of none of the groups.
+
+    Args:
+        labels: of the series, `__name__` among them.
+        conventions: those that may be followed, the likelier first.
+        groups: those that are asked for: a `client.id` may read as two groups, of which at most one is meant.
+    """
+    for convention in conventions:
+        metric = convention.metric_of(labels)
+        if metric is None:
+            continue
+        group = _group_of(labels, convention, groups)
+        if group is None:
+            return None
+        own = sorted(pair for pair in labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        identity = tuple(sys.intern(text) for pair in own for text in pair)
+        return Place(group, convention, metric, identity)
+    return None
+
+
 def by_group(
     found: Iterable[Series], conventions: Sequence[Convention], groups: Collection[GroupKey]
 ) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
     """Return the series of each group in each namespace, by convention and quantity, each once.
 
-    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
-    evictions would be too. Of such twins the one with the most samples stays.
-
     Args:
         found: what Prometheus answered, with `__name__`.
         conventions: those that may be followed, the likelier first.
-        groups: those that are asked for: a `client.id` may read as two groups, of which at most one is meant.
+        groups: those that are asked for.
     """
-    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[frozenset[tuple[str, str]], Series]]]] = {}
-    for series in found:
-        for convention in conventions:
-            metric = convention.metric_of(series.labels)
-            if metric is None:
-                continue
-            place = _group_of(series.labels, convention, groups)
-            if place is None:
-                break
-            twins = once.setdefault(place, {}).setdefault(convention, {}).setdefault(metric.quantity, {})
-            own = frozenset(pair for pair in series.labels.items() if pair[0] not in queries.SCRAPE_LABELS)
-            if own not in twins or len(twins[own].samples) < len(series.samples):
-                twins[own] = _in_seconds(series, metric.unit_s)
-            break
+    placed = ((place_of(series.labels, conventions, groups), series) for series in found)
+    return sorted_out((place, series) for place, series in placed if place is not None)
+
+
+def sorted_out(
+    placed: Iterable[tuple[Place, Series]],
+) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
+    """Return series by group, convention and quantity, each once.
+
+    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
+    evictions would be too. Of such twins the one with the most samples stays.
+    """
+    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[tuple[str, ...], tuple[Place, Series]]]]] = {}
+    for place, series in placed:
+        conventions = once.setdefault(place.group, {})
+        twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
+        twin = twins.get(place.identity)
+        if twin is None or len(twin[1].samples) < len(series.samples):
+            twins[place.identity] = place, series
     return {
-        place: {
-            convention: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
+        group: {
+            convention: {
+                quantity: [series.in_unit(place.metric.unit_s) for place, series in twins.values()]
+                for quantity, twins in by_quantity.items()
+            }
             for convention, by_quantity in by_convention.items()
         }
-        for place, by_convention in once.items()
+        for group, by_convention in once.items()
     }
 
 
@@ -97,7 +145,7 @@ def by_pod(
             scraped_by = frozenset()
         own = frozenset(pair for pair in series.labels.items() if pair[0] not in scraped_by)
         twins = once.setdefault(place, {}).setdefault(metric.quantity, {})
-        twins[own] = _joined(twins.get(own), _in_seconds(series, metric.unit_s), metric.quantity)
+        twins[own] = _joined(twins.get(own), series.in_unit(metric.unit_s), metric.quantity)
     return {
         place: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
         for place, by_quantity in once.items()
@@ -146,19 +194,10 @@ def _readings(client_id: str, pod: str) -> list[str]:
     return found
 
 
-def _in_seconds(series: Series, unit_s: float) -> Series:
-    """Return the series in seconds, without what is negative: nothing here can be."""
-    if unit_s == 1.0 and all(sample.value >= 0 for sample in series.samples):
-        return series
-    samples = (Sample(one.time_s, one.value * unit_s) for one in series.samples if one.value >= 0)
-    return Series(series.labels, tuple(samples))
-
-
 def _joined(one: Series | None, other: Series, quantity: Quantity) -> Series:
     """Return what stands for two series that are the same."""
     if one is None:
         return other
     if quantity.kind is Kind.WINDOWED_MAX:
-        both = {*one.samples, *other.samples}
-        return Series(one.labels, tuple(sorted(both, key=lambda sample: (sample.time_s, sample.value))))
+        return Series.from_raw(one.labels, sorted({*one.samples, *other.samples}))
     return max(one, other, key=lambda series: (len(series.samples), sorted(series.labels.items())))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from heartbeat_tuner.domain.evidence import Group, GroupConfig, Pod, Record, Unknown
+from heartbeat_tuner.domain.evidence import Group, GroupConfig, GroupState, Pod, Record, Unknown
 from heartbeat_tuner.domain.liveness import Setting, Source
 from heartbeat_tuner.metrics import quantities, record, resolver
 from heartbeat_tuner.metrics.conventions import catalogue, java, kafkajs, platform
@@ -122,7 +122,7 @@ def test_trap_4_nan_and_minus_one_are_no_values() -> None:
     gaps = series("kafka_consumer_consumer_metrics_time_between_poll_max", [math.nan, -1.0, math.inf] * 40, **JMX)
     ages = flat("kafka_consumer_consumer_metrics_last_poll_seconds_ago", -1.0, **JMX)
     observed = observe(gaps, ages)
-    assert [one.samples for group in observed.values() for one in group] == [(), ()]
+    assert [list(one.samples) for group in observed.values() for one in group] == [[], []]
     assert isinstance(measure(gaps, ages).poll_gaps, Unknown)
 
 
@@ -229,7 +229,7 @@ def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
     for one in (kept.absences, kept.poll_gaps, kept.outages, kept.rebalance_latencies):
         assert isinstance(one, Measured), one
     config = GroupConfig(timedelta(seconds=45), timedelta(seconds=5))
-    prescribed = Group("orders", rebalancing=False, members=(), consumer_protocol=True, config=config).prescribed(
+    prescribed = Group("orders", GroupState.STABLE, (), consumer_protocol=True, config=config).prescribed(
         worlds.situation().workload.current or pytest.fail("the world has settings")
     )
     assert prescribed.settings.heartbeat_interval == timedelta(seconds=5)
