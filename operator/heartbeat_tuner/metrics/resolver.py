@@ -69,7 +69,8 @@ def place_of(
         group = _group_of(labels, convention, groups)
         if group is None:
             return None
-        own = sorted(pair for pair in labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        passing = queries.SCRAPE_LABELS | convention.passing_labels
+        own = sorted(pair for pair in labels.items() if pair[0] not in passing)
         identity = tuple(sys.intern(text) for pair in own for text in pair)
         return Place(group, convention, metric, identity)
     return None
