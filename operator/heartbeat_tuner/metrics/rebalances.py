@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from heartbeat_tuner.metrics import lives, samples
+from heartbeat_tuner.metrics import lives, queries, samples
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -114,15 +114,17 @@ def window_s(observed: Observed) -> float:
 def causes(platform: Observed) -> list[float]:
     """Return when pods began, were ready and were told to end, as kube-state-metrics tells it.
 
-    A container that was started anew in its pod is no plan: it crashed, or was killed.
+    A container that was started anew in its pod is no plan: it crashed, or was killed; nor is that its pod was ready
+    again.
     """
-    return sorted(
-        {
-            at_s
-            for quantity in (Quantity.POD_STARTED, Quantity.POD_READY, Quantity.POD_DELETED)
-            for at_s in lives.instants(platform.get(quantity, ()))
-        }
-    )
+    crashed = {
+        one.labels.get(queries.POD_LABEL)
+        for one in platform.get(Quantity.CONTAINER_RESTARTS, ())
+        if any(sample.value > 0 for sample in one.samples)
+    }
+    ready = [one for one in platform.get(Quantity.POD_READY, ()) if one.labels.get(queries.POD_LABEL) not in crashed]
+    groups = (platform.get(Quantity.POD_STARTED, ()), platform.get(Quantity.POD_DELETED, ()), ready)
+    return sorted({at_s for group in groups for at_s in lives.instants(group)})
 
 
 def _rebalance(several: Sequence[Increase], *, cooperative: bool, causes: Collection[float]) -> Rebalance:

@@ -110,6 +110,10 @@ def test_pods_that_start_are_ready_and_end_are_causes_and_crashes_are_not() -> N
         )
     }
     assert rebalances.causes(platform) == [100.0, 120.0, 500.0]
+    calm = {Quantity.CONTAINER_RESTARTS: [counters.series([(0.0, 0.0), (30.0, 0.0)])]}
+    assert rebalances.causes({**platform, **calm}) == [100.0, 120.0, 500.0]
+    crashed = {Quantity.CONTAINER_RESTARTS: [counters.series([(0.0, 0.0), (30.0, 1.0)])]}
+    assert rebalances.causes({**platform, **crashed}) == [100.0, 500.0]
 
 
 def test_the_window_is_the_longest_join_or_the_time_between_scrapes() -> None:
