@@ -8,13 +8,13 @@ from typing import Final
 
 import structlog
 
+from heartbeat_tuner.adapters import kafka_access, prometheus_access
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import InvalidSettingsError
@@ -27,7 +27,9 @@ from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
-from heartbeat_tuner.settings import PrometheusSettings, Settings, TlsSettings
+from heartbeat_tuner.settings import Settings
+from heartbeat_tuner.settings.kafka import KafkaClusterSettings, KafkaTlsSettings
+from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
@@ -129,13 +131,15 @@ class _Parts:
 
 def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
     """Return the metrics source that the settings describe; the caller closes it."""
-    basic, tls = settings.basic_auth, settings.tls or TlsSettings()
-    certificate = ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
-    access = Access(
+    basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
+    certificate = (
+        prometheus_access.ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
+    )
+    access = prometheus_access.Access(
         settings.url,
         headers=settings.headers,
         bearer_token_file=settings.bearer_token_file,
-        basic_auth=BasicAuth(basic.username, basic.password_file) if basic else None,
+        basic_auth=prometheus_access.BasicAuth(basic.username, basic.password_file) if basic else None,
         ca_file=tls.ca_file,
         client_certificate=certificate,
         server_name=tls.server_name,
@@ -159,12 +163,28 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
         metrics = prometheus_source(settings.prometheus, clock)
         closing.callback(metrics.close)
         groups = KafkaGroups(
-            {name: cluster.bootstrap_servers for name, cluster in settings.kafka.clusters.items()},
+            {name: _access(cluster) for name, cluster in settings.kafka.clusters.items()},
             timeout=settings.kafka.timeout,
         )
+        closing.callback(groups.close)
         workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api)
         if not await policies.served():
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
         yield _Parts(elector, policies, workloads, metrics, groups, clock)
+
+
+def _access(cluster: KafkaClusterSettings) -> kafka_access.Access:
+    sasl, tls = cluster.sasl, cluster.tls or KafkaTlsSettings()
+    return kafka_access.Access(
+        cluster.bootstrap_servers,
+        security_protocol=cluster.security_protocol,
+        mechanism=None if sasl is None else sasl.mechanism,
+        username=None if sasl is None else sasl.username or sasl.username_file,
+        password_file=None if sasl is None else sasl.password_file,
+        ca_file=tls.ca_file,
+        cert_file=tls.cert_file,
+        key_file=tls.key_file,
+        key_password_file=tls.key_password_file,
+    )
