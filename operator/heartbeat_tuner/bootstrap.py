@@ -18,7 +18,7 @@ from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import InvalidSettingsError
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports import Clock, Spent
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.elector import Elector, new_identity
@@ -61,8 +61,15 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         )
         _log.info("started", interval_s=interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
 
+        counted = Spent()
+
         def finished(report: CycleReport, duration_s: float) -> None:
             health.moved()
+            spent = parts.metrics.spent
+            telemetry.prometheus_read(
+                requests=spent.requests - counted.requests, samples=spent.samples - counted.samples
+            )
+            counted.requests, counted.samples = spent.requests, spent.samples
             telemetry.cycle_finished(
                 verdicts=report.verdicts,
                 writes={
