@@ -20,6 +20,19 @@ class NotLeaderError(TunerError):
     """Another replica may lead by now: nothing more is written, and nothing is reported."""
 
 
+@dataclasses.dataclass(slots=True)
+class Spent:
+    """What a metrics source was asked and gave since it was made; who wants one cycle's part takes a difference.
+
+    Attributes:
+        requests: sent, with those that were sent again.
+        samples: received.
+    """
+
+    requests: int = 0
+    samples: int = 0
+
+
 class MetricsSource(Protocol):
     """A Prometheus, or anything that speaks its query API."""
 

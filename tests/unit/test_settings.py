@@ -1,9 +1,13 @@
 """The operator's configuration: read, or refused by field."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import trustme
+import yaml
+from cryptography.hazmat.primitives import serialization
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.errors import InvalidSettingsError
@@ -105,6 +109,122 @@ def test_the_ends_of_a_range_are_within_it(tmp_path: Path) -> None:
     assert loaded(tmp_path, MINIMAL + "interval: 100ms").interval == timedelta(milliseconds=100)
     assert loaded(tmp_path, MINIMAL + "interval: 10m").interval == timedelta(minutes=10)
     assert loaded(tmp_path, MINIMAL + "kubernetes: {timeout: 1m}").kubernetes.timeout == timedelta(minutes=1)
+
+
+def prometheus(**fields: object) -> str:
+    """Return a file's text with these fields of its section `prometheus`."""
+    return json.dumps({**yaml.safe_load(MINIMAL), "prometheus": {"url": "https://prometheus:9090", **fields}})
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder of a certificate and its key, the authority, a secret, and what is none of these."""
+    authority = trustme.CA()
+    client = authority.issue_cert("client")
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.crt"))
+    client.cert_chain_pems[0].write_to_path(str(tmp_path / "tls.crt"))
+    client.private_key_pem.write_to_path(str(tmp_path / "tls.key"))
+    authority.issue_cert("other").private_key_pem.write_to_path(str(tmp_path / "other.key"))
+    key = serialization.load_pem_private_key((tmp_path / "tls.key").read_bytes(), None)
+    (tmp_path / "locked.key").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"a password"),
+        )
+    )
+    (tmp_path / "secret").write_text("hidden\n")
+    return tmp_path
+
+
+def test_all_of_prometheus_can_be_said(files: Path) -> None:
+    """In the words that Prometheus' own configuration has, in camel case."""
+    tls = {name: f"{files}/{file}" for name, file in (("caFile", "ca.crt"), ("certFile", "tls.crt"))}
+    found = loaded(
+        files,
+        prometheus(
+            url="https://mimir.example:8443/prometheus",
+            timeout="5s",
+            headers={"X-Scope-OrgID": "team-a|team-b"},
+            basicAuth={"username": "operator", "passwordFile": f"{files}/secret"},
+            tls={**tls, "keyFile": f"{files}/tls.key", "serverName": "mimir"},
+            maxAnswerBytes=65_536,
+        ),
+    ).prometheus
+    assert found.url == "https://mimir.example:8443/prometheus"
+    assert found.headers == {"X-Scope-OrgID": "team-a|team-b"}
+    assert found.basic_auth is not None
+    assert (found.basic_auth.username, found.basic_auth.password_file) == ("operator", files / "secret")
+    assert found.tls is not None
+    assert (found.tls.ca_file, found.tls.server_name) == (files / "ca.crt", "mimir")
+    assert (found.tls.cert_file, found.tls.key_file) == (files / "tls.crt", files / "tls.key")
+    assert found.max_answer_bytes == 65_536
+    assert loaded(files, prometheus(bearerTokenFile=f"{files}/secret")).prometheus.bearer_token_file == files / "secret"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"url": "http://"}, "prometheus.url: String should match pattern"),
+        ({"url": "http://:9090"}, "prometheus.url: 'http://:9090' has no host and port; write one like http://"),
+        ({"url": "http://a:b"}, "prometheus.url: 'http://a:b' has no host and port; write one like"),
+        ({"url": "http://[::1"}, "prometheus.url: 'http://[::1' has no host and port"),
+        ({"url": "http://me:hidden@prometheus"}, "prometheus.url: holds a user or a password; use basicAuth"),
+        ({"url": "http://hidden@prometheus"}, "prometheus.url: holds a user or a password; use basicAuth"),
+        ({"url": "http://prometheus/?token=hidden"}, "prometheus.url: ends in ?... or #...; give only the part"),
+        ({"url": "http://prometheus/#graph"}, "prometheus.url: ends in ?... or #..."),
+        ({"headers": {"A B": "c"}}, "prometheus.headers: 'A B' is no name of a header"),
+        ({"headers": {"": "c"}}, "prometheus.headers: '' is no name of a header"),
+        ({"headers": {"X-Scope-OrgID": "a\r\nb: c"}}, "prometheus.headers: X-Scope-OrgID: 'a\\r\\nb: c' has a line"),
+        ({"headers": {"X-Scope-OrgID": "tänant"}}, "prometheus.headers: X-Scope-OrgID: 'tänant' has a line"),
+        ({"headers": {"X-Scope-OrgID": " a"}}, "prometheus.headers: X-Scope-OrgID: ' a' has a line"),
+        ({"headers": {"X-Scope-OrgID": 5}}, "prometheus.headers.X-Scope-OrgID: Input should be a valid string"),
+        ({"headers": {"authorization": "Bearer hidden"}}, "prometheus.headers: authorization is a secret"),
+        ({"headers": {"Content-Length": "0"}}, "prometheus.headers: Content-Length is set by the operator itself"),
+        ({"headers": {"X-A": "1", "x-a": "2"}}, "prometheus.headers: one header is given twice"),
+        ({"bearerTokenFile": "FOLDER/gone"}, "prometheus.bearerTokenFile: FOLDER/gone cannot be read (No such file"),
+        ({"bearerTokenFile": "FOLDER"}, "prometheus.bearerTokenFile: FOLDER cannot be read (Is a directory)"),
+        ({"bearerToken": "hidden"}, "prometheus.bearerToken: Extra inputs are not permitted"),
+        ({"basicAuth": {"username": "a"}}, "prometheus.basicAuth.passwordFile: Field required"),
+        ({"basicAuth": {"username": "a", "password": "hidden"}}, "prometheus.basicAuth.password: Extra inputs"),
+        (
+            {"basicAuth": {"username": "a:b", "passwordFile": "FOLDER/secret"}},
+            "prometheus.basicAuth.username: must not hold a colon",
+        ),
+        (
+            {"basicAuth": {"username": "", "passwordFile": "FOLDER/secret"}},
+            "prometheus.basicAuth.username: String should have at least 1 character",
+        ),
+        (
+            {"bearerTokenFile": "FOLDER/secret", "basicAuth": {"username": "a", "passwordFile": "FOLDER/secret"}},
+            "prometheus: bearerTokenFile and basicAuth are both set",
+        ),
+        ({"url": "http://p", "tls": {"serverName": "p"}}, "prometheus: tls is set, but url http://p is not https"),
+        ({"tls": {"caFile": "FOLDER/gone"}}, "prometheus.tls.caFile: FOLDER/gone cannot be read"),
+        ({"tls": {"caFile": "FOLDER/secret"}}, "prometheus.tls: caFile FOLDER/secret holds no certificate in PEM"),
+        ({"tls": {"certFile": "FOLDER/tls.crt"}}, "prometheus.tls: certFile and keyFile belong together"),
+        ({"tls": {"keyFile": "FOLDER/tls.key"}}, "prometheus.tls: certFile and keyFile belong together"),
+        (
+            {"tls": {"certFile": "FOLDER/tls.crt", "keyFile": "FOLDER/other.key"}},
+            "prometheus.tls: certFile FOLDER/tls.crt and keyFile FOLDER/other.key are not a certificate and its key",
+        ),
+        (
+            {"tls": {"certFile": "FOLDER/tls.crt", "keyFile": "FOLDER/locked.key"}},
+            "prometheus.tls: certFile FOLDER/tls.crt and keyFile FOLDER/locked.key are not a certificate and its key",
+        ),
+        ({"tls": {"serverName": "a b"}}, "prometheus.tls.serverName: String should match pattern"),
+        ({"tls": {"insecureSkipVerify": True}}, "prometheus.tls.insecureSkipVerify: Extra inputs are not permitted"),
+        ({"maxAnswerBytes": 100}, "prometheus.maxAnswerBytes: Input should be greater than or equal to 65536"),
+        ({"maxAnswerBytes": "16Mi"}, "prometheus.maxAnswerBytes: Input should be a valid integer"),
+    ],
+)
+def test_what_of_prometheus_does_not_fit_is_named_by_field(files: Path, fields: dict[str, object], told: str) -> None:
+    """And no secret that stands in the wrong place is repeated."""
+    text = prometheus(**fields).replace("FOLDER", str(files))
+    with pytest.raises(InvalidSettingsError) as caught:
+        loaded(files, text)
+    assert told.replace("FOLDER", str(files)) in str(caught.value).replace("Value error, ", "")
+    assert "hidden" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,67 +1,87 @@
-"""Reading from Prometheus, through prometheus-api-client with its gaps closed.
+"""Reading from Prometheus, or from anything else that speaks its query API.
 
-Queries go as a form body (a URL has length limits), in worker threads (the library blocks) with a connection each
-(its session is not shared between threads), with a timeout; warnings are read, because partial data shows only there.
-Every failure names the query, so that a person can try it.
+`prometheus_access` says where it is and who we are, `prometheus_http` sends one request, `prometheus_answers` reads
+what came back, `prometheus_failures` sorts what can go wrong. Here it is put together: worker threads (the library
+blocks), how many requests at a time, how long all of it may take, and when the same is asked again. Every failure names
+the query, so that a person can try it.
 """
 
 import asyncio
+import dataclasses
 import email.utils
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from http import HTTPStatus
+from typing import Any, Final, TypeVar
 
-import requests
-from prometheus_api_client import PrometheusConnect
-from urllib3.util.retry import Retry
-
-from heartbeat_tuner.domain.errors import MetricsUnavailableError
+from heartbeat_tuner.adapters import prometheus_answers as answers
+from heartbeat_tuner.adapters import prometheus_failures as failures
+from heartbeat_tuner.adapters.prometheus_access import Access
+from heartbeat_tuner.adapters.prometheus_failures import Failure
+from heartbeat_tuner.adapters.prometheus_http import Exchange, Form, Reply, Transport
+from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.ports import Clock, Spent
 
 CONCURRENT_QUERIES: Final = 4
 """Prometheus serves 20 queries at once by default, shared with dashboards and rules."""
 
 DRIP_FACTOR: Final = 2
-"""How many timeouts a whole answer may take, since the library's own timeout is for each wait between two bytes."""
+"""How many timeouts a whole answer may take, and all that is asked again for it."""
+
+BACKOFF_S: Final = (0.5, 1.5)
+"""How long to wait at least before the same is asked for the second and the third time, the last one."""
 
 CLOCKS_APART: Final = timedelta(seconds=60)
 """How far our clock may be from Prometheus': its samples are as old as both together say."""
 
-SHOWN_BODY: Final = 300
-"""Characters of an error's body that a message repeats."""
+_Found = TypeVar("_Found")
 
 
-class _FormConnection(PrometheusConnect):
-    """The library's connection, with POST as Prometheus documents it."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked.
 
-    def post_query(self, query: str, *, at: datetime) -> requests.Response:
-        """Ask for an instant query with the parameters in the body."""
-        response: requests.Response = self._session.post(
-            f"{self.url}/api/v1/query",
-            data={"query": query, "time": f"{at.timestamp():.3f}"},
-            headers=self.headers,
-            auth=self.auth,
-            timeout=self._timeout,
-        )
-        return response
+    Attributes:
+        path: of the API's endpoint.
+        form: its parameters.
+        tried: what a person would try.
+        text: what of it the server may repeat.
+    """
+
+    path: str
+    form: Form
+    tried: str
+    text: Sequence[str]
 
 
 class PrometheusSource:
-    """The metrics source that a Prometheus is, or anything else that speaks its query API.
+    """The metrics source that a Prometheus is.
 
     Args:
-        url: base address, to which `/api/v1/query` is appended.
-        timeout: for connecting and for each wait for data; an answer that drips in is given up after twice that.
+        access: where it is, and who we are.
+        timeout: for connecting and for each wait for data; twice that is all the time that one call has.
+        max_answer_bytes: a longer answer is not read to its end.
+        clock: what Prometheus' clock is compared with.
+
+    Attributes:
+        spent: what all calls so far have cost.
     """
 
-    def __init__(self, url: str, *, timeout: timedelta) -> None:
-        self._url = url.rstrip("/")
+    def __init__(self, access: Access, *, timeout: timedelta, max_answer_bytes: int, clock: Clock) -> None:
+        self.spent = Spent()
+        self._access = access
         self._timeout = timeout
+        self._patience_s = DRIP_FACTOR * timeout.total_seconds()
+        self._clock = clock
+        self._transport = Transport(access, timeout_s=timeout.total_seconds(), max_bytes=max_answer_bytes)
         self._turns = asyncio.Semaphore(CONCURRENT_QUERIES)
         self._threads = ThreadPoolExecutor(CONCURRENT_QUERIES, thread_name_prefix="prometheus")
-        self._local = threading.local()
+        self._exchanges: set[Exchange] = set()
+        # Reading takes ten times an answer's length in memory, and the interpreter does one at a time anyway.
+        self._reading = threading.Lock()
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
         """Return the raw samples that a range selector selects at a time.
@@ -69,92 +89,108 @@ class PrometheusSource:
         Raises:
             MetricsUnavailableError: no answer, an error, or a partial answer; the message names the query.
         """
-        async with self._turns:  # waiting for a turn is not Prometheus' time
-            answer = asyncio.get_running_loop().run_in_executor(self._threads, self._instant, query, at)
-            try:
-                return await asyncio.wait_for(answer, timeout=DRIP_FACTOR * self._timeout.total_seconds())
-            except TimeoutError as error:
-                raise MetricsUnavailableError(f"Prometheus did not answer (too slowly); tried {query}") from error
+        return self._counted(await self._ask(self._query(query, at), answers.matrix))
+
+    async def vector(self, query: str, *, at: datetime) -> Sequence[Series]:
+        """Return the elements of an instant vector at a time, each with its one sample, or none if it is no number.
+
+        Raises:
+            MetricsUnavailableError: no answer, an error, or a partial answer; the message names the query.
+        """
+        return self._counted(await self._ask(self._query(query, at), answers.vector))
+
+    async def series(
+        self, selectors: Sequence[str], *, start: datetime, end: datetime, limit: int
+    ) -> Sequence[Mapping[str, str]]:
+        """Return the label sets of all series that one of the selectors selects and that have samples in a time.
+
+        Raises:
+            MetricsUnavailableError: no answer, an error, a partial answer, or more than `limit` series; the message
+                names the selectors.
+        """
+        times = [("start", _time(start)), ("end", _time(end)), ("limit", str(limit + 1))]  # one more tells that it cuts
+        form = [*(("match[]", selector) for selector in selectors), *times]
+        question = _Question("/api/v1/series", form, f"the series of {' or '.join(selectors)}", tuple(selectors))
+        return await self._ask(question, lambda document: answers.label_sets(document, limit=limit))
 
     def close(self) -> None:
         """Wait for no answer any more."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        for exchange in tuple(self._exchanges):
+            exchange.abort()
+        self._transport.close()
 
-    def _instant(self, query: str, at: datetime) -> list[Series]:
+    def _query(self, query: str, at: datetime) -> _Question:
+        # Its own timeout, so that a query that nobody waits for any more does not go on behind a gateway.
+        form = [("query", query), ("time", _time(at)), ("timeout", f"{self._patience_s:g}")]
+        return _Question("/api/v1/query", form, query, (query,))
+
+    def _counted(self, found: Sequence[Series]) -> Sequence[Series]:
+        self.spent.samples += sum(len(one.samples) for one in found)
+        return found
+
+    async def _ask(self, question: _Question, read: Callable[[dict[str, Any]], _Found]) -> _Found:
+        """Ask, and ask again what may go better soon, while there is time."""
+        async with self._turns:  # waiting for a turn is not Prometheus' time
+            loop, pauses = asyncio.get_running_loop(), iter(BACKOFF_S)
+            until = loop.time() + self._patience_s
+            while True:
+                try:
+                    return await self._ask_once(question, read, until)
+                except Failure as failure:
+                    pause_s = next(pauses, None)
+                    after_s = failure.again_after_s
+                    if pause_s is None or after_s is None or loop.time() + max(pause_s, after_s) >= until:
+                        failure.hide(question.text)
+                        message = failure.message(question.tried)
+                        raise MetricsUnavailableError(message, cause=failure.cause) from failure
+                await asyncio.sleep(max(pause_s, after_s))
+
+    async def _ask_once(self, question: _Question, read: Callable[[dict[str, Any]], _Found], until: float) -> _Found:
+        exchange = Exchange()
+        self._exchanges.add(exchange)
+        self.spent.requests += 1
+        answer = asyncio.get_running_loop().run_in_executor(self._threads, self._exchange, question, read, exchange)
         try:
-            response = self._connection().post_query(query, at=at)
-        except requests.RequestException as error:
-            raise MetricsUnavailableError(f"Prometheus did not answer ({_cause(error)}); tried {query}") from error
-        if not response.ok:
-            body = response.text.strip()[:SHOWN_BODY]
-            raise MetricsUnavailableError(f"Prometheus answered {response.status_code} ({body}); tried {query}")
-        self._check_clock(response, query, at)
-        return _series(_document(response, query), query)
+            async with asyncio.timeout_at(until):
+                return await answer
+        except TimeoutError as error:
+            raise Failure(MetricsCause.TIMEOUT, "Prometheus did not answer (too slowly)") from error
+        finally:
+            exchange.abort()  # of an exchange that is over nothing is left to abort
+            self._exchanges.discard(exchange)
 
-    def _check_clock(self, response: requests.Response, query: str, at: datetime) -> None:
+    def _exchange(self, question: _Question, read: Callable[[dict[str, Any]], _Found], exchange: Exchange) -> _Found:
+        """Send one request and read its answer; in a worker thread."""
+        credentials = self._access.credentials()
+        try:
+            reply = self._transport.post(question.path, question.form, credentials, exchange)
+            if reply.status != HTTPStatus.OK:
+                body = reply.body.decode(errors="replace")
+                raise failures.of_status(reply.status, reply.headers, body, now=self._clock.now())
+            self._check_clock(reply)
+            with self._reading:
+                return read(answers.document(reply.body))
+        except Failure as failure:
+            failure.hide(credentials.secrets)
+            raise
+
+    def _check_clock(self, reply: Reply) -> None:
         """Refuse an answer whose `Date` is far from our time: asked for the wrong moment, old samples look fresh."""
+        ours = self._clock.now()
         try:
-            theirs = email.utils.parsedate_to_datetime(response.headers.get("Date", ""))
+            theirs = email.utils.parsedate_to_datetime(reply.headers.get("Date", ""))
         except ValueError:
             return  # a server need not say
         if theirs.tzinfo is None:  # `-0000` stands for UTC of unknown origin
             theirs = theirs.replace(tzinfo=UTC)
-        if abs(theirs - at) > CLOCKS_APART + DRIP_FACTOR * self._timeout:
-            raise MetricsUnavailableError(
-                f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, the operator's {at:%Y-%m-%dT%H:%M:%SZ}: set the "
-                f"wrong one; tried {query}"
+        if abs(theirs - ours) > CLOCKS_APART + DRIP_FACTOR * self._timeout:
+            sentence = (
+                f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, the operator's {ours:%Y-%m-%dT%H:%M:%SZ}: "
+                f"set the wrong one"
             )
-
-    def _connection(self) -> _FormConnection:
-        connection: _FormConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            # No retries of its own: the next cycle asks again, and a cycle must not hang on a source that is down.
-            connection = _FormConnection(
-                url=self._url, retry=Retry(total=0), timeout=self._timeout.total_seconds(), method="POST"
-            )
-            self._local.connection = connection
-        return connection
+            raise Failure(MetricsCause.CLOCK, sentence)
 
 
-def _document(response: requests.Response, query: str) -> dict[str, Any]:
-    try:
-        document = response.json()
-    except requests.JSONDecodeError as error:
-        raise MetricsUnavailableError(f"Prometheus answered with something that is no JSON; tried {query}") from error
-    if not isinstance(document, dict) or document.get("status") != "success":
-        raise MetricsUnavailableError(f"Prometheus answered without success; tried {query}")
-    return document
-
-
-def _series(document: dict[str, Any], query: str) -> list[Series]:
-    """Return the series of a matrix answer.
-
-    Raises:
-        MetricsUnavailableError: the answer carries warnings, or is no matrix.
-    """
-    warnings = document.get("warnings")
-    if warnings:
-        sentence = f"Prometheus has only part of the data ({warnings[0]}); tried {query}"
-        raise MetricsUnavailableError(sentence, partial=True)
-    data = document.get("data")
-    kind = data.get("resultType") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or kind != "matrix":
-        raise MetricsUnavailableError(f"Prometheus answered with {kind or 'no data'}, not a matrix; tried {query}")
-    try:
-        return [
-            Series.from_raw(one["metric"], ((float(time_s), float(value)) for time_s, value in one.get("values", ())))
-            for one in data["result"]
-        ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MetricsUnavailableError(f"Prometheus answered with a matrix that is none; tried {query}") from error
-
-
-def _cause(error: requests.RequestException) -> str:
-    """Return what went wrong in a few words: the exceptions' own texts are nests of object representations."""
-    match error:
-        case requests.Timeout():
-            return "timed out"
-        case requests.ConnectionError():
-            return "connection failed"
-        case _:
-            return type(error).__name__
+def _time(moment: datetime) -> str:
+    return f"{moment.timestamp():.3f}"

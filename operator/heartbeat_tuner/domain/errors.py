@@ -4,6 +4,8 @@ Each message says what was tried and what answered. `reconcile` turns them into 
 traceback.
 """
 
+import enum
+
 
 class TunerError(Exception):
     """Something that a condition or the command line can explain."""
@@ -17,12 +19,31 @@ class InvalidSettingsError(TunerError):
     """The operator's own configuration is not usable."""
 
 
-class MetricsUnavailableError(TunerError):
-    """Prometheus gave no usable answer; `partial` if it answered with warnings."""
+class MetricsCause(enum.Enum):
+    """Why Prometheus gave no usable answer: what a caller may do about it differs."""
 
-    def __init__(self, message: str, *, partial: bool = False) -> None:
+    UNREACHABLE = enum.auto()  # no connection, or a gateway without a server behind it
+    TIMEOUT = enum.auto()  # not all of an answer in time
+    OVERLOADED = enum.auto()  # it asks for fewer requests; asked again already, as often as there was time
+    TOO_MUCH = enum.auto()  # the answer would be larger than a limit, its own or ours: ask for less at a time
+    REFUSED = enum.auto()  # our query, address, credentials or certificates are not good
+    FAILED = enum.auto()  # an error of its own
+    PARTIAL = enum.auto()  # an answer with warnings: part of the data is missing
+    MALFORMED = enum.auto()  # an answer that is cut short, or none of the query API
+    CLOCK = enum.auto()  # its clock is not ours
+
+
+class MetricsUnavailableError(TunerError):
+    """Prometheus gave no usable answer, because of `cause`."""
+
+    def __init__(self, message: str, *, cause: MetricsCause = MetricsCause.UNREACHABLE) -> None:
         super().__init__(message)
-        self.partial = partial
+        self.cause = cause
+
+    @property
+    def partial(self) -> bool:
+        """Whether it answered with warnings."""
+        return self.cause is MetricsCause.PARTIAL
 
 
 class ClusterUnreachableError(TunerError):

@@ -9,6 +9,7 @@ import pytest
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     FieldOwnedError,
+    MetricsCause,
     MetricsUnavailableError,
     TunerError,
     WriteConflictError,
@@ -119,7 +120,7 @@ async def test_prometheus_down_changes_nothing_but_one_status() -> None:
 async def test_prometheus_back_is_recovered_from() -> None:
     """The next cycle looks at what is there."""
     stage = stages.storm()
-    stage.prometheus.error = MetricsUnavailableError("Prometheus has only part of the data", partial=True)
+    stage.prometheus.error = MetricsUnavailableError("Prometheus has only part of the data", cause=MetricsCause.PARTIAL)
     await stage.cycle()
     assert stage.condition("MetricsAvailable") == ("False", "PartialData")
     assert stage.workloads.writes == []

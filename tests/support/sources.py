@@ -1,0 +1,28 @@
+"""A metrics source as tests want it: with short times, and closed at the end."""
+
+import contextlib
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus_access import Access
+from heartbeat_tuner.ports import Clock
+
+
+@contextlib.contextmanager
+def reading(
+    url: str, *, timeout_s: float = 5.0, max_answer_bytes: int = 2**20, clock: Clock | None = None, **access: Any
+) -> Iterator[PrometheusSource]:
+    """Give a source; `access` is what `Access` takes beside the address."""
+    source = PrometheusSource(
+        Access(url, **access),
+        timeout=timedelta(seconds=timeout_s),
+        max_answer_bytes=max_answer_bytes,
+        clock=clock or SystemClock(),
+    )
+    try:
+        yield source
+    finally:
+        source.close()
