@@ -59,6 +59,13 @@ def by_group(
     }
 
 
+def by_convention(
+    found: Sequence[Series], conventions: Sequence[Convention], place: GroupKey
+) -> dict[Convention, Observed]:
+    """Return the series of one group as each convention reads them, for itself: a policy's own names are in several."""
+    return {one: by_group(found, [one], {place}).get(place, {}).get(one, {}) for one in conventions}
+
+
 def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convention]) -> tuple[Convention, Observed]:
     """Return the convention that tells most of a group, and what it tells; the first of them if none tells anything.
 

@@ -26,14 +26,14 @@ from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import queries, record, resolver
-from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.conventions import catalogue, custom
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.record import Watched
 from heartbeat_tuner.metrics.resolver import GroupKey, Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
-from heartbeat_tuner.reconcile import sightings
+from heartbeat_tuner.reconcile import mapped, sightings
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.sightings import Ledger
 
@@ -47,7 +47,8 @@ CONCURRENT_READS: Final = 10
 
 Gathered = Situation | Finding | Surprise
 
-_Series = Mapping[GroupKey, Mapping[Convention, Observed]]
+_Series = Mapping[GroupKey | ObjectKey, Mapping[Convention, Observed] | Unknown]
+"""By group; of a policy with names of its own by the policy's key, and unknown where these could not be read."""
 
 READ: Final = (
     Quantity.HEARTBEATS,
@@ -168,6 +169,8 @@ class Gatherer:
             except Exception as error:  # noqa: BLE001 - likewise
                 return Surprise(error)
 
+        own = await mapped.read(self._metrics, policies, at=now, window=RECORD_WINDOW + BASELINE_MARGIN)
+        policies = [policy for policy in policies if policy.key not in own]
         libraries = {policy.library for policy in policies}
         asked = [one for one in READ if any(catalogue.names(catalogue.of_library(name), one) for name in libraries)]
         answers = await asyncio.gather(*map(ask, asked))
@@ -177,7 +180,7 @@ class Gatherer:
                 return answer
         found = [one for answer in answers if not isinstance(answer, _Refusal | Surprise) for one in answer]
         groups = {(policy.key.namespace, policy.group_id) for policy in policies}
-        return resolver.by_group(found, catalogue.CONVENTIONS, groups)
+        return {**resolver.by_group(found, catalogue.CONVENTIONS, groups), **own}
 
     async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding | Surprise]:
         wanted: dict[str, list[str]] = {}
@@ -246,13 +249,18 @@ def _record(
         since=max([now - RECORD_WINDOW, *starts, *changes]),
         now=now,
     )
-    mine = metrics.get((policy.key.namespace, policy.group_id), {})
-    convention, observed = resolver.followed(mine, catalogue.of_library(policy.library))
+    mine = metrics.get(policy.key if policy.naming.maps else (policy.key.namespace, policy.group_id), {})
+    if isinstance(mine, Unknown):
+        return mine
+    candidates = tuple(mine) if policy.naming.maps else custom.of_policy(policy.naming, policy.library)
+    convention, observed = resolver.followed(mine, candidates)
     return record.measure(watched, observed, convention, query=lambda quantity: _query(quantity, [policy]))
 
 
 def _query(quantity: Quantity, policies: Sequence[Policy]) -> str:
     """Return the query that reads a quantity of these policies' groups, by all names that their libraries may give."""
+    if policies[0].naming.maps:  # it is told alone
+        return mapped.query(policies, window=RECORD_WINDOW + BASELINE_MARGIN)
     libraries = {policy.library for policy in policies}
     conventions = [convention for name in libraries for convention in catalogue.of_library(name)]
     return queries.raw(
