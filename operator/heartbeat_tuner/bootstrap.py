@@ -14,11 +14,10 @@ from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import InvalidSettingsError
-from heartbeat_tuner.ports import Clock
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.elector import Elector, new_identity
@@ -27,7 +26,7 @@ from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
-from heartbeat_tuner.settings import PrometheusSettings, Settings, TlsSettings
+from heartbeat_tuner.settings import Settings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
@@ -118,22 +117,6 @@ class _Parts:
         """Return a cycle that remembers nothing."""
         gatherer = Gatherer(metrics=self.metrics, groups=self.groups, workloads=self.workloads, clock=self.clock)
         return Cycle(store=store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock)
-
-
-def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
-    """Return the metrics source that the settings describe; the caller closes it."""
-    basic, tls = settings.basic_auth, settings.tls or TlsSettings()
-    certificate = ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
-    access = Access(
-        settings.url,
-        headers=settings.headers,
-        bearer_token_file=settings.bearer_token_file,
-        basic_auth=BasicAuth(basic.username, basic.password_file) if basic else None,
-        ca_file=tls.ca_file,
-        client_certificate=certificate,
-        server_name=tls.server_name,
-    )
-    return PrometheusSource(access, timeout=settings.timeout, max_answer_bytes=settings.max_answer_bytes, clock=clock)
 
 
 @contextlib.asynccontextmanager

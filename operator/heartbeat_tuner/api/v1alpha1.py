@@ -262,14 +262,16 @@ class Bounds(Model):
     max_poll_interval: DurationRange | None = None
 
 
+_METRIC_NAMES: Final[dict[str, Any]] = {
+    one.name.lower(): (Annotated[MetricsName | None, Field(description=f"The metric: {one.title}.")], None)
+    for one in custom.QUANTITIES.values()
+}
+
 MetricNames = create_model(
     "MetricNames",
     __base__=Model,
     __doc__="Names of metrics, by what they are; for what is not named, the convention's name holds.",
-    **{
-        quantity.name.lower(): (Annotated[MetricsName | None, Field(description=f"The metric: {quantity.title}.")], None)
-        for quantity in custom.QUANTITIES.values()
-    },
+    **_METRIC_NAMES,
 )
 """One field for each quantity of a consumer."""
 
@@ -297,7 +299,7 @@ class Metrics(Model):
             json_schema_extra={"enum": [AUTO, *(one.name for one in measured.CONVENTIONS if one.libraries)]},
         ),
     ] = AUTO
-    names: MetricNames | None = None  # type: ignore[valid-type]  # made from the vocabulary
+    names: MetricNames | None = None
     labels: LabelNames | None = None
 
 

@@ -82,6 +82,14 @@ def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convent
     return best, found.get(best, {})
 
 
+def group_named(labels: Mapping[str, str], convention: Convention) -> str | None:
+    """Return the group that a series names by itself, where no groups are known beforehand; None if it names none."""
+    if convention.group_label:
+        return labels.get(convention.group_label) or None
+    readings = _readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
+    return next(iter(readings), None)
+
+
 def _group_of(labels: Mapping[str, str], convention: Convention, groups: Collection[GroupKey]) -> GroupKey | None:
     """Return the group of a series among those asked for; None if it is of none of them, or cannot be told."""
     namespace = labels.get(queries.NAMESPACE_LABEL, "")

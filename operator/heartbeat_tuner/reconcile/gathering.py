@@ -47,8 +47,6 @@ CONCURRENT_READS: Final = 10
 
 Gathered = Situation | Finding | Surprise
 
-_Series = Mapping[GroupKey | ObjectKey, Mapping[Convention, Observed] | Unknown]
-"""By group; of a policy with names of its own by the policy's key, and unknown where these could not be read."""
 
 READ: Final = (
     Quantity.HEARTBEATS,
@@ -62,6 +60,19 @@ READ: Final = (
     Quantity.REBALANCE_TIME,
 )
 """What a record is made of, in the order in which it is read and told."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Series:
+    """What Prometheus has: by group, and apart for the policies that map names or labels."""
+
+    groups: Mapping[GroupKey, Mapping[Convention, Observed]]
+    mapped: Mapping[ObjectKey, mapped.Read]
+
+    def of(self, policy: Policy) -> mapped.Read:
+        """Return the series of one policy, by convention."""
+        place = (policy.key.namespace, policy.group_id)
+        return self.mapped[policy.key] if policy.naming.maps else self.groups.get(place, {})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -180,7 +191,7 @@ class Gatherer:
                 return answer
         found = [one for answer in answers if not isinstance(answer, _Refusal | Surprise) for one in answer]
         groups = {(policy.key.namespace, policy.group_id) for policy in policies}
-        return {**resolver.by_group(found, catalogue.CONVENTIONS, groups), **own}
+        return _Series(resolver.by_group(found, catalogue.CONVENTIONS, groups), own)
 
     async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding | Surprise]:
         wanted: dict[str, list[str]] = {}
@@ -249,7 +260,7 @@ def _record(
         since=max([now - RECORD_WINDOW, *starts, *changes]),
         now=now,
     )
-    mine = metrics.get(policy.key if policy.naming.maps else (policy.key.namespace, policy.group_id), {})
+    mine = metrics.of(policy)
     if isinstance(mine, Unknown):
         return mine
     candidates = tuple(mine) if policy.naming.maps else custom.of_policy(policy.naming, policy.library)
