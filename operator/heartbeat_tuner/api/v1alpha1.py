@@ -328,9 +328,9 @@ def _lacking(setting: Setting) -> tuple[str, str]:
 def _pinned(library: str) -> tuple[str, str]:
     """Return the rule that a policy's convention is one of its library's exporters."""
     names = [AUTO, *(one.name for one in measured.of_library(library))]
+    pinned = "has(self.metrics) && has(self.metrics.convention)"
     return (
-        f"self.client.library != '{library}' || !has(self.metrics) || !has(self.metrics.convention) || "
-        f"self.metrics.convention in {names}",
+        f"self.client.library != '{library}' || !({pinned}) || self.metrics.convention in {names}",
         f"metrics.convention of a {library} consumer must be one of {', '.join(names)}",
     )
 

@@ -195,13 +195,11 @@ def _told(seen: Outside, situation: Situation, decision: Decision) -> list[str]:
 def _measured(seen: Outside, record: Record) -> list[tuple[str, str]]:
     """Return what was measured, beside what the settings give, as lines."""
     period = outside.expected(seen)
+    given = f"{durations.show(period.shortest)} to {durations.show(period.longest)}"
+    beat = "none was accepted" if record.beat_period is None else durations.about(record.beat_period)
     rows = [
         ("for", durations.show(timedelta(seconds=round(record.span.total_seconds())))),
-        (
-            "a heartbeat every",
-            f"{'none was accepted' if record.beat_period is None else durations.about(record.beat_period)}; by the "
-            f"settings, {durations.show(period.shortest)} to {durations.show(period.longest)}",
-        ),
+        ("a heartbeat every", f"{beat}; by the settings, {given}"),
         ("evictions", f"{record.evictions} of live members"),
         ("rejoins", f"{record.rebalances:.3g} per member"),
         ("time in rebalances", "-" if record.rebalancing_share is None else f"{record.rebalancing_share:.1%}"),

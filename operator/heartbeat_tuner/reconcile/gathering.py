@@ -67,12 +67,12 @@ class _Series:
     """What Prometheus has: by group, and apart for the policies that map names or labels."""
 
     groups: Mapping[GroupKey, Mapping[Convention, Observed]]
-    mapped: Mapping[ObjectKey, mapped.Read]
+    own: Mapping[ObjectKey, mapped.Read]
 
     def of(self, policy: Policy) -> mapped.Read:
         """Return the series of one policy, by convention."""
         place = (policy.key.namespace, policy.group_id)
-        return self.mapped[policy.key] if policy.naming.maps else self.groups.get(place, {})
+        return self.own[policy.key] if policy.naming.maps else self.groups.get(place, {})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
