@@ -1,7 +1,9 @@
 """Series as Prometheus would have scraped them from the pods of a group."""
 
+import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,6 +14,8 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 SCRAPE: Final = timedelta(seconds=5)
+
+_ESCAPE: Final = re.compile(r"\\\\(.)")
 
 Answers = dict[Quantity, list[Series]]
 """Series by what they are; `exported` gives them an exporter's names and units."""
@@ -65,18 +69,54 @@ def together(*answers: Mapping[Quantity, Sequence[Series]]) -> Answers:
     return {quantity: [one for answer in answers for one in answer.get(quantity, ())] for quantity in found}
 
 
-def exported(answers: Mapping[Quantity, Sequence[Series]], convention: Convention) -> list[Series]:
-    """Return the series as an exporter gives them: by its first name for each, in its unit."""
+def exported(
+    answers: Mapping[Quantity, Sequence[Series]], convention: Convention, names: Collection[str] | None = None
+) -> list[Series]:
+    """Return the series as an exporter gives them: by its first name for each, in its unit; all, or those of names."""
     found = []
     for quantity, group in answers.items():
         metric = convention.by_quantity[quantity]
-        for one in group:
+        if names is None or metric.names[0] in names:
             name = {"__name__": metric.names[0], **dict(metric.matchers)}
-            raw = ((sample.time_s, sample.value / metric.unit_s) for sample in one.samples)
-            found.append(Series.from_raw({**one.labels, **name}, raw))
+            found += [Series({**one.labels, **name}, one.in_unit(1 / metric.unit_s).samples) for one in group]
     return found
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What a query asks for.
+
+    Attributes:
+        names: of metrics.
+        namespaces: likewise.
+        window_s: how far back.
+    """
+
+    names: frozenset[str]
+    namespaces: frozenset[str]
+    window_s: float
+
+    def of(self, found: Iterable[Series], at: datetime) -> list[Series]:
+        """Return what of some series it selects at a time: those that were scraped, though they be no numbers."""
+        until_s = at.timestamp()
+        chosen = []
+        for one in found:
+            if one.labels["__name__"] in self.names and one.labels["namespace"] in self.namespaces:
+                cut = one.samples.between(until_s - self.window_s, until_s)
+                if cut or not one.samples:
+                    chosen.append(Series(one.labels, cut))
+        return chosen
+
+
+def asked(query: str) -> Asked:
+    """Return what a query asks for."""
+    names, namespaces = (
+        frozenset(_ESCAPE.sub(r"\1", query.partition(f'{label}=~"')[2].partition('"')[0]).split("|"))
+        for label in ("__name__", "namespace")
+    )
+    return Asked(names, namespaces, float(query.rpartition("[")[2].removesuffix("s]")))
 
 
 def names_in(query: str) -> list[str]:
     """Return the names of metrics that a query asks for."""
-    return query.partition('__name__=~"')[2].partition('"')[0].split("|")
+    return sorted(asked(query).names)

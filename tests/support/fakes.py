@@ -48,15 +48,12 @@ class FakePrometheus:
         self.error: Exception | None = None
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
-        """Return the series of the metrics that the query names, up to `at`."""
+        """Return what the query selects at a time."""
         self.queries.append(query)
         if self.error is not None:
             raise self.error
-        return [
-            series.until(at.timestamp())
-            for series in counters.exported(self.answers, self.convention)
-            if series.labels["__name__"] in counters.names_in(query)
-        ]
+        asked = counters.asked(query)
+        return asked.of(counters.exported(self.answers, self.convention, asked.names), at)
 
 
 class FakeGroups:

@@ -9,7 +9,7 @@ import html
 import http.client
 import json
 import ssl
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
@@ -134,7 +134,7 @@ def of_status(status: int, headers: Mapping[str, str], body: str, *, now: dateti
 
 def of_transport(error: Exception) -> Failure:
     """Return what it means that no whole answer came."""
-    links = list(_chain(error))
+    links = _chain(error)
     for types, cause, words in _BY_EXCEPTION:
         link = next((one for one in links if isinstance(one, types)), None)
         if link is not None:
@@ -147,21 +147,23 @@ def of_transport(error: Exception) -> Failure:
     return Failure(MetricsCause.UNREACHABLE, "Prometheus did not answer (connection failed)")
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Give an exception and those that it came from; the libraries wrap the one that says something several times."""
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        yield link
-        seen.add(id(link))
-        link = link.__cause__ or link.__context__
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception and those that it came from; the libraries wrap the one that says something, or hold it."""
+    found: list[BaseException] = []
+    left: list[object] = [error]
+    while left:
+        link = left.pop()
+        if isinstance(link, BaseException) and link not in found:
+            found.append(link)
+            left += [link.__cause__, link.__context__, *link.args]
+    return found
 
 
 def _reason_of(link: BaseException) -> str:
     """Return what TLS says of its failure: the one kind whose own words help, and are the same each time."""
     match link:
         case ssl.SSLCertVerificationError():
-            return f": {getattr(link, 'verify_message', None) or link}"  # urllib3 raises some without
+            return f": {link.verify_message}"
         case ssl.SSLError() if not isinstance(link, ssl.SSLEOFError | ssl.SSLZeroReturnError):
             return f": {(getattr(link, 'reason', None) or str(link)).lower().replace('_', ' ')}"
         case _:

@@ -228,6 +228,6 @@ class _Adapter(HTTPAdapter):
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: Any) -> None:  # noqa: FBT001, FBT002 - the library's
         if self._server_name is not None:
-            pool_kwargs |= {"server_hostname": self._server_name, "assert_hostname": self._server_name}
+            pool_kwargs["server_hostname"] = self._server_name
         super().init_poolmanager(connections, maxsize, block, **pool_kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}

@@ -27,6 +27,8 @@ class Reason(enum.StrEnum):
     METRICS_FRESH = "Fresh"  # the group's metrics are there and recent
     PROMETHEUS_UNREACHABLE = "PrometheusUnreachable"  # no usable answer from Prometheus
     PARTIAL_DATA = "PartialData"  # Prometheus answered with warnings: part of the data is missing
+    TOO_MANY_SERIES = "TooManySeries"  # the namespace has more series than Prometheus or the operator reads at once
+    NOT_READ_YET = "NotReadYet"  # the cycle's share of requests was spent; the next begins here
     NO_SERIES = "NoSeries"  # the query found no series
     NOT_A_NUMBER = "NotANumber"  # the query found samples, none of which is a number
     METRICS_STALE = "Stale"  # the newest raw sample is too old

@@ -5,13 +5,15 @@ they are times, and what is no measurement is gone: NaN says that nothing happen
 never happened.
 """
 
+import dataclasses
 import re
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from heartbeat_tuner.metrics import queries
-from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.samples import Sample, Series
+from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
+from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 GroupKey = tuple[str, str]
@@ -23,39 +25,85 @@ Observed = Mapping[Quantity, Sequence[Series]]
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where a series belongs.
+
+    Attributes:
+        group: whose it is.
+        convention: which it follows.
+        metric: which of the convention's metrics it is.
+        identity: its labels, names and values in turn, without those that say by whom it was scraped: twins have the
+            same.
+    """
+
+    group: GroupKey
+    convention: Convention
+    metric: Metric
+    identity: tuple[str, ...]
+
+
+def place_of(
+    labels: Mapping[str, str], conventions: Sequence[Convention], groups: Collection[GroupKey]
+) -> Place | None:
+    """Return where a series belongs; None if it is of no convention, or of none of the groups.
+
+    Args:
+        labels: of the series, `__name__` among them.
+        conventions: those that may be followed, the likelier first.
+        groups: those that are asked for: a `client.id` may read as two groups, of which at most one is meant.
+    """
+    for convention in conventions:
+        metric = convention.metric_of(labels)
+        if metric is None:
+            continue
+        group = _group_of(labels, convention, groups)
+        if group is None:
+            return None
+        own = sorted(pair for pair in labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        identity = tuple(sys.intern(text) for pair in own for text in pair)
+        return Place(group, convention, metric, identity)
+    return None
+
+
 def by_group(
     found: Iterable[Series], conventions: Sequence[Convention], groups: Collection[GroupKey]
 ) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
     """Return the series of each group in each namespace, by convention and quantity, each once.
 
-    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
-    evictions would be too. Of such twins the one with the most samples stays.
-
     Args:
         found: what Prometheus answered, with `__name__`.
         conventions: those that may be followed, the likelier first.
-        groups: those that are asked for: a `client.id` may read as two groups, of which at most one is meant.
+        groups: those that are asked for.
     """
-    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[frozenset[tuple[str, str]], Series]]]] = {}
-    for series in found:
-        for convention in conventions:
-            metric = convention.metric_of(series.labels)
-            if metric is None:
-                continue
-            place = _group_of(series.labels, convention, groups)
-            if place is None:
-                break
-            twins = once.setdefault(place, {}).setdefault(convention, {}).setdefault(metric.quantity, {})
-            own = frozenset(pair for pair in series.labels.items() if pair[0] not in queries.SCRAPE_LABELS)
-            if own not in twins or len(twins[own].samples) < len(series.samples):
-                twins[own] = _in_seconds(series, metric.unit_s)
-            break
+    placed = ((place_of(series.labels, conventions, groups), series) for series in found)
+    return sorted_out((place, series) for place, series in placed if place is not None)
+
+
+def sorted_out(
+    placed: Iterable[tuple[Place, Series]],
+) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
+    """Return series by group, convention and quantity, each once.
+
+    A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
+    evictions would be too. Of such twins the one with the most samples stays.
+    """
+    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[tuple[str, ...], tuple[Place, Series]]]]] = {}
+    for place, series in placed:
+        conventions = once.setdefault(place.group, {})
+        twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
+        twin = twins.get(place.identity)
+        if twin is None or len(twin[1].samples) < len(series.samples):
+            twins[place.identity] = place, series
     return {
-        place: {
-            convention: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
+        group: {
+            convention: {
+                quantity: [series.in_unit(place.metric.unit_s) for place, series in twins.values()]
+                for quantity, twins in by_quantity.items()
+            }
             for convention, by_quantity in by_convention.items()
         }
-        for place, by_convention in once.items()
+        for group, by_convention in once.items()
     }
 
 
@@ -114,11 +162,3 @@ def _readings(client_id: str, pod: str) -> list[str]:
     if pod and bare.startswith(prefix) and bare.endswith(ending) and len(bare) > len(prefix) + len(ending):
         found.append(bare[len(prefix) : -len(ending)])
     return found
-
-
-def _in_seconds(series: Series, unit_s: float) -> Series:
-    """Return the series in seconds, without what is negative: nothing here can be."""
-    if unit_s == 1.0 and all(sample.value >= 0 for sample in series.samples):
-        return series
-    samples = (Sample(one.time_s, one.value * unit_s) for one in series.samples if one.value >= 0)
-    return Series(series.labels, tuple(samples))

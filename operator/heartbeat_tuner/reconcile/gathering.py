@@ -1,6 +1,7 @@
 """One `Situation` per policy, read in batches.
 
-Metrics are read once per signal for all policies, groups once per cluster; workloads one by one, a few at a time.
+Metrics are read for all policies at once (`metrics_reading`), groups once per cluster; workloads one by one, a few at
+a time.
 What cannot be read becomes a value: a `Finding` where the policy names something that is not there, an `Unknown`
 record where metrics are. A failure costs only the policies it concerns.
 """
@@ -8,10 +9,10 @@ record where metrics are. A failure costs only the policies it concerns.
 import asyncio
 import dataclasses
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, MetricsUnavailableError
+from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError
 from heartbeat_tuner.domain.evidence import (
     Cluster,
     Group,
@@ -25,68 +26,20 @@ from heartbeat_tuner.domain.evidence import (
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.metrics import queries, record, resolver
-from heartbeat_tuner.metrics.conventions import catalogue, custom
-from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics import record, resolver
+from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.record import Watched
-from heartbeat_tuner.metrics.resolver import GroupKey, Observed
-from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
-from heartbeat_tuner.reconcile import mapped, sightings
+from heartbeat_tuner.reconcile import mapped, reading_plan, sightings
+from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.outcomes import Surprise
+from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.sightings import Ledger
-
-RECORD_WINDOW: Final = timedelta(hours=1)
-"""How far back the record reaches at most."""
-
-BASELINE_MARGIN: Final = timedelta(minutes=5)
-"""Read this much more, so that counters have a sample before the window."""
 
 CONCURRENT_READS: Final = 10
 
 Gathered = Situation | Finding | Surprise
-
-
-READ: Final = (
-    Quantity.HEARTBEATS,
-    Quantity.HEARTBEAT_REQUESTS,
-    Quantity.REBALANCE_NOTICES,
-    Quantity.FAILED_REBALANCES,
-    Quantity.JOIN_ANSWERS,
-    Quantity.POLL_GAP_MAX,
-    Quantity.POLL_AGE,
-    Quantity.REBALANCES,
-    Quantity.REBALANCE_TIME,
-)
-"""What a record is made of, in the order in which it is read and told."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Series:
-    """What Prometheus has: by group, and apart for the policies that map names or labels."""
-
-    groups: Mapping[GroupKey, Mapping[Convention, Observed]]
-    own: Mapping[ObjectKey, mapped.Read]
-
-    def of(self, policy: Policy) -> mapped.Read:
-        """Return the series of one policy, by convention."""
-        place = (policy.key.namespace, policy.group_id)
-        return self.own[policy.key] if policy.naming.maps else self.groups.get(place, {})
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Refusal:
-    """Prometheus did not answer the query that reads a quantity of all groups."""
-
-    quantity: Quantity
-    query: str
-    error: MetricsUnavailableError
-
-    def told_to(self, policy: Policy) -> Unknown:
-        """Return it for one policy: its own query, since others' names are not its business and would not fit."""
-        reason = Reason.PARTIAL_DATA if self.error.partial else Reason.PROMETHEUS_UNREACHABLE
-        return Unknown(reason, str(self.error).replace(self.query, _query(self.quantity, [policy])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,10 +51,12 @@ class _KafkaView:
 
 
 class Gatherer:
-    """Reads everything that one cycle needs; remembers only member ids, which no single look can show."""
+    """Reads everything that one cycle needs; remembers what no single look can show: samples, and member ids."""
 
     def __init__(self, *, metrics: MetricsSource, groups: Groups, workloads: Workloads, clock: Clock) -> None:
         self._metrics = metrics
+        self._reader = MetricsReader(metrics)
+        self._mapped: Mapping[ObjectKey, mapped.Read] = {}
         self._groups = groups
         self._workloads = workloads
         self._clock = clock
@@ -111,13 +66,13 @@ class Gatherer:
         """Return a situation per policy, or why there is none."""
         if not policies:
             return {}
-        metrics, kafka, workloads = await asyncio.gather(
+        surprise, kafka, workloads = await asyncio.gather(
             self._read_metrics(policies), self._read_kafka(policies), self._read_workloads(policies)
         )
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
-            found[policy.key] = self._gathered(policy, workloads[policy.key], kafka[policy.cluster], metrics)
+            found[policy.key] = self._gathered(policy, workloads[policy.key], kafka[policy.cluster], surprise)
             await asyncio.sleep(0)  # hundreds of records take seconds, and the lease has to be renewed meanwhile
         return found
 
@@ -126,25 +81,21 @@ class Gatherer:
         policy: Policy,
         workload: Workload | Finding | Surprise,
         kafka: _KafkaView | Finding | Surprise,
-        series: _Series | _Refusal | Surprise,
+        surprise: Surprise | None,
     ) -> Gathered:
         if isinstance(workload, Surprise):
             return workload
         if isinstance(kafka, Surprise):
             return kafka
-        if isinstance(series, Surprise):
-            return series
+        if surprise is not None:
+            return surprise
         try:
-            return self._situation(policy, workload, kafka, series)
+            return self._situation(policy, workload, kafka)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
     def _situation(
-        self,
-        policy: Policy,
-        workload: Workload | Finding,
-        kafka: _KafkaView | Finding,
-        metrics: _Series | _Refusal,
+        self, policy: Policy, workload: Workload | Finding, kafka: _KafkaView | Finding
     ) -> Situation | Finding:
         if isinstance(workload, Finding):
             return workload
@@ -164,34 +115,39 @@ class Gatherer:
         policy = dataclasses.replace(policy, application=_last_application(policy, workload))
         if workload.current is not None:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
-        record = _record(policy, workload, ledger, metrics, now=now)
-        return Situation(now, policy, workload, group, kafka.cluster, record)
+        seen = self._record(policy, workload, ledger, now=now)
+        return Situation(now, policy, workload, group, kafka.cluster, seen)
 
-    async def _read_metrics(self, policies: Sequence[Policy]) -> _Series | _Refusal | Surprise:
-        """Return what is known of all those policies' groups: one query per quantity, whatever it is called."""
+    def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
+        """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""
+        maps = policy.naming.maps
+        found = self._mapped[policy.key] if maps else self._reader.of(policy)
+        if isinstance(found, Unknown):
+            return found
+        candidates = tuple(found) if maps else custom.of_policy(policy.naming, policy.library)
+        read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
+        starts = [pod.started for pod in workload.pods]
+        changes = [policy.application.at] if policy.application is not None else []
+        current = workload.current
+        watched = Watched(
+            policy=policy,
+            pods=workload.pods,
+            poll_limit=None if current is None else current.settings.max_poll_interval,
+            changes=ledger.changes,
+            since=max([now - RECORD_WINDOW, read_since, *starts, *changes]),
+            now=now,
+        )
+        convention, observed = resolver.followed(found, candidates)
+        return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
+
+    async def _read_metrics(self, policies: Sequence[Policy]) -> Surprise | None:
         now = self._clock.now()
-
-        async def ask(quantity: Quantity) -> Sequence[Series] | _Refusal | Surprise:
-            query = _query(quantity, policies)
-            try:
-                return await self._metrics.instant(query, at=now)
-            except MetricsUnavailableError as error:
-                return _Refusal(quantity, query, error)
-            except Exception as error:  # noqa: BLE001 - likewise
-                return Surprise(error)
-
-        own = await mapped.read(self._metrics, policies, at=now, window=RECORD_WINDOW + BASELINE_MARGIN)
-        policies = [policy for policy in policies if policy.key not in own]
-        libraries = {policy.library for policy in policies}
-        asked = [one for one in READ if any(catalogue.names(catalogue.of_library(name), one) for name in libraries)]
-        answers = await asyncio.gather(*map(ask, asked))
-        # Which query fails first is chance; which one is told must not be, or the status would change with it.
-        for answer in answers:
-            if isinstance(answer, _Refusal | Surprise):
-                return answer
-        found = [one for answer in answers if not isinstance(answer, _Refusal | Surprise) for one in answer]
-        groups = {(policy.key.namespace, policy.group_id) for policy in policies}
-        return _Series(resolver.by_group(found, catalogue.CONVENTIONS, groups), own)
+        try:
+            await self._reader.read([policy for policy in policies if not policy.naming.maps], now=now)
+            self._mapped = await mapped.read(self._metrics, policies, at=now)
+        except Exception as error:  # noqa: BLE001 - a surprise must not end the cycle
+            return Surprise(error)
+        return None
 
     async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding | Surprise]:
         wanted: dict[str, list[str]] = {}
@@ -233,6 +189,10 @@ class Gatherer:
         return {policy.key: workload for policy, workload in zip(policies, found, strict=True)}
 
 
+def _tried(quantity: Quantity, policy: Policy) -> str:
+    return mapped.query([policy]) if policy.naming.maps else reading_plan.whole_query(quantity, policy)
+
+
 def _last_application(policy: Policy, workload: Workload) -> Application | None:
     """Return our last write to the policy's container of this very object, from its own note or from the status.
 
@@ -241,42 +201,3 @@ def _last_application(policy: Policy, workload: Workload) -> Application | None:
     noted = (policy.application, workload.applications.get(policy.workload.container))
     ours = [one for one in noted if one is not None and one.workload_uid == workload.uid]
     return max(ours, key=lambda one: one.at, default=None)
-
-
-def _record(
-    policy: Policy, workload: Workload, ledger: Ledger, metrics: _Series | _Refusal, *, now: datetime
-) -> Record | Unknown:
-    """Return the record since the newest pod's start or our last change, whichever is later."""
-    if isinstance(metrics, _Refusal):
-        return metrics.told_to(policy)
-    starts = [pod.started for pod in workload.pods]
-    changes = [policy.application.at] if policy.application is not None else []
-    current = workload.current
-    watched = Watched(
-        policy=policy,
-        pods=workload.pods,
-        poll_limit=None if current is None else current.settings.max_poll_interval,
-        changes=ledger.changes,
-        since=max([now - RECORD_WINDOW, *starts, *changes]),
-        now=now,
-    )
-    mine = metrics.of(policy)
-    if isinstance(mine, Unknown):
-        return mine
-    candidates = tuple(mine) if policy.naming.maps else custom.of_policy(policy.naming, policy.library)
-    convention, observed = resolver.followed(mine, candidates)
-    return record.measure(watched, observed, convention, query=lambda quantity: _query(quantity, [policy]))
-
-
-def _query(quantity: Quantity, policies: Sequence[Policy]) -> str:
-    """Return the query that reads a quantity of these policies' groups, by all names that their libraries may give."""
-    if policies[0].naming.maps:  # it is told alone
-        return mapped.query(policies, window=RECORD_WINDOW + BASELINE_MARGIN)
-    libraries = {policy.library for policy in policies}
-    conventions = [convention for name in libraries for convention in catalogue.of_library(name)]
-    return queries.raw(
-        catalogue.names(conventions, quantity),
-        namespaces={policy.key.namespace for policy in policies},
-        window=RECORD_WINDOW + BASELINE_MARGIN,
-        matchers=catalogue.matchers(conventions, quantity),
-    )

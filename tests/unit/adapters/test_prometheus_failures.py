@@ -130,7 +130,7 @@ _CONNECTION: Final = urllib3.connection.HTTPConnection("prometheus")
             True,
         ),
         (
-            _raised(requests.exceptions.SSLError(), ssl.SSLEOFError(8, "EOF occurred")),
+            requests.exceptions.SSLError(urllib3.exceptions.SSLError(ssl.SSLEOFError(8, "EOF occurred"))),
             MetricsCause.UNREACHABLE,
             "connection broken",
             True,

@@ -1,0 +1,267 @@
+"""Reading the metrics of all policies, a cycle at a time: only what is new, and after a start backwards in slices.
+
+What was read stays in memory, and with it which stretches of time it covers: a query that failed leaves a stretch that
+the next cycle asks for again, never a hole that looks like silence. A group that is not covered up to now is unknown
+for this cycle, with the reason; one that is not covered back to the window's beginning has a shorter record.
+
+Queries go one after the other: Prometheus holds one answer at a time for us, and one that is down or overloaded is not
+asked again in the same cycle. One that would be too much is split, by namespaces and then by time.
+"""
+
+import asyncio
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import queries
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.resolver import GroupKey, Observed
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.ports import MetricsSource
+from heartbeat_tuner.reconcile import reading_plan
+from heartbeat_tuner.reconcile.coverage import Coverage
+from heartbeat_tuner.reconcile.kept_series import KeptSeries
+from heartbeat_tuner.reconcile.reading_plan import BASELINE_MARGIN, READ, WINDOW_S, Ask, Missing, Size
+
+REQUESTS: Final = 20
+"""How many requests one cycle makes for what is new, however many policies there are."""
+
+WEIGHT: Final = 15 * reading_plan.REQUEST_WEIGHT
+"""How much they may bring: fifteen full answers, some ten seconds of reading."""
+
+BACKFILL_REQUESTS: Final = 60
+BACKFILL_WEIGHT: Final = 20 * reading_plan.REQUEST_WEIGHT
+"""Likewise for what is older: four slices of each quantity for a small fleet; a large one takes some cycles."""
+
+PATIENCE_S: Final = 20.0
+"""After so long a cycle asks for nothing more: the next one goes on."""
+
+SHARE: Final = 0.25
+"""A namespace that takes more than this part of the weight comes after all others."""
+
+RECENT_S: Final = 300.0
+"""What reaches back no further is new; all else is backfill."""
+
+ENOUGH_S: Final = BASELINE_MARGIN.total_seconds() + 60.0
+"""With less than this behind it, and a margin before, no record is made."""
+
+GIVE_UP: Final = frozenset(
+    {
+        MetricsCause.UNREACHABLE,
+        MetricsCause.TIMEOUT,
+        MetricsCause.OVERLOADED,
+        MetricsCause.REFUSED,
+        MetricsCause.CLOCK,
+    }
+)
+"""Causes for which the next query would fare no better, or do harm."""
+
+
+_QUERY: Final = "<query>"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why something was not read.
+
+    Attributes:
+        reason: for the condition.
+        sentence: what happened, with `<query>` for what was tried.
+    """
+
+    reason: Reason
+    sentence: str
+
+    def told_to(self, policy: Policy, quantity: Quantity) -> Unknown:
+        """Return it for one policy: with its own query, since others' names are not its business and would not fit."""
+        return Unknown(self.reason, self.sentence.replace(_QUERY, reading_plan.whole_query(quantity, policy)))
+
+
+@dataclasses.dataclass
+class _Share:
+    """What is left of a cycle's share."""
+
+    requests: int
+    weight: float
+
+    @property
+    def is_spent(self) -> bool:
+        return self.requests <= 0 or self.weight <= 0
+
+
+class MetricsReader:
+    """Reads what all policies need, and remembers it.
+
+    Args:
+        metrics: where it is read.
+    """
+
+    def __init__(self, metrics: MetricsSource) -> None:
+        self._metrics = metrics
+        self._kept = KeptSeries(catalogue.CONVENTIONS)
+        self._coverage = Coverage()
+        self._wanted: Mapping[Quantity, Collection[GroupKey]] = {}
+        self._libraries: Collection[str] = ()
+        self._sizes: dict[tuple[Quantity, str], Size] = {}
+        self._flooding: set[str] = set()
+        self._left: set[str] = set()
+        self._troubles: dict[tuple[Quantity, str], Trouble] = {}
+        self._outage: Trouble | None = None
+
+    async def read(self, policies: Sequence[Policy], *, now: datetime) -> None:
+        """Read what is missing up to now, as far as this cycle's share goes; what failed is told by `of`."""
+        self._begin(policies, float(math.floor(now.timestamp())))
+        came_last, first = self._flooding, self._left
+        self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
+        recent, older = _Share(REQUESTS, WEIGHT), _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT)
+        deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
+        for _ in range(reading_plan.SLICES):
+            missing = self._missing()
+            last = came_last | _over_their_share(missing, self._sizes)
+            for ask in reading_plan.asks(missing, self._sizes, first=first, last=last):
+                new = ask.span.until_s == self._coverage.until_s and ask.span.length_s <= RECENT_S
+                await self._ask(ask, recent if new else older, deadline_s)
+        self._kept.forget_until(self._coverage.until_s - WINDOW_S)
+
+    def of(self, policy: Policy) -> Mapping[Convention, Observed] | Unknown:
+        """Return the series of a policy's group, or why they are not known up to now."""
+        group = _group(policy)
+        for quantity in _needed(policy):
+            reach_s = self._coverage.reach_s(quantity, group)
+            if reach_s is None or reach_s > self._coverage.until_s - ENOUGH_S:
+                trouble = self._troubles.get((quantity, group[0])) or self._outage or self._not_yet(group[0])
+                return trouble.told_to(policy, quantity)
+        return self._kept.of_group(group)
+
+    def since(self, policy: Policy) -> datetime:
+        """Return since when a record can tell: all its quantities were read from then on, and a margin before."""
+        reaches = [self._coverage.reach_s(quantity, _group(policy)) for quantity in _needed(policy)]
+        since_s = max((reach_s for reach_s in reaches if reach_s is not None), default=self._coverage.until_s)
+        return datetime.fromtimestamp(since_s, UTC) + BASELINE_MARGIN
+
+    def _begin(self, policies: Sequence[Policy], until_s: float) -> None:
+        """Let the window end now; what a clock that went back has told of the future is forgotten."""
+        if until_s < self._coverage.until_s:
+            self._coverage = Coverage()
+            self._kept.forget_all()
+        self._libraries = sorted({policy.library for policy in policies})
+        self._coverage.move_to(until_s, reading_plan.wanted(policies))
+        self._kept.keep_only({_group(policy) for policy in policies})
+
+    def _missing(self) -> Missing:
+        """Return what is to be read, without what failed in this cycle already."""
+        if self._outage is not None:
+            return {}
+        found = {
+            namespace: {
+                quantity: stretch
+                for quantity, stretch in stretches.items()
+                if (quantity, namespace) not in self._troubles
+            }
+            for namespace, stretches in self._coverage.missing(self._kept.newest_s).items()
+            if namespace not in self._left
+        }
+        return {namespace: stretches for namespace, stretches in found.items() if stretches}
+
+    async def _ask(self, ask: Ask, share: _Share, deadline_s: float) -> None:
+        """Ask, in pieces as small as they have to be."""
+        waiting = reading_plan.pieces(ask, self._sizes)
+        while waiting:
+            piece = waiting.pop(0)
+            names = [name for name in piece.namespaces if name not in self._flooding]
+            if not names or self._outage is not None:
+                continue
+            piece = dataclasses.replace(piece, namespaces=tuple(names))
+            if share.is_spent or asyncio.get_running_loop().time() > deadline_s:
+                self._left.update(piece.namespaces)
+                continue
+            waiting = [*await self._tried(piece, share), *waiting]
+
+    async def _tried(self, ask: Ask, share: _Share) -> Sequence[Ask]:
+        """Read what is asked for; return smaller queries where it was too much."""
+        query = reading_plan.query(ask.quantity, self._libraries, ask.namespaces, window_s=ask.span.length_s)
+        share.requests -= 1
+        try:
+            found = await self._metrics.instant(query, at=datetime.fromtimestamp(ask.span.until_s, UTC))
+        except MetricsUnavailableError as error:
+            return self._failed(ask, query, error)
+        share.weight -= self._took(ask, found)
+        return ()
+
+    def _took(self, ask: Ask, found: Sequence[Series]) -> float:
+        """Keep what was found, and return what it weighs."""
+        series, counts = Counter[str](), Counter[str]()
+        for one in found:
+            namespace = one.labels.get(queries.NAMESPACE_LABEL, "")
+            series[namespace] += 1
+            counts[namespace] += len(one.samples)
+        sizes = {name: Size(series[name], counts[name] / ask.span.length_s) for name in ask.namespaces}
+        self._sizes |= {(ask.quantity, name): size for name, size in sizes.items()}
+        late = self._kept.take(found, ask.span, keep_after_s=self._coverage.until_s - WINDOW_S)
+        again = [group for group in late if self._coverage.covers(ask.quantity, group, ask.span.after_s)]
+        self._coverage.add(ask)
+        for group in again:
+            self._coverage.forget_until(ask.span.after_s, group)
+        return sum(size.weight(ask.span.length_s) for size in sizes.values())
+
+    def _failed(self, ask: Ask, query: str, error: MetricsUnavailableError) -> Sequence[Ask]:
+        """Note what went wrong; return smaller queries where it was too much."""
+        said = str(error).replace(query, _QUERY)
+        if error.cause is MetricsCause.TOO_MUCH:
+            halves = ask.halves()
+            if halves is None:
+                self._flooded(ask, said)
+            return halves or ()
+        reason = Reason.PARTIAL_DATA if error.cause is MetricsCause.PARTIAL else Reason.PROMETHEUS_UNREACHABLE
+        if error.cause in GIVE_UP:
+            self._outage = Trouble(reason, said)
+        else:
+            self._troubles |= {(ask.quantity, namespace): Trouble(reason, said) for namespace in ask.namespaces}
+        return ()
+
+    def _flooded(self, ask: Ask, said: str) -> None:
+        """Ask nothing more about a namespace in this cycle, and no more than its shortest stretch first in the next."""
+        (namespace,) = ask.namespaces
+        sentence = f"namespace {namespace} has more series under these names than can be read at once: {said}"
+        self._flooding.add(namespace)
+        self._troubles |= {(quantity, namespace): Trouble(Reason.TOO_MANY_SERIES, sentence) for quantity in READ}
+        self._sizes[ask.quantity, namespace] = Size(series=reading_plan.REQUEST_WEIGHT)
+
+    @staticmethod
+    def _not_yet(namespace: str) -> Trouble:
+        sentence = (
+            f"what the operator asks of Prometheus in one cycle was spent before namespace {namespace} was read; the "
+            f"next begins with it; it will try {_QUERY}"
+        )
+        return Trouble(Reason.NOT_READ_YET, sentence)
+
+
+def _needed(policy: Policy) -> list[Quantity]:
+    return [quantity for quantity in READ if reading_plan.needs(policy.library, quantity)]
+
+
+def _group(policy: Policy) -> GroupKey:
+    return policy.key.namespace, policy.group_id
+
+
+def _over_their_share(missing: Missing, sizes: Mapping[tuple[Quantity, str], Size]) -> set[str]:
+    """Return the namespaces that would take more of a cycle than is fair; none if there is only one."""
+    if len(missing) == 1:
+        return set()
+    weights = {
+        name: sum(
+            reading_plan.known_size(sizes, quantity, name).weight(stretch.length_s)
+            for quantity, stretch in stretches.items()
+        )
+        for name, stretches in missing.items()
+    }
+    return {name for name, weight in weights.items() if weight > SHARE * WEIGHT}

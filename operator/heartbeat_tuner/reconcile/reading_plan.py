@@ -1,0 +1,225 @@
+"""What one cycle asks Prometheus for: pure.
+
+A policy's record needs every quantity at once, so namespaces are read in blocks, each with all its quantities before
+the next: where the cycle's budget does not last, some namespaces are read whole and others not at all. Those come first
+in the next cycle. Within a block each quantity is one query; its stretch of time is the newest that has not been read.
+"""
+
+import dataclasses
+import math
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.metrics import queries
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.resolver import GroupKey
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.reconcile.kept_series import LATE_S
+from heartbeat_tuner.reconcile.spans import Span
+
+READ: Final = (
+    Quantity.HEARTBEATS,
+    Quantity.HEARTBEAT_REQUESTS,
+    Quantity.REBALANCE_NOTICES,
+    Quantity.FAILED_REBALANCES,
+    Quantity.JOIN_ANSWERS,
+    Quantity.POLL_GAP_MAX,
+    Quantity.POLL_AGE,
+    Quantity.REBALANCES,
+    Quantity.REBALANCE_TIME,
+)
+"""What a record is made of, in the order in which it is read and told."""
+
+RECORD_WINDOW: Final = timedelta(hours=1)
+"""How far back the record reaches at most."""
+
+BASELINE_MARGIN: Final = timedelta(minutes=5)
+"""Read this much more, so that counters have a sample before the window."""
+
+SLICES: Final = 4
+"""Stretches that one cycle reads of each quantity at most, the newest of which ends now."""
+
+WINDOW_S: Final = (RECORD_WINDOW + BASELINE_MARGIN).total_seconds()
+
+LONGEST_S: Final = WINDOW_S / SLICES
+"""The longest stretch that is asked for at once: after a start the window is read in one cycle, if nothing hinders."""
+
+REQUEST_WEIGHT: Final = 400_000
+"""How much one request asks for, by what earlier ones brought: about 11 MB of JSON, where the default of
+`prometheus.maxAnswerBytes` is 16 MiB, and about 100 MiB in memory while it is read."""
+
+SERIES_WEIGHT: Final = 16
+"""What a series weighs in an answer beside its samples: its labels are some 450 bytes, a sample 28."""
+
+SHORTEST_S: Final = 30.0
+"""A namespace that is too much even for so long is given up for this cycle."""
+
+_USUAL_REACH_S: Final = 180.0
+"""A cycle's interval, what may come late, and a scrape's age; stretches up to this, twice this and so on are read
+together, so that a namespace that fell behind does not have the others read again."""
+
+_LAG_S: Final = 300.0
+"""Samples that are older when they arrive are no longer waited for; those that come all the same are read anew."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ask:
+    """One query: a quantity of some namespaces in a stretch of time."""
+
+    quantity: Quantity
+    namespaces: tuple[str, ...]
+    span: Span
+
+    def halves(self) -> "tuple[Ask, Ask] | None":
+        """Return two that ask for half as much each; None if it cannot be less.
+
+        Half of the namespaces each; of a single one half of the time each, the newer first.
+        """
+        half = len(self.namespaces) // 2
+        if half:
+            first, second = self.namespaces[:half], self.namespaces[half:]
+            return dataclasses.replace(self, namespaces=first), dataclasses.replace(self, namespaces=second)
+        seconds = int(self.span.length_s / 2)
+        if seconds < SHORTEST_S:
+            return None
+        middle_s = self.span.until_s - seconds
+        newer, older = Span(middle_s, self.span.until_s), Span(self.span.after_s, middle_s)
+        return dataclasses.replace(self, span=newer), dataclasses.replace(self, span=older)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Size:
+    """How much a quantity of a namespace is, by what was read of it last."""
+
+    series: float = 0.0
+    samples_per_s: float = 0.0
+
+    def weight(self, length_s: float) -> float:
+        """Return what so long a stretch of it weighs."""
+        return SERIES_WEIGHT * self.series + self.samples_per_s * length_s
+
+
+Sizes = Mapping[tuple[Quantity, str], Size]
+Missing = Mapping[str, Mapping[Quantity, Span]]
+"""Of each namespace the newest stretch of each quantity that is to be read."""
+
+
+def wanted(policies: Collection[Policy]) -> dict[Quantity, frozenset[GroupKey]]:
+    """Return whose quantities the policies need, by what their libraries' exporters may say."""
+    groups: dict[str, set[GroupKey]] = {}
+    for policy in policies:
+        groups.setdefault(policy.library, set()).add((policy.key.namespace, policy.group_id))
+    found = {
+        quantity: frozenset().union(*(of for library, of in groups.items() if needs(library, quantity)))
+        for quantity in READ
+    }
+    return {quantity: of for quantity, of in found.items() if of}
+
+
+def needs(library: str, quantity: Quantity) -> bool:
+    """Whether a record of a library's consumers is made of a quantity."""
+    return bool(catalogue.names(catalogue.of_library(library), quantity))
+
+
+def query(quantity: Quantity, libraries: Collection[str], namespaces: Collection[str], *, window_s: float) -> str:
+    """Return the query that reads a quantity, by all names that these libraries' exporters may give it."""
+    conventions = [convention for name in libraries for convention in catalogue.of_library(name)]
+    return queries.raw(
+        catalogue.names(conventions, quantity),
+        namespaces=namespaces,
+        window=timedelta(seconds=window_s),
+        matchers=catalogue.matchers(conventions, quantity),
+    )
+
+
+def whole_query(quantity: Quantity, policy: Policy) -> str:
+    """Return the query by which a person sees all that a policy's record is made of, of one quantity."""
+    return query(quantity, [policy.library], [policy.key.namespace], window_s=WINDOW_S)
+
+
+def overlapping(missing: Span, within: Span, newest_s: float | None) -> Span:
+    """Return a stretch that ends now, and begins so early that samples that came late are read too.
+
+    Args:
+        missing: what has not been read.
+        within: all of the window.
+        newest_s: the namespace's newest sample so far.
+    """
+    lag_s = missing.after_s - newest_s if newest_s is not None else 0.0
+    after_s = missing.after_s - LATE_S - (lag_s if 0 < lag_s <= _LAG_S else 0.0)
+    after_s = max(after_s, within.after_s, missing.until_s - LONGEST_S)
+    # whole seconds, as a query's length is
+    return Span(missing.until_s - math.ceil(missing.until_s - after_s), missing.until_s)
+
+
+def asks(missing: Missing, sizes: Sizes, *, first: Collection[str], last: Collection[str]) -> list[Ask]:
+    """Return what to ask, in this order: all quantities of a block of namespaces before those of the next.
+
+    Args:
+        missing: what is to be read.
+        sizes: what is known of its size.
+        first: namespaces that come before others.
+        last: namespaces that come after all others, each for itself.
+    """
+    classes: dict[tuple[bool, bool, int, str], list[str]] = {}
+    for name, stretches in missing.items():
+        reach_s = max(one.length_s for one in stretches.values())
+        steps = max(0, math.ceil(math.log2(reach_s / _USUAL_REACH_S)))
+        classes.setdefault((name in last, name not in first, steps, name if name in last else ""), []).append(name)
+    return [
+        ask
+        for place in sorted(classes)
+        for names in _packed(classes[place], missing, sizes)
+        for ask in _of_block(names, missing)
+    ]
+
+
+def pieces(ask: Ask, sizes: Sizes) -> list[Ask]:
+    """Return a query in pieces that are small enough by what is known: of fewer namespaces, then of less time."""
+    known = (known_size(sizes, ask.quantity, name) for name in ask.namespaces)
+    halves = ask.halves() if sum(one.weight(ask.span.length_s) for one in known) > REQUEST_WEIGHT else None
+    return [ask] if halves is None else [piece for half in halves for piece in pieces(half, sizes)]
+
+
+def known_size(sizes: Sizes, quantity: Quantity, namespace: str) -> Size:
+    """Return what is known of a quantity's size; of one that was never read, what the largest other one has."""
+    size = sizes.get((quantity, namespace))
+    if size is not None:
+        return size
+    others = [sizes[one, namespace] for one in READ if (one, namespace) in sizes]
+    return max(others, key=lambda one: one.series, default=Size())
+
+
+def _packed(names: Sequence[str], missing: Missing, sizes: Sizes) -> list[list[str]]:
+    """Return namespaces in lots of which no quantity is too much for one request, light ones first."""
+    weights = {
+        name: max(
+            known_size(sizes, quantity, name).weight(stretch.length_s) for quantity, stretch in missing[name].items()
+        )
+        for name in names
+    }
+    lots: list[list[str]] = []
+    filled = math.inf
+    for name in sorted(names, key=lambda one: (weights[one], one)):
+        if filled + weights[name] > REQUEST_WEIGHT:
+            lots.append([])
+            filled = 0.0
+        lots[-1].append(name)
+        filled += weights[name]
+    return lots
+
+
+def _of_block(names: Sequence[str], missing: Missing) -> list[Ask]:
+    """Return what to ask of some namespaces: one query for each quantity, or one for each end of a stretch."""
+    found = []
+    for quantity in READ:
+        by_end: dict[float, list[str]] = {}
+        for name in names:
+            if quantity in missing[name]:
+                by_end.setdefault(missing[name][quantity].until_s, []).append(name)
+        for until_s, some in sorted(by_end.items(), reverse=True):
+            after_s = min(missing[name][quantity].after_s for name in some)
+            found.append(Ask(quantity, tuple(sorted(some)), Span(after_s, until_s)))
+    return found
