@@ -68,6 +68,14 @@ _OF_FIELD: Final = {
     "timeout": "--timeout",
 }
 
+_WORDS: Final = {
+    " of the operator's prometheus settings": " that you gave",
+    "the operator's": "this machine's",
+    "prometheus.url": "--prometheus",
+    " (prometheus.maxAnswerBytes)": "",
+}
+"""What the adapter says of the operator's settings, in words of the command line."""
+
 _LOOKBACKS: Final = (timedelta(minutes=1), timedelta(days=1))
 
 
@@ -152,6 +160,8 @@ def run(what: Asked, question: Callable[[PrometheusSource], Awaitable[_T]]) -> _
         return asyncio.run(ask())
     except MetricsUnavailableError as error:
         told, _, query = str(error).partition("; tried ")
+        for theirs, ours in _WORDS.items():
+            told = told.replace(theirs, ours)
         less = "; ask for less: --namespace, or a shorter --lookback" if error.cause is MetricsCause.TOO_MUCH else ""
         raise UsageProblem(f"{told}{less}; tried {shown(query, SHOWN_QUERY)} at {what.settings.url}") from None
 

@@ -193,7 +193,7 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
         group = resolver.group_named(series.labels, convention)
         namespace = series.labels.get(queries.NAMESPACE_LABEL, "")
         puzzles.place(series.labels)
-        if group is not None:
+        if group is not None and not _is_groupless(group, convention):
             told_by_pod[convention, namespace, series.labels.get(convention.client_label, "")] = group
             _seen(seen, namespace, group, convention).members.append(series)
     for series in inventory.kinds:
@@ -207,7 +207,7 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
         group = told_by_pod.get((convention, namespace, client)) or resolver.group_named(labels, convention)
         if group is None:
             puzzles.no_group(labels, client)
-        elif group != _NO_GROUP or convention.group_label:
+        elif not _is_groupless(group, convention):
             mine = _seen(seen, namespace, group, convention)
             mine.quantities.add(metric.quantity)
             mine.jobs.add(labels.get(discovery.JOB_LABEL, ""))
@@ -235,6 +235,11 @@ def _convention_of(labels: Mapping[str, str], conventions: Iterable[Convention])
     """Return the convention of which a series is, whichever of its metrics it is."""
     name = labels.get(queries.NAME_LABEL, "")
     return next((one for one in conventions if name in one.by_name and one.carries(labels)), None)
+
+
+def _is_groupless(group: str, convention: Convention) -> bool:
+    """Whether this is what the Java consumer says of itself when it is in no group."""
+    return group == _NO_GROUP and not convention.group_label
 
 
 def _seen(seen: _ByGroup, namespace: str, group: str, convention: Convention) -> _Seen:

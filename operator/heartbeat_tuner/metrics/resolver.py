@@ -131,11 +131,14 @@ def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convent
 
 
 def group_named(labels: Mapping[str, str], convention: Convention) -> str | None:
-    """Return the group that a series names by itself, where no groups are known beforehand; None if it names none."""
+    """Return the group that a series names by itself, where no groups are known beforehand; None if it names none.
+
+    Who ends in the pod's own name has an instance id, though it may end in a number as well (`orders-0`).
+    """
     if convention.group_label:
         return labels.get(convention.group_label) or None
     readings = _readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
-    return next(iter(readings), None)
+    return readings[-1] if readings else None
 
 
 def _group_of(labels: Mapping[str, str], convention: Convention, groups: Collection[GroupKey]) -> GroupKey | None:

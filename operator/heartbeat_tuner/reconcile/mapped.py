@@ -92,7 +92,7 @@ def _unknown(error: MetricsUnavailableError, policy: Policy) -> Unknown:
 
 def _not_yet(policy: Policy) -> Unknown:
     sentence = (
-        f"more namespaces have policies that map metrics than one cycle reads; the turn of {policy.key.namespace} comes; "
-        f"it will try {query([policy])}"
+        f"more namespaces have policies that map metrics than one cycle reads; the turn of {policy.key.namespace} "
+        f"comes; it will try {query([policy])}"
     )
     return Unknown(Reason.NOT_READ_YET, sentence)
