@@ -36,7 +36,7 @@ def _post(
     resource = {"attributes": [_attribute("service.name", job)]}
     document = {"resourceMetrics": [{"resource": resource, "scopeMetrics": [{"metrics": metrics}]}]}
     request = urllib.request.Request(  # noqa: S310 - an http URL on loopback
-        url + _PATH, json.dumps(document).encode(), {"Content-Type": "application/json"}
+        url + _PATH, json.dumps(document, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
     )
     with urllib.request.urlopen(request, timeout=30):  # noqa: S310 - likewise; an error status raises
         pass
