@@ -12,7 +12,6 @@ import click
 
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.cli import asking
-from heartbeat_tuner.cli.asking import Asked
 from heartbeat_tuner.cli.doctor import FORMATS, as_document, finding_text, fix_object
 from heartbeat_tuner.cli.options import client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
@@ -104,7 +103,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     async def answer(source: PrometheusSource) -> Answer:
         inventory = await asking.inventory(source, asked)
         found = diagnosis.diagnose(inventory, asking.CONVENTIONS).only(group)
-        mine = _one(found, client)
+        mine = the_group(found, client)
         if mine is None:
             return Answer(None, None, None, found.findings)
         window = asked.lookback + BASELINE_MARGIN
@@ -127,12 +126,12 @@ def command(  # noqa: PLR0913 - one parameter for each option
         return Answer(seen, situation, decide(situation), found.findings)
 
     said = asking.run(asked, answer)
-    click.echo(as_text(said, asked) if output == "text" else as_document(document(said), output), nl=False)
+    click.echo(as_text(said, asked.lookback) if output == "text" else as_document(document(said), output), nl=False)
     if not said.is_known:
         raise click.exceptions.Exit(1)
 
 
-def as_text(said: Answer, asked: Asked) -> str:
+def as_text(said: Answer, lookback: timedelta) -> str:
     """Return what was measured, one table of settings, and why; of what is unknown, what is missing."""
     blocks = []
     if said.seen is not None and said.situation is not None and said.decision is not None:
@@ -140,7 +139,7 @@ def as_text(said: Answer, asked: Asked) -> str:
     missing = [one for one in said.findings if one.severity is not Severity.INFO]
     blocks += ["\n".join(finding_text([one])) for one in missing]
     if not said.is_known:
-        blocks.append(f"Unknown: nothing is recommended (looked back {durations.show(asked.lookback)}).")
+        blocks.append(f"Unknown: nothing is recommended (looked back {durations.show(lookback)}).")
     return "\n\n".join(blocks) + "\n"
 
 
@@ -292,7 +291,7 @@ def _current(client: Client, given: dict[Setting, timedelta]) -> CurrentSettings
     return CurrentSettings(settings, sources)
 
 
-def _one(found: Diagnosis, client: Client) -> FoundGroup | None:
+def the_group(found: Diagnosis, client: Client) -> FoundGroup | None:
     """Return the group; None if it is not there.
 
     Raises:
