@@ -158,7 +158,7 @@ def document(said: Answer) -> dict[str, Any]:
             "group": seen.group,
             "client": seen.client.name,
             "convention": seen.convention.name,
-            "pods": [pod.name for pod in said.situation.workload.pods],
+            "pods": sorted(pod.name for pod in said.situation.workload.pods),
             "measured": _measured_object(seen, said.situation),
             "settings": {
                 setting.value: {

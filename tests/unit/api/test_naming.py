@@ -10,23 +10,20 @@ from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.metrics.vocabulary import Quantity, Scope
 from tests.support import manifests
-
-
-def naming(library: str = "kafkajs", **metrics: Any) -> Naming:
-    """Return what a policy with this section asks for."""
-    return parsing.policy_of(manifests.policy(spec={"client": {"library": library}, "metrics": metrics})).naming
+from tests.support.naming import naming_of
 
 
 def test_without_the_section_nothing_is_mapped() -> None:
     """Neither where it says what is so anyway."""
     assert parsing.policy_of(manifests.policy()).naming == Naming()
-    assert naming(convention="auto") == Naming()
-    assert not naming(convention="kafkajs").maps
+    assert naming_of({"convention": "auto"}) == Naming()
+    assert not naming_of({"convention": "kafkajs"}).maps
 
 
 def test_names_and_labels_are_taken_as_they_are() -> None:
     """In UTF-8, too."""
-    found = naming("java", names={"pollGapMax": "größe.max"}, labels={"clientId": "client.id", "namespace": "ns"})
+    given = {"names": {"pollGapMax": "größe.max"}, "labels": {"clientId": "client.id", "namespace": "ns"}}
+    found = naming_of(given, "java")
     assert found == Naming(None, {"pollGapMax": "größe.max"}, {"clientId": "client.id", "namespace": "ns"})
     assert found.maps
 
@@ -56,7 +53,7 @@ def test_names_and_labels_are_taken_as_they_are() -> None:
 def test_what_cannot_be_meant_is_refused(metrics: dict[str, Any], words: str) -> None:
     """With field, value, rule and fix."""
     with pytest.raises(InvalidPolicyError) as caught:
-        naming(**metrics)
+        naming_of(metrics)
     assert words in str(caught.value)
 
 

@@ -1,18 +1,17 @@
 """What `doctor` prints: what a person can act on, and nothing that a foreign label could do to a terminal."""
 
 import json
-from typing import Any
-
 import pytest
 import yaml
 
-from heartbeat_tuner.cli import asking, doctor
+from heartbeat_tuner.cli import doctor
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.metrics.conventions import java, kafkajs
 from heartbeat_tuner.metrics.diagnosis import Diagnosis
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, stranger
+from tests.support.telling import doctor_text as text
 
 HOSTILE = {
     "long": "x" * 10_000,
@@ -25,20 +24,6 @@ HOSTILE = {
     "markup": "[bold]${HOME}`id`",
     "surrogate": "a\ud800b",
 }
-
-
-def text(found: Diagnosis) -> str:
-    """Return what a terminal gets."""
-    given: dict[str, Any] = dict.fromkeys(("bearer_token_file", "username", "password_file", "ca_file", "tenant"))
-    asked = asking.asked(
-        url="http://prometheus:9090",
-        headers=(),
-        timeout=asking.duration("10s"),
-        namespaces=(),
-        lookback=asking.duration("1h"),
-        **given,
-    )
-    return doctor.as_text(found, asked)
 
 
 def words(found: Diagnosis) -> str:

@@ -1,8 +1,6 @@
 """What `recommend` refuses before it asks, and how it tells what it rests on."""
 
 from datetime import timedelta
-from typing import Any
-
 import pytest
 from click.testing import CliRunner
 
@@ -10,13 +8,11 @@ from heartbeat_tuner.cli import cli, recommend
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.recommend import Answer
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import outside
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.outside import Outside
-from heartbeat_tuner.domain.liveness import LivenessSettings, Source
+from heartbeat_tuner.domain.liveness import Source
 from heartbeat_tuner.metrics.conventions import java, kafkajs
 from tests.support import counters, worlds
 from tests.support.inventories import diagnosed, exported
+from tests.support.telling import answer
 from tests.support.worlds import HOUR, NOW
 
 BEGAN = NOW - HOUR - timedelta(minutes=5)
@@ -29,27 +25,6 @@ def refused(*arguments: str) -> str:
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
     return " ".join(result.stderr.split())
-
-
-def answer(
-    found: counters.Answers, now: LivenessSettings = worlds.STORM, source: Source = Source.POLICY, **changes: Any
-) -> Answer:
-    """Return what is said of group shop/orders."""
-    given = {
-        "namespace": "shop",
-        "group": "orders",
-        "client": catalogue.client("kafkajs"),
-        "convention": kafkajs.EXPORTER,
-        "observed": found,
-        "current": worlds.current(now, source),
-        "brokers": 1,
-        "max_detection_time": timedelta(seconds=60),
-        "lookback": HOUR,
-        "now": NOW,
-    }
-    seen = Outside(**(given | changes))
-    situation = outside.situation(seen)
-    return Answer(seen, situation, decide(situation), ())
 
 
 def text(said: Answer) -> str:
