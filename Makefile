@@ -4,7 +4,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help demo test lint unit integration e2e faults schedules lab up down bench-idle doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e faults schedules lab up down bench-idle bench-metrics doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ lint unit integration e2e faults schedules: $(INSTALLED)  ## Run one ring of the
 
 bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle
+
+bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
+	@$(PYTHON) -m bench.metrics
 
 lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writes build/lab.json and docs/lab.md
 	@$(PYTHON) -m tests.lab

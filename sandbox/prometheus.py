@@ -6,6 +6,9 @@ port of `prometheus.io/port`. Its job is called "pods", and every series carries
 """
 
 import http.client
+import os
+import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -40,13 +43,13 @@ class Prometheus:
         folder.mkdir(parents=True, exist_ok=True)
         (self._port,) = free_ports(1)
         self.url = f"http://{LOOPBACK}:{self._port}"
-        config = folder / "prometheus.yml"
-        config.write_text(yaml.safe_dump(configuration(kubeconfig, scrape_interval_s), sort_keys=False))
+        self._config = folder / "prometheus.yml"
+        self._config.write_text(yaml.safe_dump(configuration(kubeconfig, scrape_interval_s), sort_keys=False))
         self._process = Process(
             "prometheus",
             [
                 binaries.path("prometheus"),
-                f"--config.file={config}",
+                f"--config.file={self._config}",
                 f"--storage.tsdb.path={folder / 'data'}",
                 f"--web.listen-address={LOOPBACK}:{self._port}",
                 "--web.enable-remote-write-receiver",
@@ -80,6 +83,16 @@ class Prometheus:
     def stop(self) -> None:
         """Stop it; what it has stored stays for the next start."""
         self._process.stop()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def reload(self, configuration: Mapping[str, Any]) -> None:
+        """Give it another prometheus.yml; it may take a moment to go by it."""
+        self._config.write_text(yaml.safe_dump(dict(configuration), sort_keys=False))
+        os.kill(self.pid, signal.SIGHUP)
 
     def _ready(self) -> bool:
         connection = http.client.HTTPConnection(LOOPBACK, self._port, timeout=_PROBE_TIMEOUT_S)

@@ -6,6 +6,9 @@ was removed, or a consumer was closed and made anew within its process: it is as
 Whether a member was removed for silence or left for want of a poll, the time since its last poll tells.
 """
 
+import math
+import operator
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -89,16 +92,8 @@ def split_by_poll_gaps(changes: Sequence[MemberChange], found: Observed, *, limi
 
 def longest_poll_gap_s(found: Observed, *, since_s: float) -> float | None:
     """Return the longest time between two polls of one member since a time, in seconds; None if none was seen."""
-    return max(
-        (
-            sample.value
-            for quantity in BY_POLLS
-            for one in found.get(quantity, ())
-            for sample in one.samples
-            if sample.time_s > since_s
-        ),
-        default=None,
-    )
+    shown = (one.samples.between(since_s, math.inf).values for quantity in BY_POLLS for one in found.get(quantity, ()))
+    return max((max(values) for values in shown if values), default=None)
 
 
 def of_pod(group: Sequence[Series], name: str) -> list[Series]:
@@ -129,14 +124,16 @@ def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[flo
     rejoin is under way: so its highest value counts, not its latest. A window cut through a rejoin would otherwise make
     an eviction of it.
     """
-    before = [value for at, value in balance.items() if at <= since_s]
-    after = [(at, value) for at, value in sorted(balance.items()) if at > since_s]
+    ordered = sorted(balance.items())
+    first = bisect_right(ordered, since_s, key=operator.itemgetter(0))
+    before, after = [value for _, value in ordered[:first]], ordered[first:]
     if after and not before and pod.started.timestamp() < since_s:
         before = [after[0][1]]  # scrapes were missing: what happened before the first one is not of this time
     highest, rises = max([0.0, *before]), []
     for at, value in after:
-        rises += [at] * max(0, round(value - highest))
-        highest = max(highest, value)
+        if value > highest:
+            rises += [at] * round(value - highest)
+            highest = value
     return rises
 
 
@@ -144,7 +141,6 @@ def _by_time(group: Sequence[Series], pod: Pod) -> dict[float, float]:
     """Return the sum of several counters at each scrape since the pod's process started."""
     sums: dict[float, float] = {}
     for series in group:
-        for sample in series.samples:
-            if sample.time_s >= pod.started.timestamp():
-                sums[sample.time_s] = sums.get(sample.time_s, 0.0) + sample.value
+        shown = dict(series.samples.between(math.nextafter(pod.started.timestamp(), -math.inf), math.inf).pairs())
+        sums = {at: sums.get(at, 0.0) + shown.get(at, 0.0) for at in sums.keys() | shown.keys()} if sums else shown
     return sums

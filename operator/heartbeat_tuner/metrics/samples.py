@@ -52,12 +52,16 @@ class Samples(Sequence[Sample]):
         return Sample(self.times_s[index], self.values[index])
 
     def __iter__(self) -> Iterator[Sample]:
-        return map(Sample._make, zip(self.times_s, self.values, strict=True))
+        return map(Sample._make, self.pairs())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Samples) and (self.times_s, self.values) == (other.times_s, other.values)
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be changed
+
+    def pairs(self) -> Iterable[tuple[float, float]]:
+        """Return times and values together, as plain pairs."""
+        return zip(self.times_s, self.values, strict=True)
 
     def between(self, after_s: float, until_s: float) -> "Samples":
         """Return the samples after one time and up to another."""
@@ -140,23 +144,21 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
         joins: a counter of the same scrapes; a stretch in which it moved is no silence of a member, but a rejoin.
     """
     beat_s = mean_period_s(beats, since_s=since_s) or math.inf
-    joined = {} if joins is None else dict(joins.samples)
+    joined = {} if joins is None else dict(joins.samples.pairs())
+    shown = beats.samples.between(math.nextafter(since_s, -math.inf), math.inf)
+    if not shown:
+        return None
     longest: float | None = None
-    run_start: Sample | None = None
-    last: Sample | None = None
-    for sample in beats.samples:
-        if sample.time_s < since_s:
-            continue
-        if run_start is None or last is None:
-            run_start = sample
-        elif sample.value != last.value:
-            rejoined = joined.get(sample.time_s) != joined.get(run_start.time_s)
-            grown = sample.value - last.value if sample.value > last.value else math.inf  # a reset: who knows
-            step_s = sample.time_s - run_start.time_s - grown * beat_s
-            silent_s = 0.0 if rejoined else max(last.time_s - run_start.time_s, step_s)
-            longest = silent_s if longest is None else max(longest, silent_s)
-            run_start = sample
-        last = sample
+    (start_s, before), last_s = shown[0], shown[0].time_s
+    for time_s, value in shown.pairs():
+        if value != before:
+            rejoined = joined.get(time_s) != joined.get(start_s)
+            grown = value - before if value > before else math.inf  # a reset: who knows
+            silent_s = 0.0 if rejoined else max(last_s - start_s, time_s - start_s - grown * beat_s)
+            if longest is None or silent_s > longest:
+                longest = silent_s
+            start_s, before = time_s, value
+        last_s = time_s
     return longest
 
 
@@ -166,10 +168,10 @@ def newest_s(series: Sequence[Series]) -> float | None:
 
 
 def scrape_interval_s(series: Sequence[Series]) -> float | None:
-    """Return the median time between two samples of one series; None if no series has two."""
-    gaps = [gap for one in series for gap in _gaps_s(one.samples.times_s)]
+    """Return the median time between two samples of one series; None if no series has two.
+
+    Series of the same scrapes count once.
+    """
+    scrapes = {one.samples.times_s.tobytes(): one.samples.times_s for one in series}
+    gaps = [gap for times_s in scrapes.values() for gap in map(operator.sub, times_s[1:], times_s)]
     return statistics.median(gaps) if gaps else None
-
-
-def _gaps_s(times_s: "array[float]") -> Iterable[float]:
-    return map(operator.sub, times_s[1:], times_s)

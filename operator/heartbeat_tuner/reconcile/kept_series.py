@@ -34,7 +34,7 @@ class _Kept:
     Attributes:
         place: where it belongs.
         series: its samples.
-        shown_s: end of the newest span in which it was seen: a series may consist of nothing that is a number.
+        shown_s: when it was seen last, or at most that: it may consist of nothing that is a number.
     """
 
     __slots__ = ("place", "series", "shown_s")
@@ -107,7 +107,7 @@ class KeptSeries:
             new = series.samples.between(*span)
             if kept.place.metric.quantity.kind is Kind.COUNTER and _is_late(kept.series.samples, new, span):
                 late.add(kept.place.group)
-            kept.shown_s = max(kept.shown_s, span.until_s)
+            kept.shown_s = max(kept.shown_s, new.times_s[-1] if new else span.until_s)
             self._put(kept, _spliced(kept.series.samples, new, span, keep_after_s))
         return frozenset(late)
 

@@ -48,8 +48,12 @@ PATIENCE_S: Final = 20.0
 SHARE: Final = 0.25
 """A namespace that takes more than this part of the weight comes after all others."""
 
-RECENT_S: Final = 300.0
-"""What reaches back no further is new; all else is backfill."""
+REFUSED: Final = 0.6
+"""Of what was too much, and could be read in parts, so much is asked for at a time from then on."""
+
+REGAINED: Final = 0.05
+"""In the next cycle so much more again; without another refusal twice that in the one after, and so on: a limit that is
+there is touched every few cycles, one that has gone is forgotten in ten."""
 
 ENOUGH_S: Final = BASELINE_MARGIN.total_seconds() + 60.0
 """With less than this behind it, and a margin before, no record is made."""
@@ -112,6 +116,8 @@ class MetricsReader:
         self._wanted: Mapping[Quantity, Collection[GroupKey]] = {}
         self._libraries: Collection[str] = ()
         self._sizes: dict[tuple[Quantity, str], Size] = {}
+        self._most = float(reading_plan.REQUEST_WEIGHT)
+        self._regained = REGAINED
         self._flooding: set[str] = set()
         self._left: set[str] = set()
         self._troubles: dict[tuple[Quantity, str], Trouble] = {}
@@ -122,13 +128,15 @@ class MetricsReader:
         self._begin(policies, float(math.floor(now.timestamp())))
         came_last, first = self._flooding, self._left
         self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
+        self._most = min(reading_plan.REQUEST_WEIGHT, self._most * (1 + self._regained))
+        self._regained = min(1.0, 2 * self._regained)
         recent, older = _Share(REQUESTS, WEIGHT), _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT)
         deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
         for _ in range(reading_plan.SLICES):
             missing = self._missing()
             last = came_last | _over_their_share(missing, self._sizes)
-            for ask in reading_plan.asks(missing, self._sizes, first=first, last=last):
-                new = ask.span.until_s == self._coverage.until_s and ask.span.length_s <= RECENT_S
+            for ask in reading_plan.asks(missing, self._sizes, most=self._most, first=first, last=last):
+                new = ask.span.until_s == self._coverage.until_s and ask.span.length_s < reading_plan.LONGEST_S
                 await self._ask(ask, recent if new else older, deadline_s)
         self._kept.forget_until(self._coverage.until_s - WINDOW_S)
 
@@ -147,6 +155,11 @@ class MetricsReader:
         reaches = [self._coverage.reach_s(quantity, _group(policy)) for quantity in _needed(policy)]
         since_s = max((reach_s for reach_s in reaches if reach_s is not None), default=self._coverage.until_s)
         return datetime.fromtimestamp(since_s, UTC) + BASELINE_MARGIN
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many series and samples are in memory."""
+        return self._kept.sizes()
 
     def _begin(self, policies: Sequence[Policy], until_s: float) -> None:
         """Let the window end now; what a clock that went back has told of the future is forgotten."""
@@ -174,7 +187,8 @@ class MetricsReader:
 
     async def _ask(self, ask: Ask, share: _Share, deadline_s: float) -> None:
         """Ask, in pieces as small as they have to be."""
-        waiting = reading_plan.pieces(ask, self._sizes)
+        waiting = reading_plan.pieces(ask, self._sizes, most=self._most)
+        refused: list[Ask] = []
         while waiting:
             piece = waiting.pop(0)
             names = [name for name in piece.namespaces if name not in self._flooding]
@@ -184,7 +198,10 @@ class MetricsReader:
             if share.is_spent or asyncio.get_running_loop().time() > deadline_s:
                 self._left.update(piece.namespaces)
                 continue
-            waiting = [*await self._tried(piece, share), *waiting]
+            parts = await self._tried(piece, share)
+            refused += [piece] if parts else []
+            waiting = [*parts, *waiting]
+        self._learn_from(refused)
 
     async def _tried(self, ask: Ask, share: _Share) -> Sequence[Ask]:
         """Read what is asked for; return smaller queries where it was too much."""
@@ -196,6 +213,13 @@ class MetricsReader:
             return self._failed(ask, query, error)
         share.weight -= self._took(ask, found)
         return ()
+
+    def _learn_from(self, refused: Sequence[Ask]) -> None:
+        """Ask for less at a time if what was too much could be read in parts: then it was no flood."""
+        for ask in refused:
+            if self._outage is None and not {*ask.namespaces} & {*self._flooding, *self._left}:
+                self._most = min(self._most, REFUSED * reading_plan.weight(ask, self._sizes))
+                self._regained = REGAINED
 
     def _took(self, ask: Ask, found: Sequence[Series]) -> float:
         """Keep what was found, and return what it weighs."""
@@ -234,7 +258,7 @@ class MetricsReader:
         sentence = f"namespace {namespace} has more series under these names than can be read at once: {said}"
         self._flooding.add(namespace)
         self._troubles |= {(quantity, namespace): Trouble(Reason.TOO_MANY_SERIES, sentence) for quantity in READ}
-        self._sizes[ask.quantity, namespace] = Size(series=reading_plan.REQUEST_WEIGHT)
+        self._sizes[ask.quantity, namespace] = Size(samples_per_s=reading_plan.REQUEST_WEIGHT)
 
     @staticmethod
     def _not_yet(namespace: str) -> Trouble:

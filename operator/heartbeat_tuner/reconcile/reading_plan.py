@@ -154,12 +154,13 @@ def overlapping(missing: Span, within: Span, newest_s: float | None) -> Span:
     return Span(missing.until_s - math.ceil(missing.until_s - after_s), missing.until_s)
 
 
-def asks(missing: Missing, sizes: Sizes, *, first: Collection[str], last: Collection[str]) -> list[Ask]:
+def asks(missing: Missing, sizes: Sizes, *, most: float, first: Collection[str], last: Collection[str]) -> list[Ask]:
     """Return what to ask, in this order: all quantities of a block of namespaces before those of the next.
 
     Args:
         missing: what is to be read.
         sizes: what is known of its size.
+        most: what one request may weigh.
         first: namespaces that come before others.
         last: namespaces that come after all others, each for itself.
     """
@@ -167,20 +168,35 @@ def asks(missing: Missing, sizes: Sizes, *, first: Collection[str], last: Collec
     for name, stretches in missing.items():
         reach_s = max(one.length_s for one in stretches.values())
         steps = max(0, math.ceil(math.log2(reach_s / _USUAL_REACH_S)))
-        classes.setdefault((name in last, name not in first, steps, name if name in last else ""), []).append(name)
+        turn = -steps if name in first else steps  # who waited longest comes first of those
+        classes.setdefault((name in last, name not in first, turn, name if name in last else ""), []).append(name)
     return [
         ask
         for place in sorted(classes)
-        for names in _packed(classes[place], missing, sizes)
+        for names in _packed(classes[place], missing, sizes, most)
         for ask in _of_block(names, missing)
     ]
 
 
-def pieces(ask: Ask, sizes: Sizes) -> list[Ask]:
-    """Return a query in pieces that are small enough by what is known: of fewer namespaces, then of less time."""
-    known = (known_size(sizes, ask.quantity, name) for name in ask.namespaces)
-    halves = ask.halves() if sum(one.weight(ask.span.length_s) for one in known) > REQUEST_WEIGHT else None
-    return [ask] if halves is None else [piece for half in halves for piece in pieces(half, sizes)]
+def pieces(ask: Ask, sizes: Sizes, *, most: float) -> list[Ask]:
+    """Return a query in pieces that weigh no more than `most`, as far as is known: by namespaces, then by time.
+
+    A namespace whose labels alone weigh half of that is not asked for by time: that would bring them again and again.
+    """
+    if weight(ask, sizes) <= most:
+        return [ask]
+    if (
+        len(ask.namespaces) == 1
+        and SERIES_WEIGHT * known_size(sizes, ask.quantity, ask.namespaces[0]).series > most / 2
+    ):
+        return [ask]
+    halves = ask.halves()
+    return [ask] if halves is None else [piece for half in halves for piece in pieces(half, sizes, most=most)]
+
+
+def weight(ask: Ask, sizes: Sizes) -> float:
+    """Return what a query weighs, as far as is known."""
+    return sum(known_size(sizes, ask.quantity, name).weight(ask.span.length_s) for name in ask.namespaces)
 
 
 def known_size(sizes: Sizes, quantity: Quantity, namespace: str) -> Size:
@@ -189,10 +205,10 @@ def known_size(sizes: Sizes, quantity: Quantity, namespace: str) -> Size:
     if size is not None:
         return size
     others = [sizes[one, namespace] for one in READ if (one, namespace) in sizes]
-    return max(others, key=lambda one: one.series, default=Size())
+    return max(others, key=lambda one: one.weight(LONGEST_S), default=Size())
 
 
-def _packed(names: Sequence[str], missing: Missing, sizes: Sizes) -> list[list[str]]:
+def _packed(names: Sequence[str], missing: Missing, sizes: Sizes, most: float) -> list[list[str]]:
     """Return namespaces in lots of which no quantity is too much for one request, light ones first."""
     weights = {
         name: max(
@@ -203,7 +219,7 @@ def _packed(names: Sequence[str], missing: Missing, sizes: Sizes) -> list[list[s
     lots: list[list[str]] = []
     filled = math.inf
     for name in sorted(names, key=lambda one: (weights[one], one)):
-        if filled + weights[name] > REQUEST_WEIGHT:
+        if filled + weights[name] > most:
             lots.append([])
             filled = 0.0
         lots[-1].append(name)
