@@ -124,7 +124,7 @@ _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 _OWN_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"}
-    | {"expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+    | {"expect", "keep-alive", "trailer", "transfer-encoding", "upgrade"}
 )
 
 _SECRET_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})

@@ -4,6 +4,7 @@ import re
 import runpy
 from pathlib import Path
 
+import pydantic
 import pytest
 import yaml
 
@@ -47,6 +48,14 @@ def test_the_documented_configuration_loads(tmp_path: Path) -> None:
     loaded = settings.load(path)
     assert loaded.kafka.clusters["main"].bootstrap_servers == "kafka.kafka:9092"
     assert loaded.interval == settings.Settings.model_fields["interval"].default
+
+
+def test_the_documented_ways_to_reach_prometheus_are_accepted() -> None:
+    """But for their files, which are not on this machine: the one thing that is said of them."""
+    for text in documents.code_blocks("docs/how-to/prometheus.md", "yaml"):
+        with pytest.raises(pydantic.ValidationError) as caught:
+            settings.PrometheusSettings.model_validate(yaml.safe_load(text)["prometheus"])
+        assert all("cannot be read" in one["msg"] for one in caught.value.errors())
 
 
 def test_the_documented_deployment_runs_the_documented_configuration() -> None:

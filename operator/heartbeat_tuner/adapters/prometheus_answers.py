@@ -38,7 +38,7 @@ def document(body: bytes) -> dict[str, Any]:
 def matrix(document: Mapping[str, Any]) -> list[Series]:
     """Return the series of a range selector's answer, each once, with its samples in order of time.
 
-    Of several samples of one time the first counts; those that are no number are left out.
+    Of several samples of one time the first counts; those that are no number are left out. The document is emptied.
 
     Raises:
         Failure: the answer is partial, or no matrix.
@@ -86,14 +86,16 @@ def _series(document: Mapping[str, Any], *, kind: str, samples_of: Any) -> list[
         raise _malformed(f"Prometheus answered with something that is no {kind}", told=told)
     by_labels: dict[tuple[tuple[str, str], ...], _Pairs] = {}
     try:
-        for one in data["result"]:
+        result = data["result"]
+        for index, one in enumerate(result):
             labels, raw = _labels(one["metric"]), samples_of(one)
+            result[index] = None  # its JSON is the larger part of the memory that this takes
             if raw is None and ("histogram" in one or "histograms" in one):
                 continue
             by_labels.setdefault(tuple(sorted(labels.items())), []).extend(_numbers(raw))
     except _SHAPE_ERRORS as error:
         raise _malformed(f"Prometheus answered with a {kind} that is none") from error
-    return [Series.from_raw(dict(labels), _in_order(pairs)) for labels, pairs in by_labels.items()]
+    return [Series.from_raw(dict(labels), _in_order(by_labels.pop(labels))) for labels in tuple(by_labels)]
 
 
 def _labels(raw: Any) -> dict[str, str]:

@@ -123,22 +123,24 @@ class Transport:
             connection.close()
 
     def _body(self, response: requests.Response, exchange: Exchange) -> bytes:
-        good = response.status_code == HTTPStatus.OK
         found = bytearray()
         try:
             for piece in _pieces(response):
                 found += piece
                 if exchange.aborted:
                     raise Failure(MetricsCause.TIMEOUT, "Prometheus did not answer (given up)")
-                if not good and len(found) >= ERROR_BYTES:
+                if response.status_code != HTTPStatus.OK and len(found) >= ERROR_BYTES:
                     break
                 if len(found) > self._max_bytes:
                     sentence = f"Prometheus' answer is longer than {self._max_bytes} bytes (prometheus.maxAnswerBytes)"
                     raise Failure(MetricsCause.TOO_MUCH, sentence)
-        except (urllib3.exceptions.TimeoutError, TimeoutError) as error:
-            raise of_transport(error) from error
         except (urllib3.exceptions.HTTPError, zlib.error, OSError) as error:
-            raise Failure(MetricsCause.MALFORMED, "Prometheus' answer was cut off") from error
+            if response.status_code == HTTPStatus.OK:
+                failure = of_transport(error)
+                if failure.cause is not MetricsCause.TIMEOUT:
+                    failure = Failure(MetricsCause.MALFORMED, "Prometheus' answer was cut off")
+                raise failure from error
+            # Of an error the status says enough: a server that refuses may not wait until all is read.
         return bytes(found)
 
     def _connection(self) -> "_FormConnection":

@@ -1,5 +1,6 @@
 """What an answer or an exception means."""
 
+import html
 import http.client
 import json
 import socket
@@ -92,12 +93,18 @@ def test_a_message_is_one_short_line() -> None:
     assert len(told) == len("Prometheus answered 500 ()") + failures.SHOWN_CHARACTERS + len("; tried up")
 
 
-@pytest.mark.parametrize("written", ["{}", '"{}"', "&quot;{}&quot;"])
+SECRET: Final = '"<s3cr3t>&é' * 20
+
+
+@pytest.mark.parametrize(
+    "written",
+    [SECRET, json.dumps(SECRET), json.dumps(SECRET, ensure_ascii=False), html.escape(SECRET)],
+    ids=["plain", "json", "json in UTF-8", "html"],
+)
 def test_what_is_hidden_is_not_told(written: str) -> None:
     """Also where it begins before the end of what is shown, and ends after it."""
-    secret = "s3cr3t" * 40
-    found = failures.of_status(500, {}, "x" * 200 + written.format(secret), now=NOW)
-    found.hide([secret, ""])
+    found = failures.of_status(500, {}, "x" * 200 + written, now=NOW)
+    found.hide([SECRET, ""])
     assert "s3cr3t" not in found.message("up")
     assert found.message("up").endswith("; tried up")
 

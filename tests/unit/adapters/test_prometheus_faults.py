@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import time
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -105,12 +106,12 @@ def drip_header(handler: Handler) -> None:
     _drip(handler, b"x")
 
 
-def cut(body: Callable[[Handler], bytes]) -> Script:
+def cut(body: Callable[[Handler], bytes], *, status: int = 200) -> Script:
     """Answer with a body shorter than its Content-Length says, and close."""
 
     def script(handler: Handler) -> None:
         payload = body(handler)
-        respond(handler, payload[:-5], headers={"Content-Length": str(len(payload))})
+        respond(handler, payload[:-5], status=status, headers={"Content-Length": str(len(payload))})
         handler.close_connection = True
 
     return script
@@ -194,6 +195,7 @@ FAULTS: Final = {
     "502": Fault(says(502, "no backend", **LATER), MetricsCause.UNREACHABLE, "answered 502 (no backend)"),
     "504": Fault(says(504, "", **LATER), MetricsCause.UNREACHABLE, "answered 504;"),
     "422": Fault(error(422, "execution", TOO_MANY), MetricsCause.TOO_MUCH, f"answered 422 ({TOO_MANY})"),
+    "422 cut": Fault(cut(lambda _: b"too many samples", status=422), MetricsCause.TOO_MUCH, "answered 422 (too many"),
     "413": Fault(says(413, "too large"), MetricsCause.TOO_MUCH, "answered 413 (too large)"),
     "long": Fault(says(200, LONG), MetricsCause.TOO_MUCH, f"longer than {MAX_BYTES} bytes"),
     "long when unpacked": Fault(packed(LONG * 50), MetricsCause.TOO_MUCH, f"longer than {MAX_BYTES} bytes"),
@@ -282,3 +284,17 @@ async def test_nobody_there_is_unreachable(method: str) -> None:
         assert caught.value.cause is MetricsCause.UNREACHABLE
         assert str(caught.value) == f"Prometheus did not answer (connection refused){TRIED[method]}"
         assert source.spent.requests == 1
+
+
+async def test_what_is_little_packed_and_much_unpacked_takes_no_memory() -> None:
+    """Of a flood no more is unpacked than may be read."""
+    flood = packed(b" " * 60_000_000)
+    with serving(flood) as server, reading(server.url, max_answer_bytes=MAX_BYTES) as source:
+        tracemalloc.start()
+        try:
+            with pytest.raises(MetricsUnavailableError, match="longer than"):
+                await ASKS["instant"](source)
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < 10_000_000

@@ -70,7 +70,8 @@ def test_who_lacks_much_is_told_how_much() -> None:
 @pytest.mark.parametrize("label", ["group_id", "namespace", "pod", "job"])
 def test_hostile_values_are_shown_harmlessly(label: str, value: str) -> None:
     """Every label comes from somebody's pod: none steers a terminal, breaks a table, or fills a screen."""
-    series = exported(kafkajs.EXPORTER, without={Quantity.REBALANCE_NOTICES}, **{label: value})
+    more: dict[str, Any] = {label: value}
+    series = exported(kafkajs.EXPORTER, without={Quantity.REBALANCE_NOTICES}, **more)
     said = text(diagnosed(series))
     assert all(one.isprintable() or one == "\n" for one in said)
     assert said.isascii() or label in {"group_id", "namespace", "job"}

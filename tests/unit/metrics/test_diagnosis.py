@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import yaml
@@ -133,7 +134,7 @@ def test_a_consumer_without_a_group_is_none() -> None:
     ],
 )
 def test_namespace_and_pod_under_other_names_are_mapped_or_asked_for(
-    labels: dict[str, str], mapped: dict[str, str] | None
+    labels: dict[str, Any], mapped: dict[str, str] | None
 ) -> None:
     """Without them nothing can be joined; where they have other names, the policy can say so."""
     diagnosis = diagnosed(exported(java.JMX_EXPORTER, namespace="", pod="", **labels))
@@ -158,7 +159,7 @@ def test_a_missing_pod_alone_is_told() -> None:
 @pytest.mark.parametrize(
     ("labels", "mapped"), [({"client": "consumer-orders-1"}, {"clientId": "client"}), ({"app": "orders"}, None)]
 )
-def test_known_names_under_unknown_labels_are_told(labels: dict[str, str], mapped: dict[str, str] | None) -> None:
+def test_known_names_under_unknown_labels_are_told(labels: dict[str, Any], mapped: dict[str, str] | None) -> None:
     """A relabelling rule renamed the client's label, or dropped it."""
     finding = only(diagnosed(exported(java.JMX_EXPORTER, client_id="", **labels)), "labels-unknown")
     assert finding.fix is not None
