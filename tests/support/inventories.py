@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from heartbeat_tuner.cli import asking
 from heartbeat_tuner.metrics import discovery
-from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.diagnosis import Diagnosis, Inventory, diagnose
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.worlds import NOW
 
-CONVENTIONS: Final = tuple(one for one in catalogue.CONVENTIONS if one.libraries)
+CONVENTIONS: Final = asking.CONVENTIONS
 
 
 def labelled(convention: Convention, group: str = "orders", **labels: str) -> dict[str, str]:
@@ -72,6 +72,8 @@ def inventory(*series: Iterable[Series], strangers: Sequence[Series] = ()) -> In
     return Inventory([Series.from_raw(dict(kind), [(NOW.timestamp(), 1.0)]) for kind in kinds], members, strangers, NOW)
 
 
-def diagnosed(*series: Iterable[Series], strangers: Sequence[Series] = ()) -> Diagnosis:
+def diagnosed(
+    *series: Iterable[Series], strangers: Sequence[Series] = (), conventions: Sequence[Convention] = CONVENTIONS
+) -> Diagnosis:
     """Return what is said of these series."""
-    return diagnose(inventory(*series, strangers=strangers), CONVENTIONS)
+    return diagnose(inventory(*series, strangers=strangers), conventions)

@@ -30,8 +30,10 @@ from heartbeat_tuner.settings import PrometheusSettings
 _T = TypeVar("_T")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-CONVENTIONS: Final = tuple(one for one in catalogue.CONVENTIONS if one.libraries)
-"""Those of consumers: the others say nothing of a group."""
+CONVENTIONS: Final = tuple(
+    one for one in catalogue.CONVENTIONS if one.libraries and (one.group_label or one.client_label)
+)
+"""Those of consumers whose group can be told: the others say nothing of one."""
 
 TENANT_HEADER: Final = "X-Scope-OrgID"
 

@@ -205,8 +205,10 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
         namespace = labels.get(queries.NAMESPACE_LABEL, "")
         client = labels.get(convention.client_label, "")
         group = told_by_pod.get((convention, namespace, client)) or resolver.group_named(labels, convention)
-        if group is None:
+        if group is None and _is_tuned(convention):
             puzzles.no_group(labels, client)
+        elif group is None:
+            continue  # a client of its own id, of a library whose groups are not tuned anyway
         elif not _is_groupless(group, convention):
             mine = _seen(seen, namespace, group, convention)
             mine.quantities.add(metric.quantity)

@@ -1,6 +1,7 @@
 """What `doctor` prints: what a person can act on, and nothing that a foreign label could do to a terminal."""
 
 import json
+from typing import Any
 import pytest
 import yaml
 

@@ -1,5 +1,6 @@
 """What is there and what is missing, from what a Prometheus answers: no group is known beforehand."""
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -248,3 +249,13 @@ def test_without_any_group_the_asked_one_needs_an_exporter() -> None:
     (finding, *_) = diagnosed().only("orders").findings
     assert finding.id == "group-unknown"
     assert finding.fix is not None
+
+
+def test_groups_of_libraries_that_are_not_tuned_are_shown_and_nothing_is_asked_of_them() -> None:
+    """Whoever runs Sarama has nothing to mend for us; nor has a client of its own id."""
+    other = dataclasses.replace(java.JMX_EXPORTER, name="other", libraries=("sarama",))
+    series = [exported(other, without={Quantity.HEARTBEATS}), exported(other, client_id="mine")]
+    diagnosis = diagnosed(*series, conventions=[other])
+    assert [(one.group, one.measurable) for one in diagnosis.groups] == [("orders", False)]
+    assert found(diagnosis) == {"not-tuned": Severity.INFO}
+    assert diagnosis.is_whole
