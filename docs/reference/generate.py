@@ -172,8 +172,8 @@ def exporters() -> str:
         GENERATED,
         "# What is read, and what exporters call it",
         "",
-        "`heartbeat-tuner doctor` finds which of this a Prometheus has ([how to use it](../how-to/doctor.md)); a policy may",
-        "give [names of its own](../how-to/metrics-names.md).",
+        "`heartbeat-tuner doctor` finds which of this a Prometheus has ([how to use it](../how-to/doctor.md)); a policy",
+        "may give [names of its own](../how-to/metrics-names.md).",
         "",
         f"{_LEGEND}.",
         "",
@@ -194,8 +194,8 @@ def _exporter(convention: Convention) -> Iterator[str]:
         if convention.group_label
         else f"the client's own default `client.id`, in the label `{convention.client_label}`"
     )
-    yield f"Consumers of {wording.listed(list(convention.libraries))}, exported by {convention.title}. Their group is told by"
-    yield f"{told}."
+    yield f"Consumers of {wording.listed(list(convention.libraries))}, exported by {convention.title}."
+    yield f"Their group is told by {told}."
     yield from ("", "| quantity | metric | unit | without it |", "|---|---|---|---|")
     used = [one for one in USES if one in convention.by_quantity]
     for quantity in used:

@@ -1,4 +1,4 @@
-"""`doctor` and `recommend` against a real Prometheus: what its query language makes of our questions, it alone knows."""
+"""`doctor` and `recommend` against a real Prometheus: only it knows what our questions are in its query language."""
 
 import json
 import subprocess

@@ -83,5 +83,5 @@ def test_the_api_servers_rule_is_the_tuners() -> None:
 
 
 def test_the_convention_is_one_of_those_that_are_known() -> None:
-    """kubectl names them where somebody writes another."""
+    """Kubectl names them where somebody writes another."""
     assert {"auto", "jmx-exporter", "kafkajs"} <= set(schema()["properties"]["convention"]["enum"])

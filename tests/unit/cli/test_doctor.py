@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+
 import pytest
 import yaml
 
@@ -36,7 +37,7 @@ def test_a_whole_group_is_one_line_and_what_is_read_of_it() -> None:
     """And a summary."""
     said = text(diagnosed(exported(kafkajs.EXPORTER), exported(kafkajs.EXPORTER, pod="orders-1")))
     lines = said.splitlines()
-    assert lines[1].split() == "orders shop kafkajs 2 every 30 s 5 s ago nothing".split()
+    assert lines[1].split() == ["orders", "shop", "kafkajs", "2", "every", "30", "s", "5", "s", "ago", "nothing"]
     assert "heartbeats 1 of 1 S H W how often a member beats" in " ".join(said.split())
     assert lines[-1] == "0 errors, 0 warnings, 0 for information; 1 of 1 group measurable"
 
@@ -86,7 +87,7 @@ def test_hostile_client_ids_and_names_are_shown_harmlessly(value: str) -> None:
     odd = Series.from_raw(
         {"__name__": f"kafka_{value}_rebalance_total", "namespace": "odd", "job": value}, [(1.0, 1.0)]
     )
-    strangers = [odd, stranger("app_kafka_rebalance_total", **{"client": value})]
+    strangers = [odd, stranger("app_kafka_rebalance_total", client=value)]
     found = diagnosed(exported(java.JMX_EXPORTER, client_id=value), strangers=strangers)
     said = text(found)
     assert all(one.isprintable() or one == "\n" for one in said)

@@ -1,6 +1,7 @@
 """What `recommend` refuses before it asks, and how it tells what it rests on."""
 
 from datetime import timedelta
+
 import pytest
 from click.testing import CliRunner
 
