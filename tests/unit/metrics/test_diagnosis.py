@@ -132,6 +132,7 @@ def test_a_consumer_without_a_group_is_none() -> None:
             {"namespace": "k8s.namespace.name", "pod": "k8s.pod.name"},
         ),
         ({"instance": "10.0.0.1:9404"}, None),
+        ({"kubernetes_namespace": "shop"}, None),
     ],
 )
 def test_namespace_and_pod_under_other_names_are_mapped_or_asked_for(

@@ -78,6 +78,7 @@ async def test_a_policys_names_make_a_record() -> None:
     assert isinstance(found, Situation)
     assert isinstance(found.record, Record)
     assert found.record.evictions > 1000
+    assert len(source.queries) == 1  # it is not read with all the others, too
 
 
 async def test_names_are_read_in_the_own_namespace_only_and_for_the_policy_alone() -> None:
