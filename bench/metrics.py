@@ -40,7 +40,7 @@ from heartbeat_tuner.metrics import queries
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import reading_plan
 from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
-from heartbeat_tuner.settings import PrometheusSettings
+from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from sandbox import progress
 from sandbox.binaries import Binaries
 from sandbox.network import LOOPBACK, answers, free_ports

@@ -3,12 +3,13 @@
 The jars come from Maven into the cache and are checked against `kafka_files/checksums.sha256`; an older release, for
 clients that Kafka 4 refuses, has a folder of its own there. Two ways lead in: the plain listener, and TAP, whose
 advertised address is the port of a fault proxy (`sandbox.proxy`), so that a client that enters through the proxy stays
-behind it. Every finished request that has to do with groups is written to `request_log`, which `sandbox.request_log`
-reads: what the coordinator saw is the truth about heartbeats.
+behind it; locked ones (`sandbox.kafka_security`) come on top where a test wants them. Every finished request that has
+to do with groups is written to `request_log`, which `sandbox.request_log` reads: what the coordinator saw is the truth
+about heartbeats.
 """
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from confluent_kafka.admin import (
 
 from sandbox import cache, commands, maven, network
 from sandbox.errors import SandboxError
+from sandbox.kafka_security import Listener
 from sandbox.processes import Process, wait_until
 
 VERSION: Final = "4.4.0"
@@ -50,6 +52,9 @@ class Kafka:
         properties: broker properties on top of `kafka_files/server.properties`.
         tap_port: port of 127.0.0.1 that the fault proxy before `tap_target` listens on; None when there is no proxy.
         version: `VERSION` or `OLD_VERSION`.
+        listeners: more ways in; `address` says where they are.
+        java_options: of the broker's JVM, as for an agent.
+        plugins: folders of classes that the broker's properties name.
     """
 
     def __init__(
@@ -59,8 +64,11 @@ class Kafka:
         properties: Mapping[str, str] = _NOTHING,
         tap_port: int | None = None,
         version: str = VERSION,
+        listeners: Sequence[Listener] = (),
+        java_options: Sequence[str] = (),
+        plugins: Sequence[Path] = (),
     ) -> None:
-        port, tap_target_port, self._controller_port = network.free_ports(3)
+        port, tap_target_port, self._controller_port, *more_ports = network.free_ports(3 + len(listeners))
         self.bootstrap = f"{network.LOOPBACK}:{port}"
         self.tap_target = (network.LOOPBACK, tap_target_port)
         self.controller = f"{network.LOOPBACK}:{self._controller_port}"
@@ -70,6 +78,9 @@ class Kafka:
         self._run_dir = run_dir
         self._properties = dict(properties)
         self._version = version
+        self._listeners = tuple(zip(listeners, more_ports, strict=True))
+        self._java_options = tuple(java_options)
+        self._plugins = tuple(plugins)
         self._process: Process | None = None
 
     def __enter__(self) -> Self:
@@ -94,6 +105,10 @@ class Kafka:
         """Stop the broker in an orderly way; `start` brings it back with its data and its port."""
         if self._process is not None:
             self._process.stop()
+
+    def address(self, listener: str) -> str:
+        """Return where one of the additional listeners is, by its name."""
+        return next(f"{network.LOOPBACK}:{port}" for one, port in self._listeners if one.name == listener)
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
         """Create a topic and wait until the broker leads all its partitions."""
@@ -133,7 +148,9 @@ class Kafka:
         storage_tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(configuration)]
         commands.run("kafka", "formatting its storage", [*java, "-Xmx96m", "-cp", classpath, *storage_tool])
         requests = f"-Dsandbox.request.log={self.request_log}"
-        command = [*java, "-Xms256m", "-Xmx256m", requests, "-cp", classpath, "kafka.Kafka", str(configuration)]
+        memory = ["-Xms256m", "-Xmx256m"]
+        broker = ["-cp", ":".join([classpath, *map(str, self._plugins)]), "kafka.Kafka", str(configuration)]
+        command = [*java, *memory, requests, *self._java_options, *broker]
         return Process("kafka", command, log=log)
 
     def _server_properties(self, data: Path) -> str:
@@ -144,8 +161,15 @@ class Kafka:
             proxy_port=self.tap_port,
             controller_port=self._controller_port,
             data=data,
+            more_listeners="".join(f",{one.name}://127.0.0.1:{port}" for one, port in self._listeners),
+            more_protocols="".join(f",{one.name}:{one.protocol}" for one, _ in self._listeners),
         )
-        return base + "".join(f"{name}={value}\n" for name, value in self._properties.items())
+        theirs = {
+            f"listener.name.{one.name.lower()}.{name}": value
+            for one, _ in self._listeners
+            for name, value in one.properties.items()
+        }
+        return base + "".join(f"{name}={value}\n" for name, value in (theirs | self._properties).items())
 
     def _await_ready(self, process: Process) -> None:
         port = self._port

@@ -8,8 +8,9 @@ port of `prometheus.io/port`. Its job is called "pods", and every series carries
 import http.client
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 import yaml
@@ -21,6 +22,7 @@ from sandbox.processes import Process, wait_until
 JOB: Final = "pods"
 _PROBE_TIMEOUT_S: Final = 2.0
 _POD: Final = "__meta_kubernetes_pod"
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Prometheus:
@@ -31,20 +33,31 @@ class Prometheus:
         binaries: where the program is.
         kubeconfig: whose pods to scrape; None scrapes nothing.
         scrape_interval_s: how often.
+        sections: of prometheus.yml, in place of ours or besides them.
+        features: of those that Prometheus has only if they are asked for.
 
     Attributes:
         url: of the HTTP API.
     """
 
     def __init__(
-        self, run_dir: Path, binaries: Binaries, *, kubeconfig: Path | None, scrape_interval_s: float = 1.0
+        self,
+        run_dir: Path,
+        binaries: Binaries,
+        *,
+        kubeconfig: Path | None,
+        scrape_interval_s: float = 1.0,
+        sections: Mapping[str, Any] = _NOTHING,
+        features: Sequence[str] = (),
     ) -> None:
         folder = run_dir / "prometheus"
         folder.mkdir(parents=True, exist_ok=True)
         (self._port,) = free_ports(1)
         self.url = f"http://{LOOPBACK}:{self._port}"
         self._config = folder / "prometheus.yml"
-        self._config.write_text(yaml.safe_dump(configuration(kubeconfig, scrape_interval_s), sort_keys=False))
+        self._config.write_text(
+            yaml.safe_dump(configuration(kubeconfig, scrape_interval_s) | dict(sections), sort_keys=False)
+        )
         self._process = Process(
             "prometheus",
             [
@@ -56,6 +69,7 @@ class Prometheus:
                 "--web.enable-otlp-receiver",
                 "--scrape.discovery-reload-interval=1s",  # not the default 5 s: a new pod is scraped sooner
                 "--log.level=warn",
+                *(f"--enable-feature={feature}" for feature in features),
             ],
             log=run_dir / "logs" / "prometheus.log",
         )

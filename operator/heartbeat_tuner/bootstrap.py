@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from heartbeat_tuner.adapters import kafka_access
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
@@ -18,6 +19,7 @@ from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.ports import Spent
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.elector import Elector, new_identity
@@ -27,6 +29,7 @@ from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
 from heartbeat_tuner.settings import Settings
+from heartbeat_tuner.settings.kafka import KafkaClusterSettings, KafkaTlsSettings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
@@ -58,8 +61,15 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         )
         _log.info("started", interval_s=interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
 
+        counted = Spent()
+
         def finished(report: CycleReport, duration_s: float) -> None:
             health.moved()
+            spent = parts.metrics.spent
+            telemetry.prometheus_read(
+                requests=spent.requests - counted.requests, samples=spent.samples - counted.samples
+            )
+            counted.requests, counted.samples = spent.requests, spent.samples
             telemetry.cycle_finished(
                 verdicts=report.verdicts,
                 writes={
@@ -135,12 +145,28 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
         metrics = prometheus_source(settings.prometheus, clock)
         closing.callback(metrics.close)
         groups = KafkaGroups(
-            {name: cluster.bootstrap_servers for name, cluster in settings.kafka.clusters.items()},
+            {name: _access(cluster) for name, cluster in settings.kafka.clusters.items()},
             timeout=settings.kafka.timeout,
         )
+        closing.callback(groups.close)
         workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api)
         if not await policies.served():
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
         yield _Parts(elector, policies, workloads, metrics, groups, clock)
+
+
+def _access(cluster: KafkaClusterSettings) -> kafka_access.Access:
+    sasl, tls = cluster.sasl, cluster.tls or KafkaTlsSettings()
+    return kafka_access.Access(
+        cluster.bootstrap_servers,
+        security_protocol=cluster.security_protocol,
+        mechanism=None if sasl is None else sasl.mechanism,
+        username=None if sasl is None else sasl.username or sasl.username_file,
+        password_file=None if sasl is None else sasl.password_file,
+        ca_file=tls.ca_file,
+        cert_file=tls.cert_file,
+        key_file=tls.key_file,
+        key_password_file=tls.key_password_file,
+    )

@@ -3,12 +3,12 @@
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
 from heartbeat_tuner.ports import Clock
-from heartbeat_tuner.settings import PrometheusSettings, TlsSettings
+from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
 
 
 def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
     """Return the metrics source that the settings describe; the caller closes it."""
-    basic, tls = settings.basic_auth, settings.tls or TlsSettings()
+    basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
     certificate = ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
     access = Access(
         settings.url,

@@ -12,6 +12,8 @@ from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.node import ProcessNode
 from sandbox.prometheus import Prometheus
+from tests.exporters.replayed import Replayed
+from tests.exporters.replayed import replayed as replay_all
 
 _BINARIES = Binaries()
 
@@ -59,6 +61,13 @@ def process_node(run_dir: Path, control_plane: ControlPlane) -> Iterator[Process
 def prometheus(run_dir: Path, binaries: Binaries, control_plane: ControlPlane) -> Iterator[Prometheus]:
     """A Prometheus that scrapes annotated pods."""
     with Prometheus(run_dir, binaries, kubeconfig=control_plane.kubeconfig) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def replayed(run_dir: Path, binaries: Binaries) -> Iterator[Replayed]:
+    """A Prometheus with what real exporters showed (tests/data/scrapes)."""
+    with replay_all(run_dir / "replayed", binaries) as started:
         yield started
 
 

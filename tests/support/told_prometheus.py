@@ -114,3 +114,9 @@ class ToldPrometheus:
             return series
         pairs = ((t, v) for t, v in series.samples if self._visible_s(series, t) <= self.now_s)
         return Series.from_raw(series.labels, pairs)
+
+
+def newest_s(body: bytes) -> float | None:
+    """Return the time of the newest sample of an answer; None if it holds none."""
+    result = json.loads(body)["data"]["result"]
+    return max((float(one["values"][-1][0]) for one in result if one["values"]), default=None)

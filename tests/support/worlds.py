@@ -12,7 +12,17 @@ from typing import Any, Final
 
 from heartbeat_tuner.clients import java
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Cluster, Group, Member, Pod, Record, Situation, Unknown, Workload
+from heartbeat_tuner.domain.evidence import (
+    Cluster,
+    Group,
+    GroupState,
+    Member,
+    Pod,
+    Record,
+    Situation,
+    Unknown,
+    Workload,
+)
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
 
@@ -132,7 +142,8 @@ def member(of: Pod, number: int = 0) -> Member:
 
 def group(members: Sequence[Member] = (), *, rebalancing: bool = False) -> Group:
     """Return the consumer group as its coordinator describes it."""
-    return Group("orders", rebalancing, tuple(members))
+    state = GroupState.PREPARING_REBALANCE if rebalancing else GroupState.STABLE if members else GroupState.EMPTY
+    return Group("orders", state, tuple(members))
 
 
 def cluster(*, brokers: int = 1, low: str = "1s", high: str = "30m") -> Cluster:

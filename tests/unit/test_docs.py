@@ -12,6 +12,7 @@ from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from tests.support import documents
 
 _REFERENCE = documents.CHECKOUT / "docs" / "reference"
@@ -54,7 +55,7 @@ def test_the_documented_ways_to_reach_prometheus_are_accepted() -> None:
     """But for their files, which are not on this machine: the one thing that is said of them."""
     for text in documents.code_blocks("docs/how-to/prometheus.md", "yaml"):
         with pytest.raises(pydantic.ValidationError) as caught:
-            settings.PrometheusSettings.model_validate(yaml.safe_load(text)["prometheus"])
+            PrometheusSettings.model_validate(yaml.safe_load(text)["prometheus"])
         assert all("cannot be read" in one["msg"] for one in caught.value.errors())
 
 

@@ -84,6 +84,121 @@ def test_what_does_not_fit_is_named_by_field(tmp_path: Path, text: str, told: st
     assert told in str(caught.value).replace("Value error, ", "")
 
 
+SASL = "mechanism: PLAIN, username: tuner, passwordFile: /password"
+CLUSTER = "kafka.clusters.main"
+
+
+def reached(by: str) -> str:
+    """Return a file whose cluster is reached in some way."""
+    return MINIMAL.replace('"kafka:9092"', f'"kafka:9092", {by}')
+
+
+@pytest.mark.parametrize(
+    ("servers", "kept"),
+    [
+        ("kafka:9092", "kafka:9092"),
+        ("a.example:9092, b.example:9093 ", "a.example:9092,b.example:9093"),
+        ("[2001:db8::1]:9092", "[2001:db8::1]:9092"),
+        ("127.0.0.1:65535", "127.0.0.1:65535"),
+    ],
+)
+def test_brokers_are_hosts_with_ports(tmp_path: Path, servers: str, kept: str) -> None:
+    """White space is dropped."""
+    assert loaded(tmp_path, MINIMAL.replace("kafka:9092", servers)).kafka.clusters["main"].bootstrap_servers == kept
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        "kafka",
+        "kafka:",
+        ":9092",
+        "kafka:0",
+        "kafka:65536",
+        "kafka:9092,",
+        "SASL_SSL://kafka:9092",
+        "a:1;b:2",
+        "::1:9092",
+        "",
+    ],
+)
+def test_what_is_no_list_of_brokers_is_told(tmp_path: Path, servers: str) -> None:
+    """Field, value, rule and an example."""
+    with pytest.raises(InvalidSettingsError) as caught:
+        loaded(tmp_path, MINIMAL.replace("kafka:9092", servers))
+    assert f"{CLUSTER}.bootstrapServers: Value error, {servers!r} is not a list of brokers; write host:port" in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        "securityProtocol: SSL",
+        "securityProtocol: SSL, tls: {caFile: /ca, certFile: /cert, keyFile: /key, keyPasswordFile: /key-password}",
+        f"securityProtocol: SASL_PLAINTEXT, sasl: {{{SASL}}}",
+        f"securityProtocol: SASL_SSL, sasl: {{{SASL}}}, tls: {{caFile: /ca}}",
+        "securityProtocol: SASL_SSL, sasl: {mechanism: SCRAM-SHA-512, usernameFile: /user, passwordFile: /password}",
+    ],
+)
+def test_clusters_are_reached_in_each_of_kafkas_ways(tmp_path: Path, by: str) -> None:
+    """With what belongs to each."""
+    loaded(tmp_path, reached(by))
+
+
+@pytest.mark.parametrize(
+    ("by", "told"),
+    [
+        ("securityProtocol: TLS", f"{CLUSTER}.securityProtocol: Input should be 'PLAINTEXT', 'SSL'"),
+        ("securityProtocol: SASL_SSL", f"{CLUSTER}: securityProtocol SASL_SSL needs sasl, which is not set; add"),
+        (
+            f"sasl: {{{SASL}}}",
+            f"{CLUSTER}: sasl is set, and securityProtocol PLAINTEXT makes no use of it; set SASL_SSL or",
+        ),
+        (f"securityProtocol: SSL, sasl: {{{SASL}}}", "securityProtocol SSL makes no use of it; set SASL_SSL"),
+        ("tls: {caFile: /ca}", f"{CLUSTER}: tls is set, and securityProtocol PLAINTEXT makes no use of it; set SSL or"),
+        (
+            f"securityProtocol: SASL_PLAINTEXT, sasl: {{{SASL}}}, tls: {{caFile: /ca}}",
+            "securityProtocol SASL_PLAINTEXT makes no use of it; set SASL_SSL",
+        ),
+        (
+            "securityProtocol: SASL_SSL, sasl: {username: a, passwordFile: /password}",
+            f"{CLUSTER}.sasl.mechanism: Field required",
+        ),
+        (
+            "securityProtocol: SASL_SSL, sasl: {mechanism: GSSAPI, username: a, passwordFile: /password}",
+            f"{CLUSTER}.sasl.mechanism: Input should be 'PLAIN', 'SCRAM-SHA-256' or 'SCRAM-SHA-512'",
+        ),
+        (
+            "securityProtocol: SASL_SSL, sasl: {mechanism: PLAIN, passwordFile: /password}",
+            f"{CLUSTER}.sasl: one of username and usernameFile must be set, and neither is; set one",
+        ),
+        (
+            f"securityProtocol: SASL_SSL, sasl: {{{SASL}, usernameFile: /user}}",
+            f"{CLUSTER}.sasl: one of username and usernameFile must be set, and both are; set one",
+        ),
+        (
+            "securityProtocol: SASL_SSL, sasl: {mechanism: PLAIN, username: a}",
+            f"{CLUSTER}.sasl.passwordFile: Field required",
+        ),
+        (
+            "securityProtocol: SASL_SSL, sasl: {mechanism: PLAIN, username: a, password: s3cret}",
+            f"{CLUSTER}.sasl: password may not stand in this file, which is no Secret; mount the Secret",
+        ),
+        ("securityProtocol: SSL, tls: {certFile: /c}", "certFile is '/c', and keyFile is not set, which belongs to it"),
+        ("securityProtocol: SSL, tls: {keyFile: /k}", "keyFile is '/k', and certFile is not set"),
+        ("securityProtocol: SSL, tls: {keyPasswordFile: /p}", "keyPasswordFile is '/p', and keyFile is not set"),
+        ("securityProtocol: SSL, tls: {caFile: 7}", f"{CLUSTER}.tls.caFile: Input is not a valid path"),
+    ],
+)
+def test_what_does_not_go_together_is_told(tmp_path: Path, by: str, told: str) -> None:
+    """Field, rule and fix; a password that stands in the file is not repeated."""
+    with pytest.raises(InvalidSettingsError) as caught:
+        loaded(tmp_path, reached(by))
+    assert told in str(caught.value).replace("Value error, ", "")
+    assert "s3cret" not in str(caught.value)
+
+
 def test_the_lease_is_in_the_pod_s_namespace_unless_told(tmp_path: Path) -> None:
     """Outside a pod it must be told."""
     found = loaded(tmp_path, MINIMAL).leader_election

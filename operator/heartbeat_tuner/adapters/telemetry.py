@@ -32,6 +32,14 @@ class Telemetry:
         self._writes = Counter(
             "heartbeat_tuner_writes", "Writes to the API server by target.", ["target"], registry=self.registry
         )
+        self._requests = Counter(
+            "heartbeat_tuner_prometheus_requests",
+            "Requests to Prometheus, those that were sent again among them.",
+            registry=self.registry,
+        )
+        self._samples = Counter(
+            "heartbeat_tuner_prometheus_samples", "Samples received from Prometheus.", registry=self.registry
+        )
         self._leader = Gauge("heartbeat_tuner_leader", "Whether this replica leads: 1 or 0.", registry=self.registry)
         for verdict in Verdict:
             self._policies.labels(verdict.value)
@@ -45,6 +53,11 @@ class Telemetry:
             self._policies.labels(verdict.value).set(count)
         for target, count in writes.items():
             self._writes.labels(target).inc(count)
+
+    def prometheus_read(self, *, requests: int, samples: int) -> None:
+        """Count what was asked of Prometheus, and what it gave."""
+        self._requests.inc(requests)
+        self._samples.inc(samples)
 
     def leadership_ended(self) -> None:
         """Count no policies: another replica does, and a sum over all must not count them twice."""

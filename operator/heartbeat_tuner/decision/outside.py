@@ -16,6 +16,7 @@ from heartbeat_tuner.domain.evidence import (
     DEFAULT_MIN_SESSION,
     Cluster,
     Group,
+    GroupState,
     Pod,
     Record,
     Situation,
@@ -90,7 +91,7 @@ def situation(seen: Outside) -> Situation:
         "", "", seen.current, rolling_out=False, foreign_env={}, kept_env={}, applications={}, pods=pods
     )
     cluster = Cluster(seen.brokers, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
-    group = Group(seen.group, rebalancing=False, members=())
+    group = Group(seen.group, GroupState.UNKNOWN, members=())
     return Situation(seen.now, policy, workload, group, cluster, _record(seen, policy, pods))
 
 

@@ -5,6 +5,7 @@ A quantity that could not be measured is `Unknown` and says which question went 
 """
 
 import dataclasses
+import enum
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
@@ -75,10 +76,21 @@ class Record:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """A group member as the coordinator describes it."""
+    """A group member as the coordinator describes it.
+
+    Attributes:
+        member_id: made by the coordinator (or by the client, in the consumer protocol), anew with each membership.
+        host: the address it connects from.
+        client_id: the client's own name, which its metrics carry, too.
+        instance_id: `group.instance.id` of a static member; None for a dynamic one.
+        partitions: how many it has been given.
+    """
 
     member_id: str
     host: str
+    client_id: str = ""
+    instance_id: str | None = None
+    partitions: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,6 +106,37 @@ class MemberChange:
     pod: str
 
 
+class Witness(enum.Enum):
+    """What showed an absence."""
+
+    GC_PAUSE = "a pause of garbage collection"
+    THROTTLING = "CPU throttling"
+    CPU_STALL = "waiting for a CPU"
+    EVENT_LOOP = "a delay of the event loop"
+    MISSING_BEATS = "missing heartbeats"
+    FAILED_SCRAPES = "failed scrapes"
+    POLL_GAP = "a gap between polls"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Absence:
+    """A stretch during which a member could do nothing for its group, as one witness shows it.
+
+    Attributes:
+        pod: whose.
+        witness: what shows it.
+        seen_s: the scrape that showed it, in Unix seconds.
+        at_least_s: what it surely had; 0 if the witness can only say what it cannot have had more.
+        at_most_s: what it cannot have had more, as far as this witness knows.
+    """
+
+    pod: str
+    witness: Witness
+    seen_s: float
+    at_least_s: float
+    at_most_s: float
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupConfig:
     """What the broker prescribes to the members of one group of the consumer protocol (KIP-848)."""
@@ -102,21 +145,47 @@ class GroupConfig:
     heartbeat_interval: timedelta
 
 
+class GroupState(enum.Enum):
+    """The state of a group, in Kafka's words."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    RECONCILING = "Reconciling"
+    """Of the consumer protocol; stands for Assigning, too, since librdkafka does not tell the two apart."""
+    UNKNOWN = "Unknown"
+    """None of those that a classic group is known to have."""
+
+
+_MOVING: Final = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.RECONCILING})
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Group:
     """A consumer group as the coordinator describes it.
 
     Attributes:
-        rebalancing: its state at that moment.
+        state: at that moment.
         consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
         config: what the broker prescribes; None for a classic group, or where it may not be read.
     """
 
     group_id: str
-    rebalancing: bool
+    state: GroupState
     members: tuple[Member, ...]
     consumer_protocol: bool = False
     config: GroupConfig | None = None
+
+    @property
+    def rebalancing(self) -> bool:
+        """Whether partitions are being moved between members."""
+        return self.state in _MOVING
+
+    @property
+    def partitions(self) -> int | None:
+        """How many partitions the members have in all; None while they are being moved, when none can be counted."""
+        return sum(member.partitions for member in self.members) if self.state is GroupState.STABLE else None
 
     def prescribed(self, current: CurrentSettings) -> CurrentSettings:
         """Return what is in force: in a group of the consumer protocol S and H are the broker's, not the client's."""

@@ -4,4 +4,8 @@
 as data; `queries` asks for it, and `resolver` sorts what came back: by group, convention and quantity, in seconds.
 From there on nobody knows a metric's name: `samples` (raw series and counters), `evictions`, and `record`, which makes
 a `Record` of one group, or an `Unknown` that names the query.
+
+`quantities` is the way in to all that can be measured of a group: `blocks` (windowed maxima, ages), `absences` from
+what `stalls` and `deficits` show, `rebalances`, and `downtime`; `lives` tells which process of a pod was there when.
+`docs/explanation/measuring.md` says what each means.
 """

@@ -14,13 +14,22 @@ from typing import Final
 from heartbeat_tuner.metrics import queries
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
 
 GroupKey = tuple[str, str]
 """Namespace and group id."""
 
+PodKey = tuple[str, str]
+"""Namespace and name."""
+
 Observed = Mapping[Quantity, Sequence[Series]]
-"""The series of one group in one convention, by what they are."""
+"""The series of one group in one convention, or of one pod, by what they are."""
+
+NO_CONTAINERS: Final = frozenset({"", "POD"})
+"""What the label `container` says where a series is that of a whole pod, or of the container that holds it."""
+
+PER_TARGET: Final = frozenset({Quantity.SCRAPED, Quantity.SCRAPE_TIME})
+"""What is known of a pod by each of its targets, and by each that scrapes them."""
 
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
@@ -114,6 +123,42 @@ def by_convention(
     return {one: by_group(found, [one], {place}).get(place, {}).get(one, {}) for one in conventions}
 
 
+def by_pod(
+    found: Iterable[Series], conventions: Sequence[Convention], pods: Collection[PodKey]
+) -> dict[PodKey, dict[Quantity, list[Series]]]:
+    """Return what is exported around these pods, by quantity; each series once.
+
+    Unlike a consumer's, such a series may be of one container of the pod: where a convention always has the label, it
+    says so, and series of whole pods, which would count their containers once more, are left out. Of twins the fuller
+    stays, but windowed maxima join: one that is reset by each scrape shows to each of two replicas only a part.
+
+    Args:
+        found: what Prometheus answered, with `__name__`.
+        conventions: of `conventions.platform`.
+        pods: those that are asked for.
+    """
+    once: dict[PodKey, dict[Quantity, dict[frozenset[tuple[str, str]], Series]]] = {}
+    for series in found:
+        place = (series.labels.get(queries.NAMESPACE_LABEL, ""), series.labels.get(queries.POD_LABEL, ""))
+        metric, convention = next(
+            ((metric, one) for one in conventions if (metric := one.metric_of(series.labels)) is not None), (None, None)
+        )
+        if place not in pods or metric is None or convention is None:
+            continue
+        if "container" in convention.with_labels and series.labels["container"] in NO_CONTAINERS:
+            continue
+        scraped_by = queries.SCRAPE_LABELS - convention.with_labels
+        if metric.quantity in PER_TARGET:
+            scraped_by = frozenset()
+        own = frozenset(pair for pair in series.labels.items() if pair[0] not in scraped_by)
+        twins = once.setdefault(place, {}).setdefault(metric.quantity, {})
+        twins[own] = _joined(twins.get(own), series.in_unit(metric.unit_s), metric.quantity)
+    return {
+        place: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
+        for place, by_quantity in once.items()
+    }
+
+
 def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convention]) -> tuple[Convention, Observed]:
     """Return the convention that tells most of a group, and what it tells; the first of them if none tells anything.
 
@@ -165,3 +210,12 @@ def _readings(client_id: str, pod: str) -> list[str]:
     if pod and bare.startswith(prefix) and bare.endswith(ending) and len(bare) > len(prefix) + len(ending):
         found.append(bare[len(prefix) : -len(ending)])
     return found
+
+
+def _joined(one: Series | None, other: Series, quantity: Quantity) -> Series:
+    """Return what stands for two series that are the same."""
+    if one is None:
+        return other
+    if quantity.kind is Kind.WINDOWED_MAX:
+        return Series.from_raw(one.labels, sorted({*one.samples, *other.samples}))
+    return max(one, other, key=lambda series: (len(series.samples), sorted(series.labels.items())))

@@ -98,6 +98,38 @@ class Series:
         return Series(self.labels, Samples(times_s, array("d", map(operator.mul, values, repeat(unit)))))
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """What a counter did between two scrapes.
+
+    Attributes:
+        since_s: the earlier scrape.
+        until_s: the later one.
+        grown: by how much; after a reset at least by so much.
+        reset: whether the process, or the client object in it, was made anew in between.
+    """
+
+    since_s: float
+    until_s: float
+    grown: float
+    reset: bool
+
+
+def steps(series: Series) -> list[Step]:
+    """Return what a counter did between each two scrapes; a sample that comes twice counts once."""
+    found: list[Step] = []
+    last: Sample | None = None
+    for sample in series.samples:
+        if last is not None and sample.time_s <= last.time_s:
+            continue
+        if last is not None:
+            reset = sample.value < last.value
+            grown = sample.value if reset else sample.value - last.value
+            found.append(Step(last.time_s, sample.time_s, grown, reset))
+        last = sample
+    return found
+
+
 def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     """Return by how much a counter grew after `since_s`, counting on across resets.
 
@@ -160,6 +192,16 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
             start_s, before = time_s, value
         last_s = time_s
     return longest
+
+
+def twins(one: Series, group: Iterable[Series], *, but: str = "__name__") -> list[Series]:
+    """Return the series that have the labels of this one, whatever their names are, and one further label."""
+    ignored = {"__name__", but}
+
+    def key(series: Series) -> frozenset[tuple[str, str]]:
+        return frozenset(pair for pair in series.labels.items() if pair[0] not in ignored)
+
+    return [other for other in group if key(other) == key(one)]
 
 
 def newest_s(series: Sequence[Series]) -> float | None:

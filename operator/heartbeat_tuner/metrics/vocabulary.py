@@ -72,6 +72,7 @@ class Quantity(enum.Enum):
     GC_PAUSE_MAX = ("the longest pause of garbage collection", Kind.WINDOWED_MAX, Scope.PROCESS)
     GC_TIME = ("time spent in garbage collection, paused or not", Kind.COUNTER, Scope.PROCESS)
     GC_COUNT = ("garbage collections", Kind.COUNTER, Scope.PROCESS)
+    GC_BUCKETS = ("garbage collections, by the edge of the bucket they fall under", Kind.COUNTER, Scope.PROCESS)
     EVENT_LOOP_LAG_MAX = ("the longest delay of the event loop since the last scrape", Kind.WINDOWED_MAX, Scope.PROCESS)
     CPU_PERIODS = ("scheduling periods of the CPU quota", Kind.COUNTER, Scope.PROCESS)
     CPU_THROTTLED_PERIODS = ("those in which the process was throttled", Kind.COUNTER, Scope.PROCESS)
@@ -83,6 +84,7 @@ class Quantity(enum.Enum):
     POD_READY = ("when a pod became ready", Kind.INSTANT, Scope.PROCESS)
     POD_DELETED = ("when a pod was told to end", Kind.INSTANT, Scope.PROCESS)
     CONTAINER_STARTED = ("when a container was started", Kind.INSTANT, Scope.PROCESS)
+    CONTAINER_ENDED = ("when a container ended last", Kind.INSTANT, Scope.PROCESS)
     CONTAINER_RESTARTS = ("restarts of a container in place", Kind.COUNTER, Scope.PROCESS)
 
     GROUP_MEMBERS = ("members of a group", Kind.GAUGE, Scope.GROUP)

@@ -168,7 +168,7 @@ def asks(missing: Missing, sizes: Sizes, *, most: float, first: Collection[str],
     for name, stretches in missing.items():
         reach_s = max(one.length_s for one in stretches.values())
         steps = max(0, math.ceil(math.log2(reach_s / _USUAL_REACH_S)))
-        turn = -steps if name in first else steps  # who waited longest comes first of those
+        turn = -int(reach_s // 60) if name in first else steps  # of those that were left, who waited longest
         classes.setdefault((name in last, name not in first, turn, name if name in last else ""), []).append(name)
     return [
         ask

@@ -2,7 +2,9 @@
 
 A group member keeps its id until the coordinator removes it, or until its consumer is closed: a process may make
 another one. How many ids came and went between two looks goes unseen. The broker shows a dead
-process's id until its session ends, so an id stays with the process that was seen with it. Pure; the ledger is a value.
+process's id until its session ends, so an id stays with the process that was seen with it. A static member that comes
+back has a new id at once, in the place of the old one. In a group of the consumer protocol the client makes its id, and
+keeps it when it is removed: nothing is seen here. Pure; the ledger is a value.
 """
 
 import dataclasses
@@ -40,6 +42,9 @@ def observe(
     A pod without a member at this moment keeps the ids it had: it may be between two memberships. So does one that
     shares its address with another (on the host's network): whose the new id is cannot be told.
 
+    Kafka may show a restarted process before Kubernetes does: its id then looks like a new one of the process before.
+    Such a change is taken back at the look that shows the restart.
+
     Args:
         ledger: what was seen before.
         pods: the living pods; others are forgotten.
@@ -50,7 +55,12 @@ def observe(
     bygone = _bygone(ledger, pods, members)
     tenants = Counter(pod.ip for pod in pods)
     ids: dict[Life, frozenset[str]] = {}
-    changes = [change for change in ledger.changes if change.at > keep_since]
+    begun = {pod.name: pod.started for pod in pods if _life(pod) not in ledger.ids}
+    changes = [
+        change
+        for change in ledger.changes
+        if change.at > keep_since and (change.pod not in begun or change.at < begun[change.pod])
+    ]
     for pod in pods:
         known = ledger.ids.get(_life(pod), frozenset())
         if tenants[pod.ip] > 1:

@@ -191,6 +191,26 @@ def test_the_consumer_protocol_makes_a_group_of_another_type(kafka: Kafka, start
     assert value(pod.get("/metrics"), f"{COORDINATOR}_heartbeat") >= 1
 
 
+def test_by_the_consumer_protocol_a_removed_member_comes_back_under_its_id(
+    kafka: Kafka, start_java_pod: StartPod
+) -> None:
+    """The client makes the id and keeps it: evictions cannot be counted by changed ids there."""
+    group = "java-848-paused"
+    kafka.create_topic(group, 1)
+    kafka.configure_group(group, {"consumer.session.timeout.ms": "2000", "consumer.heartbeat.interval.ms": "500"})
+    pod = start_java_pod(group, group, KAFKA_GROUP_PROTOCOL="consumer")
+    await_ready([pod])
+    await_members(kafka, group, 1)
+    before = only_member_id(kafka, group)
+    pod.process.pause()
+    try:
+        wait_until(lambda: describe(kafka, group).members == [], part=group, what="the removal", timeout_s=20)
+    finally:
+        pod.process.resume()
+    await_members(kafka, group, 1)
+    assert only_member_id(kafka, group) == before
+
+
 @pytest.mark.parametrize(
     ("variable", "bad", "sentence"),
     [

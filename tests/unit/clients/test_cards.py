@@ -69,10 +69,19 @@ def test_a_card_fits_together(card: Client) -> None:
 
 @given(cards, st.data(), circumstances)
 def test_a_period_is_ordered_and_no_beat_is_early(card: Client, data: st.DataObject, around: Circumstances) -> None:
-    """Whatever the settings and circumstances."""
+    """Whatever the settings; but that of a clock which does not wait for a late beat, as Sarama's."""
     settings = data.draw(settings_of(card))
     period = card.period(settings, around)
-    assert settings.heartbeat_interval <= period.shortest <= period.usual <= period.longest
+    assert timedelta(0) <= period.shortest <= period.usual <= period.longest
+    assert settings.heartbeat_interval <= period.usual
+    assert settings.heartbeat_interval <= period.shortest or card.name == "sarama"
+
+
+def test_a_clock_that_does_not_wait_for_a_late_beat_sends_the_next_one_soon() -> None:
+    """Sarama at H 1 s: behind fetches of 5 s ticks follow each other at once, behind those of 100 ms hardly sooner."""
+    period = catalogue.client("sarama").period
+    assert period(worlds.settings("20s", "1s", "5s"), Circumstances()).shortest == timedelta(0)
+    assert period(worlds.settings("20s", "1s", "100ms"), Circumstances()).shortest == worlds.seconds(0.9)
 
 
 @given(cards, st.data(), circumstances, whole_ms)

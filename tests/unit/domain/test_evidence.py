@@ -3,7 +3,7 @@
 import dataclasses
 from datetime import timedelta
 
-from heartbeat_tuner.domain.evidence import GroupConfig
+from heartbeat_tuner.domain.evidence import Group, GroupConfig, GroupState, Member
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
 from tests.support import worlds
 
@@ -33,3 +33,17 @@ def test_a_classic_group_runs_with_what_its_pods_have() -> None:
     """Nothing is prescribed."""
     set_in_pods = CurrentSettings(worlds.settings(), dict.fromkeys(Setting, Source.POD))
     assert worlds.group([]).prescribed(set_in_pods) is set_in_pods
+
+
+def test_what_the_states_of_a_group_mean() -> None:
+    """While partitions move, the group rebalances; in every state but one no partition can be counted."""
+    members = tuple(Member(f"m-{number}", "10.0.0.1", partitions=number) for number in range(3))
+    groups = {state: Group("orders", state, members) for state in GroupState}
+    assert {state for state, group in groups.items() if group.rebalancing} == {
+        GroupState.PREPARING_REBALANCE,
+        GroupState.COMPLETING_REBALANCE,
+        GroupState.RECONCILING,
+    }
+    assert {state: group.partitions for state, group in groups.items() if group.partitions is not None} == {
+        GroupState.STABLE: 3
+    }

@@ -97,6 +97,50 @@ def test_an_eviction_after_a_restart_counts() -> None:
     assert changes(([A], [member(A)]), ([RESTARTED], [member(A), member(A, 1)]), ([RESTARTED], [member(A, 2)])) == 1
 
 
+def test_a_restart_that_kafka_shows_first_is_no_change() -> None:
+    """A clean leave, or a static member: the old id is gone when Kubernetes still tells of the old process."""
+    restarted = dataclasses.replace(RESTARTED, started=NOW + timedelta(seconds=50))
+    assert (
+        changes(
+            ([A], [member(A)]),
+            ([A], [member(A, 1)]),
+            ([restarted], [member(A, 1)]),
+            ([restarted], [member(A, 1)]),
+        )
+        == 0
+    )
+
+
+def test_an_eviction_before_a_restart_stays_one() -> None:
+    """It was seen before the new process began."""
+    later = dataclasses.replace(RESTARTED, started=NOW + timedelta(seconds=90))
+    assert changes(([A], [member(A)]), ([A], [member(A, 1)]), ([later], [member(A, 2)])) == 1
+
+
+def test_an_eviction_of_a_pod_that_is_gone_stays_one() -> None:
+    """Its members were removed while it lived, whoever came after it."""
+    heir = dataclasses.replace(B, started=NOW)
+    assert changes(([A], [member(A)]), ([A], [member(A, 1)]), ([heir], [member(heir)])) == 1
+
+
+def test_a_static_member_in_a_new_pod_is_no_change() -> None:
+    """Its instance id comes back with another member id, from another address, while the old pod may still end."""
+    old, new = (Member(f"slot-0-{number}", pod.ip, instance_id="slot-0") for number, pod in enumerate((A, B)))
+    assert changes(([A], [old]), ([A, B], [new]), ([B], [new])) == 0
+
+
+def test_a_static_member_that_was_removed_counts() -> None:
+    """Having an instance id keeps nobody from being evicted: it comes back under another member id."""
+    before, after = (Member(f"slot-0-{number}", A.ip, instance_id="slot-0") for number in range(2))
+    assert changes(([A], [before]), ([A], []), ([A], [after])) == 1
+
+
+def test_a_coordinator_that_moves_is_no_change() -> None:
+    """The new one reads the members from the log, though it may show none of them while it does."""
+    members = [member(A), member(B)]
+    assert changes(([A, B], members), ([A, B], []), ([A, B], members)) == 0
+
+
 def test_a_short_absence_keeps_the_id() -> None:
     """A member that is back under its old id was never removed."""
     assert changes(([A], [member(A)]), ([A], []), ([A], [member(A)])) == 0

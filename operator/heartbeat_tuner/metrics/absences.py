@@ -1,0 +1,145 @@
+"""From what witnesses show to the absences of a group's members: the largest in each block, never the sum.
+
+One stop shows to several witnesses at once: a frozen process misses beats, fails scrapes and lengthens a poll gap. So
+per member and block the absence is the largest that any of them shows surely; how long it can have been is the largest
+that any of them leaves open. A node that stands still stops all its members: that is one event.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from heartbeat_tuner.domain.evidence import Absence, Unknown, Witness
+from heartbeat_tuner.metrics import blocks, deficits, lives, queries, stalls
+from heartbeat_tuner.metrics.resolver import Observed
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+SHARED_FROM_S: Final = 1.0
+"""Shorter ones of two members meet by chance."""
+
+WITNESSED_BY: Final = (
+    Quantity.GC_PAUSE_MAX,
+    Quantity.GC_TIME,
+    Quantity.CPU_THROTTLED_PERIODS,
+    Quantity.EVENT_LOOP_LAG_MAX,
+    Quantity.SCRAPED,
+)
+"""A block with a sample of one of these was watched, whatever it shows; beats and poll gaps say it of themselves."""
+
+NODE_LABEL: Final = "node"
+
+TELLS_NODE: Final = (Quantity.CPU_PERIODS, Quantity.CPU_THROTTLED_PERIODS, Quantity.SCRAPED)
+"""Whose label `node` is that of the pod: cAdvisor's is its own node, and a target's is where it runs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BlockAbsence:
+    """The longest absence of one member in one block.
+
+    Attributes:
+        pod: whose.
+        block_s: when the block begins, in Unix seconds.
+        seen_s: the scrape that showed it.
+        at_least_s: what it surely had.
+        at_most_s: what any witness leaves open.
+        witness: what shows it.
+    """
+
+    pod: str
+    block_s: float
+    seen_s: float
+    at_least_s: float
+    at_most_s: float
+    witness: Witness
+
+
+def shown(observed: Observed, platform: Observed) -> tuple[list[Absence], set[tuple[str, float]], list[Unknown]]:
+    """Return what all witnesses show of a group's pods, which blocks of which pods were watched, and what was withheld.
+
+    Args:
+        observed: the group's series.
+        platform: what is exported around its pods.
+    """
+    found: list[Absence] = []
+    watched: set[tuple[str, float]] = set()
+    withheld: list[Unknown] = []
+    scraped = stalls.scraped_blocks(platform)
+    for pod in lives.pods_in(observed):
+        mine = {**lives.of_pod(platform, pod), **lives.of_pod(observed, pod)}
+        found += [
+            *stalls.gc_pauses(pod, mine),
+            *stalls.throttling(pod, mine),
+            *stalls.cpu_stalls(pod, mine),
+            *stalls.event_loop(pod, mine),
+            *stalls.failed_scrapes(pod, mine, scraped=scraped),
+            *stalls.poll_gaps(pod, mine),
+        ]
+        for beats in mine.get(Quantity.HEARTBEATS, ()):
+            lacking = deficits.of_member(pod, beats, mine)
+            if isinstance(lacking, Unknown):
+                withheld.append(lacking)
+            else:
+                found += lacking.absences()
+                watched |= {(pod, one.block_s) for one in lacking.blocks}
+        watched |= {
+            (pod, blocks.start_s(sample.time_s))
+            for group in (*(mine.get(one, ()) for one in WITNESSED_BY), [one for one, _ in stalls.short_gaps(mine)])
+            for one in group
+            for sample in one.samples
+        }
+    return found, watched, withheld
+
+
+def by_block(found: Iterable[Absence]) -> list[BlockAbsence]:
+    """Return the longest absence of each member in each block that shows one, in order of time."""
+    together: dict[tuple[float, str], list[Absence]] = {}
+    for one in found:
+        together.setdefault((blocks.start_s(one.seen_s), one.pod), []).append(one)
+    longest = []
+    for (block_s, pod), several in sorted(together.items()):
+        sure = max(several, key=lambda one: one.at_least_s)
+        if sure.at_least_s > 0:
+            at_most_s = max(one.at_most_s for one in several)
+            longest.append(BlockAbsence(pod, block_s, sure.seen_s, sure.at_least_s, at_most_s, sure.witness))
+    return longest
+
+
+def once_per_node(found: Iterable[BlockAbsence], nodes: Mapping[str, str]) -> list[BlockAbsence]:
+    """Return the absences with those that members of one node had together counted once, as the longest of them.
+
+    Together means: seen within one block's length of the first, each of another member, each `SHARED_FROM_S` or longer.
+
+    Args:
+        found: from `by_block`.
+        nodes: where pods run; those whose node is not known are counted each.
+    """
+    kept: list[BlockAbsence] = []
+    stops: dict[str, list[BlockAbsence]] = {}
+    for one in sorted(found, key=lambda one: one.seen_s):
+        node = nodes.get(one.pod)
+        if node is None or one.at_least_s < SHARED_FROM_S:
+            kept.append(one)
+            continue
+        stop = stops.get(node, [])
+        if stop and one.seen_s - stop[0].seen_s < blocks.BLOCK_S and all(one.pod != other.pod for other in stop):
+            stop.append(one)
+        else:
+            kept += _longest(stop)
+            stops[node] = [one]
+    for stop in stops.values():
+        kept += _longest(stop)
+    return sorted(kept, key=lambda one: (one.block_s, one.pod))
+
+
+def nodes_of(platform: Observed) -> dict[str, str]:
+    """Return where pods run, of those of which it is told."""
+    return {
+        one.labels[queries.POD_LABEL]: one.labels[NODE_LABEL]
+        for quantity in TELLS_NODE
+        for one in platform.get(quantity, ())
+        if NODE_LABEL in one.labels
+    }
+
+
+def _longest(stop: list[BlockAbsence]) -> list[BlockAbsence]:
+    return [max(stop, key=lambda one: one.at_least_s)] if stop else []

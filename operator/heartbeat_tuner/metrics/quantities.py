@@ -1,0 +1,309 @@
+"""Everything that can be measured of one group, from its series and those around its pods: the way in for a reader.
+
+Each quantity is there with its meaning, or an `Unknown` says why not and what would help. What a model is fitted to is
+in `rows`; what people see, in the quantities themselves.
+"""
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import absences, blocks, deficits, downtime, lives, queries, rebalances, samples
+from heartbeat_tuner.metrics.downtime import Downtime
+from heartbeat_tuner.metrics.rebalances import Rebalance
+from heartbeat_tuner.metrics.resolver import GroupKey, Observed, PodKey
+from heartbeat_tuner.metrics.samples import Sample, Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+ABSENCE: Final = "absence"
+POLL_GAP: Final = "pollGap"
+OUTAGE: Final = "outage"
+REBALANCE_LATENCY: Final = "rebalanceLatency"
+RESTART_DOWNTIME: Final = "restartDowntime"
+"""What the rows of a model call the quantities."""
+
+SHOW_OUTAGES: Final = (
+    Quantity.HEARTBEAT_RESPONSE_TIME_MAX,
+    Quantity.COMMIT_LATENCY_MAX,
+    Quantity.COORDINATOR_ROUND_TRIP_MAX,
+)
+"""They hold the delay of network and coordinator, and only of requests that were answered."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Observation:
+    """One value.
+
+    Attributes:
+        pod: whose; empty if it is the group's.
+        block_s: when its block begins, in Unix seconds.
+        value_s: what it surely was.
+        at_most_s: what it can have been.
+    """
+
+    pod: str
+    block_s: float
+    value_s: float
+    at_most_s: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """The values of one quantity.
+
+    Attributes:
+        observations: the values, in order of time.
+        blocks: how many blocks were watched, of all members together, those without a value among them.
+        since_s: start of the first, in Unix seconds.
+        until_s: end of the last.
+    """
+
+    observations: tuple[Observation, ...]
+    blocks: int
+    since_s: float
+    until_s: float
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.observations)
+
+    @property
+    def largest_s(self) -> float | None:
+        """The largest value, in seconds; None if none was seen."""
+        return max((one.value_s for one in self.observations), default=None)
+
+    @property
+    def span_s(self) -> float:
+        """How long was watched."""
+        return self.until_s - self.since_s
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rebalances:
+    """When the group rebalanced, between two moments."""
+
+    events: tuple[Rebalance, ...]
+    since_s: float
+    until_s: float
+
+    @property
+    def planned(self) -> int:
+        """How many were the doing of a pod's start or end, or of a change of ours."""
+        return sum(one.rounds for one in self.events if one.planned)
+
+    @property
+    def unplanned(self) -> int:
+        """How many were not."""
+        return sum(one.rounds for one in self.events if not one.planned)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Quantities:
+    """What is known of one group.
+
+    Attributes:
+        absences: the longest of each member in each block, pauses of a node once.
+        missing_beats: of them, what heartbeats that did not come show; one value for each block.
+        poll_gaps: the longest of each member in each block: an upper bound of what the client compares with its limit.
+        outages: the longest delay of network or coordinator in each block, for all members once.
+        rebalance_latencies: the longest join in each block, for all members once.
+        rebalances: the events of the group.
+        restarts: how long restarts took members away.
+    """
+
+    absences: Measured | Unknown
+    missing_beats: Measured | Unknown
+    poll_gaps: Measured | Unknown
+    outages: Measured | Unknown
+    rebalance_latencies: Measured | Unknown
+    rebalances: Rebalances | Unknown
+    restarts: Measured | Unknown
+
+
+def measured(
+    observed: Observed,
+    platform: Mapping[PodKey, Observed],
+    *,
+    cooperative: bool = False,
+    changed: Collection[float] = (),
+) -> Quantities:
+    """Return what can be known of one group.
+
+    Args:
+        observed: the group's series, from `resolver.by_group` and `resolver.followed`.
+        platform: what is exported around pods, from `resolver.by_pod`; those of other pods are left out.
+        cooperative: the group rebalances cooperatively, in two rounds.
+        changed: when its settings were changed, in Unix seconds.
+    """
+    around = _around(observed, platform)
+    return Quantities(
+        absences=_absences(observed, around),
+        missing_beats=_missing_beats(observed),
+        poll_gaps=_poll_gaps(observed),
+        outages=_outages(observed),
+        rebalance_latencies=_latencies(observed),
+        rebalances=_rebalances(observed, around, cooperative=cooperative, changed=changed),
+        restarts=_restarts(observed, around),
+    )
+
+
+def rows(group: GroupKey, found: Quantities) -> Iterator[tuple[GroupKey, str, float, float]]:
+    """Yield group, quantity, block start in Unix seconds and value in seconds: what a model is fitted to."""
+    named = (
+        (ABSENCE, found.absences),
+        (POLL_GAP, found.poll_gaps),
+        (OUTAGE, found.outages),
+        (REBALANCE_LATENCY, found.rebalance_latencies),
+        (RESTART_DOWNTIME, found.restarts),
+    )
+    for name, values in named:
+        if isinstance(values, Measured):
+            for one in values.observations:
+                yield group, name, one.block_s, one.value_s
+
+
+def _around(observed: Observed, platform: Mapping[PodKey, Observed]) -> dict[Quantity, list[Series]]:
+    """Return what is exported around the group's pods, whoever's pods were asked for."""
+    pods = {
+        (one.labels.get(queries.NAMESPACE_LABEL, ""), one.labels.get(queries.POD_LABEL, ""))
+        for group in observed.values()
+        for one in group
+    }
+    found: dict[Quantity, list[Series]] = {}
+    for place in sorted(pods & platform.keys()):
+        for quantity, group in platform[place].items():
+            found.setdefault(quantity, []).extend(group)
+    return found
+
+
+def _absences(observed: Observed, around: Observed) -> Measured | Unknown:
+    shown, watched, withheld = absences.shown(observed, around)
+    if not watched:
+        because = "; ".join(one.message for one in withheld) or "the group's heartbeats are not counted"
+        return Unknown(
+            Reason.NO_SERIES,
+            f"nothing shows absences: {because}; neither pauses of garbage collection, CPU throttling, delays of the "
+            "event loop, scrapes nor short gaps between polls are exported for its pods",
+        )
+    found = absences.once_per_node(absences.by_block(shown), absences.nodes_of(around))
+    values = [Observation(one.pod, one.block_s, one.at_least_s, one.at_most_s) for one in found]
+    return _measured(values, [block_s for _, block_s in watched])
+
+
+def _missing_beats(observed: Observed) -> Measured | Unknown:
+    values: list[Observation] = []
+    messages = []
+    for pod in lives.pods_in(observed):
+        mine = lives.of_pod(observed, pod)
+        for beats in mine.get(Quantity.HEARTBEATS, ()):
+            lacking = deficits.of_member(pod, beats, mine)
+            if isinstance(lacking, Unknown):
+                messages.append(lacking.message)
+            else:
+                values += [
+                    Observation(pod, one.block_s, max(0.0, one.at_least_s), one.at_most_s) for one in lacking.blocks
+                ]
+    if not values:
+        because = "; ".join(messages) or "no counter of accepted heartbeats is exported"
+        return Unknown(Reason.TOO_LITTLE_DATA if messages else Reason.NO_SERIES, because)
+    return _measured(values, [one.block_s for one in values])
+
+
+def _poll_gaps(observed: Observed) -> Measured | Unknown:
+    group = observed.get(Quantity.POLL_GAP_MAX, ())
+    if not group:
+        only = observed.get(Quantity.POLL_GAP_MEAN)
+        return Unknown(
+            Reason.NO_SERIES,
+            "only the mean of the gaps between polls is exported (time-between-poll-avg), which says nothing of the "
+            "longest: add a rule that keeps time-between-poll-max"
+            if only
+            else "the longest gap between polls is not exported (time-between-poll-max)",
+        )
+    rare = _rare(group, "time-between-poll-max")
+    if rare is not None:
+        return rare
+    values, watched = [], []
+    for ended in group:
+        ages = samples.twins(ended, observed.get(Quantity.POLL_AGE, ()))
+        running = [Sample(gap.seen_s, gap.at_least_s) for age in ages for gap in blocks.gaps(age)]
+        values += [
+            Observation(ended.labels[queries.POD_LABEL], one.time_s, one.value, one.value)
+            for one in blocks.maxima([*blocks.news(ended).samples, *running])
+        ]
+        watched += sorted({blocks.start_s(sample.time_s) for sample in ended.samples})
+    return _measured(values, watched, empty="no gap between polls has been seen")
+
+
+def _outages(observed: Observed) -> Measured | Unknown:
+    group = [one for quantity in SHOW_OUTAGES for one in observed.get(quantity, ())]
+    return _of_the_group(group, "heartbeat-response-time-max, commit-latency-max")
+
+
+def _latencies(observed: Observed) -> Measured | Unknown:
+    return _of_the_group(observed.get(Quantity.REBALANCE_LATENCY_MAX, ()), "rebalance-latency-max")
+
+
+def _of_the_group(group: Sequence[Series], names: str) -> Measured | Unknown:
+    """Return the maxima of all members together: what befalls the group is one event, however many members show it."""
+    if not group:
+        return Unknown(Reason.NO_SERIES, f"the client's maxima are not exported ({names}): add a rule that keeps them")
+    rare = _rare(group, names)
+    if rare is not None:
+        return rare
+    values = [
+        Observation("", one.time_s, one.value, one.value)
+        for one in blocks.maxima(sample for series in group for sample in blocks.news(series).samples)
+    ]
+    watched = sorted({blocks.start_s(sample.time_s) for series in group for sample in series.samples})
+    return _measured(values, watched, empty=f"no value has been seen of {names}")
+
+
+def _rare(group: Sequence[Series], names: str) -> Unknown | None:
+    interval_s = blocks.undersampled_s(group)
+    if interval_s is None:
+        return None
+    return Unknown(
+        Reason.TOO_LITTLE_DATA,
+        f"a sample every {interval_s:.0f} s does not see most of {names}, which show a value for 60 to 90 s: scrape "
+        "every 30 s",
+    )
+
+
+def _rebalances(
+    observed: Observed, around: Observed, *, cooperative: bool, changed: Collection[float]
+) -> Rebalances | Unknown:
+    group = observed.get(Quantity.REBALANCES, ())
+    times = [sample.time_s for one in group for sample in one.samples]
+    if not times:
+        return Unknown(Reason.NO_SERIES, "completed joins are not counted (rebalance-total)")
+    events = rebalances.cluster(
+        rebalances.increases(group),
+        window_s=rebalances.window_s(observed),
+        cooperative=cooperative,
+        causes=[*rebalances.causes(around), *changed],
+    )
+    return Rebalances(tuple(events), min(times), max(times))
+
+
+def _restarts(observed: Observed, around: Observed) -> Measured | Unknown:
+    found = downtime.restarts(observed, around)
+    if isinstance(found, Unknown):
+        return found
+    values = [
+        Observation(one.pod, blocks.start_s(one.ended_s), one.downtime.at_least_s, one.downtime.at_most_s)
+        for one in found
+        if isinstance(one.downtime, Downtime)
+    ]
+    every = (one for group in observed.values() for one in group)
+    return _measured(values, sorted({blocks.start_s(sample.time_s) for one in every for sample in one.samples}))
+
+
+def _measured(values: list[Observation], watched: list[float], *, empty: str = "") -> Measured | Unknown:
+    if not watched:
+        return Unknown(Reason.NOT_A_NUMBER, empty)
+    ordered = tuple(sorted(values, key=lambda one: (one.block_s, one.pod)))
+    return Measured(ordered, len(watched), min(watched), max(watched) + blocks.BLOCK_S)

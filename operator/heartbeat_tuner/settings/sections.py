@@ -1,0 +1,63 @@
+"""What every section of the configuration shares: how fields are named, durations, and files that must be there."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from heartbeat_tuner.domain import durations
+
+
+def _parsed(text: object) -> timedelta:
+    if not isinstance(text, str):
+        raise ValueError("write a duration as text, like 60s")  # noqa: TRY004 - pydantic reports ValueErrors by field
+    return durations.parse(text)
+
+
+def _duration(text: object) -> timedelta:
+    duration = _parsed(text)
+    if duration <= timedelta(0):
+        raise ValueError("must be greater than zero")
+    return duration
+
+
+def between(shortest: timedelta, longest: timedelta) -> BeforeValidator:
+    """Return what takes a duration within these bounds, and refuses any other with both of them."""
+
+    def duration(text: object) -> timedelta:
+        found = _parsed(text)
+        if not shortest <= found <= longest:
+            between = f"{durations.show(shortest)} and {durations.show(longest)}"
+            raise ValueError(f"{text!r} is not between {between}; choose a time within that")
+        return found
+
+    return BeforeValidator(duration)
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+
+# librdkafka takes 5 minutes at most; well before that the operator's own probe would call the cycle stuck.
+Timeout = Annotated[timedelta, between(timedelta(milliseconds=100), timedelta(minutes=1))]
+
+
+class Section(BaseModel):
+    """A section: camelCase in the file, and nothing in it that is not known."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
+
+
+def _readable(path: Path) -> Path:
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be read ({error.strerror}); mount the file there, or correct the path"
+        ) from None
+    return path
+
+
+MountedFile = Annotated[Path, AfterValidator(_readable)]
+"""A file that has to be there at the start, of a Secret most often."""

@@ -1,0 +1,230 @@
+"""What the coordinator knew of a group, pod by pod: the measure for everything that metrics say about it.
+
+Read from the broker's request log and, for who was given up when, from its own log. Times are seconds since the
+recording began. A request belongs to the pod whose address it came from, or, if no pod has that address, to the pod
+whose name is its client id.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+NONE: Final = 0
+_REFUSED_MEMBERS: Final = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
+_KINDS: Final = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
+_CLOCKS_S: Final = 0.1
+"""How far the times of the two logs are apart."""
+
+_LEAVING_EPOCHS: Final = (-1, -2)
+_EXPIRED: Final = re.compile(
+    r"^(?P<at>\S+) .*"
+    r"(?:Member (?P<classic>\S+) in group (?P<group>\S+) has failed, removing"
+    r"|\[Group(?:Id)? (?P<group2>[^\]]+)\].*?Member (?P<consumer>\S+) fenced from the group because .*session expired)"
+)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """One finished request of a member."""
+
+    kind: str
+    pod: str
+    arrived_s: float
+    answered_s: float
+    asked: dict[str, Any]
+    answer: dict[str, Any]
+
+    @property
+    def error(self) -> int:
+        if self.kind != "OFFSET_COMMIT":
+            return int(self.answer["errorCode"])
+        codes = [one["errorCode"] for topic in self.answer["topics"] for one in topic["partitions"]]
+        return int(max(codes, default=NONE))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is to be recorded.
+
+    Attributes:
+        document: for meta.yaml: totals, then what happened to each pod.
+        heartbeats_ms: arrivals of accepted heartbeats, by pod.
+    """
+
+    document: dict[str, Any]
+    heartbeats_ms: dict[str, list[int]]
+
+
+def read(
+    request_log: Iterable[str],
+    broker_log: Iterable[str],
+    *,
+    group: str,
+    pods: Mapping[str, str],
+    told_to_end_s: Mapping[str, float],
+    began_s: float,
+    ended_s: float,
+) -> Truth:
+    """Return the truth of a window.
+
+    Args:
+        request_log: lines of the broker's request log.
+        broker_log: lines of the broker's own log.
+        group: whose.
+        pods: the name of each address; a pod that is made anew has a new one.
+        told_to_end_s: when pods were told to end, of those that were: who leaves earlier has outlasted M.
+        began_s: beginning of the window, since 1970.
+        ended_s: its end.
+    """
+    requests = [
+        one
+        for line in request_log
+        if (one := _parse(line, group, pods, began_s)) is not None and 0 <= one.arrived_s <= ended_s - began_s
+    ]
+    evictions = _evictions(requests, broker_log, group, began_s, ended_s)
+    by_pod = {pod: [one for one in requests if one.pod == pod] for pod in pods.values()}
+    beats = {pod: [one.arrived_s for one in of_pod if _is_accepted_beat(one)] for pod, of_pod in by_pod.items()}
+    document = {
+        "accepted_heartbeats": sum(map(len, beats.values())),
+        "evictions": evictions,
+        "poll_gap_leaves": [
+            leave for leave in _leaves(requests) if leave["at_s"] < told_to_end_s.get(leave["pod"], math.inf)
+        ],
+        "rebalances": _rebalances(requests),
+        "pods": {
+            pod: {
+                "accepted_heartbeats": len(beats[pod]),
+                "refused_heartbeats": _refusals(of_pod),
+                "evictions": [one["at_s"] for one in evictions if one["pod"] == pod],
+                "joins": _joins(of_pod),
+                "leaves": [{key: leave[key] for key in ("at_s", "reason")} for leave in _leaves(of_pod)],
+            }
+            for pod, of_pod in by_pod.items()
+        },
+    }
+    return Truth(document, {pod: [round(at_s * 1000) for at_s in of_pod] for pod, of_pod in beats.items()})
+
+
+def _parse(line: str, group: str, pods: Mapping[str, str], began_s: float) -> _Request | None:
+    written_ms, _, rest = line.partition(" ")
+    if f'"groupId":"{group}"' not in line or not any(f'"requestApiKeyName":"{kind}"' in line for kind in _KINDS):
+        return None
+    try:
+        entry = json.loads(rest.partition(":")[2])
+    except json.JSONDecodeError:
+        return None  # the last line of a broker that ended
+    header = entry["requestHeader"]
+    address = entry["connection"].partition("-")[2].rpartition(":")[0]
+    client = header["clientId"]
+    pod = pods.get(address) or (client if client in pods.values() else f"{client} at {address}")
+    answered_s = int(written_ms) / 1000 - began_s
+    arrived_s = answered_s - entry["totalTimeMs"] / 1000
+    return _Request(header["requestApiKeyName"], pod, arrived_s, answered_s, entry["request"], entry["response"])
+
+
+def _is_accepted_beat(one: _Request) -> bool:
+    if one.error != NONE:
+        return False
+    if one.kind == "CONSUMER_GROUP_HEARTBEAT":
+        return one.asked["memberEpoch"] not in _LEAVING_EPOCHS
+    return one.kind == "HEARTBEAT"
+
+
+def _refusals(requests: Iterable[_Request]) -> dict[int, int]:
+    """Return how many heartbeats got which error code."""
+    codes = [one.error for one in requests if one.kind.endswith("HEARTBEAT") and one.error != NONE]
+    return {code: codes.count(code) for code in sorted(set(codes))}
+
+
+def _joins(requests: Sequence[_Request]) -> list[dict[str, Any]]:
+    """Return the completed joins: in a classic group those whose assignment was handed out, too."""
+    joins = []
+    for one in requests:
+        if one.kind == "SYNC_GROUP" and one.error == NONE:
+            generation = one.asked["generationId"]
+            asked = [
+                join.arrived_s
+                for join in requests
+                if join.kind == "JOIN_GROUP" and join.error == NONE and join.answer["generationId"] == generation
+            ]
+            joins.append(
+                {
+                    "at_s": round(one.answered_s, 3),
+                    "generation": generation,
+                    "took_s": round(one.answered_s - min(asked), 3) if asked else None,
+                }
+            )
+        elif one.kind == "CONSUMER_GROUP_HEARTBEAT" and one.error == NONE and one.asked["memberEpoch"] == 0:
+            joins.append({"at_s": round(one.answered_s, 3), "generation": one.answer["memberEpoch"]})
+    return joins
+
+
+def _leaves(requests: Iterable[_Request]) -> list[dict[str, Any]]:
+    """Return who left of its own accord, when, and why, if it said so."""
+    leaves = []
+    for one in requests:
+        if one.kind == "LEAVE_GROUP" and one.error == NONE:
+            reasons = [str(member.get("reason") or "") for member in one.asked.get("members", [{}])]
+            leaves.append({"at_s": round(one.arrived_s, 3), "pod": one.pod, "reason": "; ".join(reasons)})
+        elif one.kind == "CONSUMER_GROUP_HEARTBEAT" and one.asked["memberEpoch"] in _LEAVING_EPOCHS:
+            leaves.append({"at_s": round(one.arrived_s, 3), "pod": one.pod, "reason": ""})
+    return leaves
+
+
+def _rebalances(requests: Iterable[_Request]) -> list[dict[str, Any]]:
+    """Return the generations, or epochs, that the group was given, and when the first and the last member had them."""
+    had: dict[int, list[tuple[float, str]]] = {}
+    for one in requests:
+        if one.error != NONE:
+            continue
+        if one.kind == "SYNC_GROUP":
+            had.setdefault(one.asked["generationId"], []).append((one.answered_s, one.pod))
+        elif one.kind == "CONSUMER_GROUP_HEARTBEAT" and one.answer["memberEpoch"] > one.asked["memberEpoch"] >= 0:
+            had.setdefault(one.answer["memberEpoch"], []).append((one.answered_s, one.pod))
+    return [
+        {
+            "generation": generation,
+            "first_s": round(min(given)[0], 3),
+            "last_s": round(max(given)[0], 3),
+            "pods": sorted({pod for _, pod in given}),
+        }
+        for generation, given in sorted(had.items())
+    ]
+
+
+def _evictions(
+    requests: Iterable[_Request], broker_log: Iterable[str], group: str, began_s: float, ended_s: float
+) -> list[dict[str, Any]]:
+    """Return whom the coordinator gave up, when, and when the member learnt it, if it ever did."""
+    owners: dict[str, str] = {}
+    refused: list[_Request] = []
+    for one in requests:
+        for member in (one.asked.get("memberId"), one.answer.get("memberId")):
+            if member:
+                owners[member] = one.pod
+        if one.error in _REFUSED_MEMBERS:
+            refused.append(one)
+    evictions = []
+    for line in broker_log:
+        found = _EXPIRED.match(line)
+        if found is None or (found["group"] or found["group2"]) != group:
+            continue
+        at_s = datetime.fromisoformat(found["at"].replace(",", ".")).astimezone().timestamp() - began_s
+        member = found["classic"] or found["consumer"]
+        if 0 <= at_s <= ended_s - began_s:
+            # A member of KIP-848 keeps its id: it may be given up, and learn it, several times. librdkafka's has none
+            # any more when it asks.
+            learnt = (
+                round(one.arrived_s, 3)
+                for one in refused
+                if one.arrived_s >= at_s - _CLOCKS_S
+                and one.pod == owners.get(member)
+                and one.asked["memberId"] in {member, ""}
+            )
+            pod, learnt_s = owners.get(member), min(learnt, default=None)
+            evictions.append({"at_s": round(at_s, 3), "pod": pod, "learnt_s": learnt_s})
+    return evictions

@@ -1,0 +1,159 @@
+"""How long restarts take members away: from the last sign of life to the first partition, as far as it can be told."""
+
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics import downtime
+from heartbeat_tuner.metrics.downtime import Downtime, Restart
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import counters
+
+SCRAPE_S = 10.0
+
+Found = dict[Quantity, list[Series]]
+
+
+def scraped(value: float, since_s: float, until_s: float, *, pod: str = "orders-0", **labels: str) -> Series:
+    """Return a series that has one value at every scrape of a time."""
+    times = range(int(since_s), int(until_s), int(SCRAPE_S))
+    return counters.series(((float(at_s), value) for at_s in times), pod=pod, **labels)
+
+
+def working(*lives: tuple[float, float, float], pod: str = "orders-0", until_s: float = 1_000.0) -> Series:
+    """Return the partitions of a member: of each life the first scrape, the first with some, and the end."""
+    pairs = [
+        (float(at_s), 4.0 if at_s >= assigned_s else 0.0)
+        for first_s, assigned_s, end_s in lives
+        for at_s in range(int(first_s), int(min(end_s, until_s)), int(SCRAPE_S))
+    ]
+    return counters.series(pairs, pod=pod)
+
+
+def restarts(observed: Found, platform: Found) -> list[Restart]:
+    """Return the restarts of what must be known."""
+    found = downtime.restarts(observed, platform)
+    assert isinstance(found, list), found
+    return found
+
+
+def partitions(*group: Series) -> Found:
+    """Return what a group exports of its partitions."""
+    return {Quantity.ASSIGNED_PARTITIONS: list(group)}
+
+
+CRASHED = working((0.0, 20.0, 300.0), (330.0, 350.0, 2_000.0))
+"""Last scraped at 290, scraped again at 330, with partitions at 350."""
+
+
+def test_a_container_that_was_started_anew_is_a_restart() -> None:
+    """It ended after its last scrape and before its next start; it got its partitions between two scrapes."""
+    started = {
+        Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320, container="app"), scraped(320.0, 320, 990, container="app")]
+    }
+    (one,) = restarts(partitions(CRASHED), started)
+    assert one == Restart("orders-0", "orders-0", 290.0, 320.0, None, Downtime(40.0, 60.0))
+
+
+def test_kubernetes_knows_when_a_container_ended() -> None:
+    """Then only the scrape that found it back leaves something open."""
+    platform = {
+        Quantity.CONTAINER_STARTED: [
+            scraped(-50.0, 0, 320, container="app"),
+            scraped(320.0, 320, 990, container="app"),
+        ],
+        Quantity.CONTAINER_ENDED: [scraped(297.0, 300, 990, container="app")],
+        Quantity.POD_READY: [scraped(-40.0, 0, 320), scraped(341.0, 341, 990)],
+    }
+    (one,) = restarts(partitions(CRASHED), platform)
+    assert (one.ended_s, one.ready_s, one.downtime) == (297.0, 341.0, Downtime(43.0, 53.0))
+
+
+def test_another_container_of_the_pod_is_not_the_consumer() -> None:
+    """A proxy that crashed took nobody away; where nobody says which one the consumer is, its pod's start counts."""
+    proxy = [scraped(-50.0, 0, 320, container="proxy"), scraped(320.0, 320, 990, container="proxy")]
+    app = [scraped(-50.0, 0, 990, container="app")]
+    platform = {Quantity.CONTAINER_STARTED: proxy + app, Quantity.POD_STARTED: [scraped(-55.0, 0, 990)]}
+    assert restarts(partitions(CRASHED), platform) == []
+    named = Series({**CRASHED.labels, "container": "app"}, CRASHED.samples)
+    assert restarts(partitions(named), platform) == []
+    assert restarts(partitions(named), {**platform, Quantity.CONTAINER_STARTED: proxy}) == []
+    proxied = Series({**CRASHED.labels, "container": "proxy"}, CRASHED.samples)
+    assert len(restarts(partitions(proxied), platform)) == 1
+
+
+def test_heartbeats_stand_in_for_partitions() -> None:
+    """KafkaJS' exporter does not tell partitions."""
+    beats = counters.series(
+        [*((float(at_s), at_s / 5) for at_s in range(0, 300, 10)), (330.0, 0.0), (340.0, 2.0), (990.0, 99.0)]
+    )
+    started = {Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320), scraped(320.0, 320, 990)]}
+    (one,) = restarts({Quantity.HEARTBEATS: [beats]}, started)
+    assert one.downtime == Downtime(30.0, 50.0)
+
+
+def test_a_pod_is_replaced_by_the_one_that_began_nearest_to_its_end() -> None:
+    """A third pod, and one that began long before, replace nobody."""
+    observed = partitions(
+        working((0.0, 20.0, 300.0), pod="orders-a"),
+        working((350.0, 370.0, 2_000.0), pod="orders-b"),
+        working((500.0, 520.0, 2_000.0), pod="orders-c"),
+        working((0.0, 20.0, 2_000.0), pod="orders-d"),
+    )
+    starts = {"orders-a": -60.0, "orders-b": 310.0, "orders-c": 480.0, "orders-d": -10.0}
+    platform = {Quantity.POD_STARTED: [scraped(at_s, 0, 990, pod=pod) for pod, at_s in starts.items()]}
+    (one,) = restarts(observed, platform)
+    assert one == Restart("orders-a", "orders-b", 290.0, 310.0, None, Downtime(60.0, 80.0))
+
+
+def test_two_replaced_pods_have_two_successors() -> None:
+    """Each new pod takes one place."""
+    observed = partitions(
+        working((0.0, 20.0, 300.0), pod="orders-a"),
+        working((0.0, 20.0, 310.0), pod="orders-b"),
+        working((350.0, 370.0, 2_000.0), pod="orders-c"),
+        working((360.0, 380.0, 2_000.0), pod="orders-d"),
+    )
+    starts = {"orders-a": -60.0, "orders-b": -60.0, "orders-c": 310.0, "orders-d": 330.0}
+    platform = {Quantity.POD_STARTED: [scraped(at_s, 0, 990, pod=pod) for pod, at_s in starts.items()]}
+    found = restarts(observed, platform)
+    assert [(one.pod, one.successor) for one in found] == [("orders-a", "orders-c"), ("orders-b", "orders-d")]
+
+
+def test_a_surge_loses_nothing() -> None:
+    """The new pod works before the old one ends."""
+    observed = partitions(working((0.0, 20.0, 300.0), pod="orders-a"), working((200.0, 220.0, 2_000.0), pod="orders-b"))
+    platform = {
+        Quantity.POD_STARTED: [scraped(-60.0, 0, 990, pod="orders-a"), scraped(190.0, 190, 990, pod="orders-b")]
+    }
+    (one,) = restarts(observed, platform)
+    assert one.downtime == Downtime(0.0, 0.0)
+
+
+def test_a_pod_that_nobody_replaced_was_no_restart() -> None:
+    """The group was scaled down."""
+    observed = partitions(working((0.0, 20.0, 300.0), pod="orders-a"), working((0.0, 20.0, 2_000.0), pod="orders-b"))
+    platform = {Quantity.POD_STARTED: [scraped(-60.0, 0, 990, pod="orders-a"), scraped(-60.0, 0, 990, pod="orders-b")]}
+    assert restarts(observed, platform) == []
+
+
+def test_a_process_that_is_not_back_yet_has_no_downtime() -> None:
+    """It began, and nobody has seen it work: that is no zero, and no time either."""
+    observed = partitions(working((0.0, 20.0, 300.0), (330.0, 9_999.0, 2_000.0)))
+    platform = {Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320), scraped(320.0, 320, 990)]}
+    (one,) = restarts(observed, platform)
+    assert isinstance(one.downtime, Unknown)
+    assert one.downtime.reason is Reason.TOO_LITTLE_DATA
+
+
+def test_a_restart_of_what_was_never_seen_is_not_told() -> None:
+    """Kubernetes knows of starts before the first scrape; when that process ended nobody saw."""
+    platform = {Quantity.CONTAINER_STARTED: [scraped(-500.0, 0, 10), scraped(-100.0, 10, 990)]}
+    assert restarts(partitions(working((0.0, 20.0, 2_000.0))), platform) == []
+
+
+def test_without_kube_state_metrics_restarts_are_unknown() -> None:
+    """A gap in a series may be a scrape that failed."""
+    found = downtime.restarts(partitions(CRASHED), {Quantity.POD_READY: [scraped(1.0, 0, 50)]})
+    assert isinstance(found, Unknown)
+    assert found.reason is Reason.NO_SERIES
+    assert "kube-state-metrics" in found.message

@@ -1,0 +1,150 @@
+"""When a group rebalanced: what several members counted is one event, and what one counted is never lost."""
+
+from collections.abc import Collection, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heartbeat_tuner.metrics import rebalances
+from heartbeat_tuner.metrics.rebalances import Increase, Rebalance
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import counters
+
+
+def member(*values: float, pod: str = "orders-0", start: float = 0.0, **labels: str) -> Series:
+    """Return a member's counter of joins, scraped every 30 s."""
+    pairs = ((start + 30.0 * number, value) for number, value in enumerate(values))
+    return counters.series(pairs, pod=pod, **labels)
+
+
+def events(
+    *group: Series, window_s: float = 30.0, cooperative: bool = False, causes: Collection[float] = ()
+) -> list[Rebalance]:
+    """Return a group's rebalances."""
+    found = rebalances.increases(group)
+    return rebalances.cluster(found, window_s=window_s, cooperative=cooperative, causes=causes)
+
+
+def rounds(found: Sequence[Rebalance]) -> list[int]:
+    """Return how many rebalances each cluster holds."""
+    return [one.rounds for one in found]
+
+
+def test_one_rebalance_of_three_members_is_one() -> None:
+    """Each of them counted it, each at another scrape."""
+    group = [
+        member(3, 4, 4, pod="orders-0"),
+        member(3, 3, 4, pod="orders-1"),
+        member(7, 8, 8, pod="orders-2", start=9.0),
+    ]
+    (one,) = events(*group)
+    assert one == Rebalance(since_s=0.0, until_s=60.0, members=3, rounds=1, planned=False)
+
+
+def test_a_slow_scrape_of_the_same_rebalance_is_no_second_one() -> None:
+    """A member that was not scraped for two minutes may have counted it long before."""
+    frozen = counters.series([(0.0, 3.0), (150.0, 4.0)], pod="orders-1")
+    assert rounds(events(member(3, 4, 4, 4, 4, 4), frozen)) == [1]
+
+
+def test_rebalances_apart_are_several() -> None:
+    """Ten minutes lie between them."""
+    assert rounds(events(member(1, 2, *[2] * 20, 3), member(5, 6, *[6] * 20, 7, pod="orders-1"))) == [1, 1]
+
+
+def test_several_between_two_scrapes_are_as_many_as_one_member_counted() -> None:
+    """Nobody sees them apart, but the one that counted three has seen three."""
+    assert rounds(events(member(1, 4), member(1, 2, pod="orders-1"))) == [3]
+
+
+def test_a_new_clients_first_join_counts() -> None:
+    """Its first scrape holds it already: growth alone would not show it."""
+    new = member(1, 1, 1, pod="orders-9", start=300.0)
+    found = events(member(*[3] * 15), new)
+    assert found == [Rebalance(since_s=270.0, until_s=300.0, members=1, rounds=1, planned=False)]
+
+
+def test_a_past_that_was_not_scraped_does_not_count() -> None:
+    """A series that appears with ninety joins had them before; one with none has none."""
+    assert events(member(*[3] * 15), member(90, 90, pod="orders-9", start=300.0)) == []
+    assert events(member(*[3] * 15), member(0, 0, pod="orders-9", start=300.0)) == []
+    assert events(member(3, 3), member(pod="orders-9")) == []
+    assert events() == []
+
+
+def test_a_client_that_was_made_anew_counts_what_it_joined() -> None:
+    """A reset is no negative number of rebalances."""
+    assert rounds(events(member(9, 9, 1, 1))) == [1]
+
+
+def test_the_two_rounds_of_a_cooperative_rebalance_are_one() -> None:
+    """Partitions are given up in the first and handed out in the second, which may fall into the next scrape."""
+    group = [member(3, 5, 5), member(3, 4, 5, pod="orders-1")]
+    assert rounds(events(*group, cooperative=True)) == [1]
+    assert rounds(events(*group, cooperative=False)) == [2]
+    assert rounds(events(member(3, 4, 5), cooperative=True)) == [1]
+    assert rounds(events(member(3, 6), cooperative=True)) == [2]
+
+
+@pytest.mark.parametrize(
+    ("cause_s", "planned"), [(31.0, True), (-60.0, True), (150.0, True), (-61.0, False), (151.0, False)]
+)
+def test_a_rebalance_near_a_pods_start_or_end_is_planned(cause_s: float, planned: bool) -> None:  # noqa: FBT001 - column
+    """90 s before the scrape that had not seen it yet, to 90 s after the one that had."""
+    (one,) = events(member(3, 3, 4), causes=[cause_s])
+    assert (one.since_s, one.until_s) == (30.0, 60.0)
+    assert one.planned is planned
+
+
+def test_pods_that_start_are_ready_and_end_are_causes_and_crashes_are_not() -> None:
+    """A container that is started anew in its pod was nobody's plan."""
+    platform = {
+        quantity: [counters.series([(0.0, value), (30.0, value)])]
+        for quantity, value in (
+            (Quantity.POD_STARTED, 100.0),
+            (Quantity.POD_READY, 120.0),
+            (Quantity.POD_DELETED, 500.0),
+            (Quantity.CONTAINER_STARTED, 300.0),
+        )
+    }
+    assert rebalances.causes(platform) == [100.0, 120.0, 500.0]
+
+
+def test_the_window_is_the_longest_join_or_the_time_between_scrapes() -> None:
+    """Members complete a join at different times, and are scraped at different times."""
+    group = [member(1, 1, 1)]
+    assert rebalances.window_s({Quantity.REBALANCES: group}) == 30.0
+    latency = [counters.series([(0.0, 2.0), (30.0, 45.0)])]
+    assert rebalances.window_s({Quantity.REBALANCES: group, Quantity.REBALANCE_LATENCY_MAX: latency}) == 45.0
+    assert rebalances.window_s({}) == 0.0
+
+
+INCREASES = st.lists(
+    st.builds(
+        lambda member, until_s, took_s, joins: Increase(member, until_s - took_s, until_s, joins),
+        st.integers(0, 4),
+        st.floats(0, 2_000),
+        st.floats(1, 120),
+        st.integers(1, 5),
+    ),
+    max_size=25,
+)
+
+
+@settings(deadline=None)
+@given(INCREASES, st.floats(0, 120), st.booleans())
+def test_a_group_has_no_more_rebalances_than_its_members_counted(
+    found: list[Increase],
+    window_s: float,
+    cooperative: bool,  # noqa: FBT001 - drawn
+) -> None:
+    """And no fewer than any single member did, but where two rounds are one."""
+    ordered = sorted(found, key=lambda one: (one.until_s, one.since_s))
+    total = sum(rounds(rebalances.cluster(ordered, window_s=window_s, cooperative=cooperative)))
+    by_member = {one.member: 0 for one in found}
+    for one in found:
+        by_member[one.member] += one.joins
+    most = max(by_member.values(), default=0)
+    assert (most / 2 if cooperative else most) <= total <= sum(by_member.values())

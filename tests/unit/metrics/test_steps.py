@@ -1,0 +1,54 @@
+"""What a counter did between scrapes, and which series belong together."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heartbeat_tuner.metrics import samples
+from heartbeat_tuner.metrics.samples import Step
+from tests.support import counters
+
+LIVES = st.lists(st.lists(st.integers(min_value=0, max_value=50), min_size=1, max_size=6), min_size=1, max_size=5)
+"""For each life of a process, how much it counted between scrapes."""
+
+
+def test_a_reset_is_told_and_what_came_after_it_counts() -> None:
+    """The new process' count is growth; what the old one did since its last scrape nobody knows."""
+    series = counters.series([(0.0, 5.0), (10.0, 7.0), (20.0, 2.0)])
+    assert samples.steps(series) == [Step(0.0, 10.0, 2.0, reset=False), Step(10.0, 20.0, 2.0, reset=True)]
+
+
+def test_a_sample_that_comes_twice_counts_once() -> None:
+    """Prometheus 2 gives the sample at a slice's edge with both slices; a second of no length is no step."""
+    series = counters.series([(0.0, 5.0), (10.0, 7.0), (10.0, 7.0), (9.0, 1.0), (20.0, 8.0)])
+    assert [(one.since_s, one.until_s, one.grown) for one in samples.steps(series)] == [
+        (0.0, 10.0, 2.0),
+        (10.0, 20.0, 1.0),
+    ]
+
+
+@settings(deadline=None)
+@given(LIVES)
+def test_growth_is_never_more_than_what_happened(lives: list[list[int]]) -> None:
+    """Across resets a counter shows at most what was counted, and all of it if each reset shows as a fall."""
+    values = [value for life in lives for value in itertools.accumulate(life)]
+    series = counters.series((10.0 * number, float(value)) for number, value in enumerate(values))
+    grown = sum(step.grown for step in samples.steps(series))
+    happened = sum(sum(life) for life in lives) - lives[0][0]
+    starts = list(itertools.accumulate(len(life) for life in lives[:-1]))
+    assert 0 <= grown <= happened
+    if all(values[start] < values[start - 1] for start in starts):
+        assert grown == happened
+        assert sum(step.reset for step in samples.steps(series)) == len(starts)
+
+
+def test_twins_differ_in_their_name_only() -> None:
+    """Sum and count of one collector belong together; another collector's do not."""
+    total = counters.series([], gc="G1 Young Generation", __name__="sum")
+    count = counters.series([], gc="G1 Young Generation", __name__="count")
+    other = counters.series([], gc="G1 Old Generation", __name__="count")
+    assert samples.twins(total, [count, other]) == [count]
+    bucket = counters.series([], gc="G1 Young Generation", le="0.1", __name__="bucket")
+    assert samples.twins(total, [bucket, count]) == [count]
+    assert samples.twins(total, [bucket, count], but="le") == [bucket, count]
