@@ -23,7 +23,7 @@ from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.domain import durations, reasons
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.metrics import fixes
-from heartbeat_tuner.metrics.conventions import catalogue as measured
+from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.diagnosis import USES
 from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
@@ -183,8 +183,7 @@ def exporters() -> str:
     for quantity, use in USES.items():
         letters = ", ".join(cards.LETTERS[setting] for setting in use.settings)
         lines.append(f"| `{quantity.camel}` | {quantity.title} | {letters} | {use.tells} |")
-    tuned = [one for one in measured.CONVENTIONS if set(one.libraries) & set(measured.LIBRARIES)]
-    return "\n".join([*lines, *(line for one in tuned for line in _exporter(one))]) + "\n"
+    return "\n".join([*lines, *(line for one in custom.CONVENTIONS for line in _exporter(one))]) + "\n"
 
 
 def _exporter(convention: Convention) -> Iterator[str]:

@@ -296,7 +296,7 @@ class Metrics(Model):
         AfterValidator(_known_convention),
         Field(
             description="The exporter's way to name things; auto: the one that tells most of the group.",
-            json_schema_extra={"enum": [AUTO, *(one.name for one in measured.CONVENTIONS if one.libraries)]},
+            json_schema_extra={"enum": [AUTO, *(one.name for one in custom.CONVENTIONS)]},
         ),
     ] = AUTO
     names: MetricNames | None = None

@@ -78,6 +78,7 @@ def document(found: Diagnosis) -> dict[str, Any]:
                 "group": one.group,
                 "convention": one.convention.name,
                 "pods": list(one.pods),
+                "members": one.members,
                 "scrapeIntervalSeconds": _seconds(one.interval),
                 "newestSampleAgeSeconds": _seconds(one.age),
                 "measurable": one.measurable,
@@ -118,12 +119,13 @@ def finding_text(several: Sequence[Finding]) -> list[str]:
 
 
 def _groups(groups: Sequence[FoundGroup]) -> list[str]:
-    head = ("group", "namespace", "exported by", "pods", "scraped", "newest", "lacks")
+    head = ("group", "namespace", "exported by", "members", "pods", "scraped", "newest", "lacks")
     rows = [
         (
             shown(one.group),
             shown(one.namespace),
             one.convention.name,
+            str(one.members) if one.members else "-",
             str(len(one.pods)) if one.pods else "-",
             "-" if one.interval is None else f"every {durations.about(one.interval)}",
             "-" if one.age is None else f"{durations.about(one.age)} ago",

@@ -115,7 +115,8 @@ class FoundGroup:
         namespace: of its pods.
         group: its id.
         convention: the exporter that tells most of it.
-        pods: those with a recent sample.
+        pods: those with a fresh sample.
+        members: consumers with one; of an exporter that does not count their joins, pods.
         interval: between two scrapes; None if no two are recent.
         age: of the newest sample; None if none is recent.
         there: what it exports of what is used.
@@ -127,6 +128,7 @@ class FoundGroup:
     group: str
     convention: Convention
     pods: tuple[str, ...]
+    members: int
     interval: timedelta | None
     age: timedelta | None
     there: tuple[Quantity, ...]
@@ -260,17 +262,29 @@ def _group(place: resolver.GroupKey, by_convention: Mapping[Convention, _Seen], 
     age = None if newest_s is None else max(timedelta(0), now - datetime.fromtimestamp(newest_s, now.tzinfo))
     interval = None if interval_s is None else timedelta(seconds=interval_s)
     fresh = age is not None and age <= _stale_after(interval)
-    pods = {one.labels.get(queries.POD_LABEL, "") for one in mine.members if one.samples} - {""}
+    since_s = (now - _stale_after(interval)).timestamp()
+    alive = [one for one in mine.members if one.samples and one.samples[-1].time_s >= since_s]
+    pods = {one.labels.get(queries.POD_LABEL, "") for one in alive} - {""}
     return FoundGroup(
         *place,
         convention=convention,
         pods=tuple(sorted(pods)),
+        members=len(_consumers(alive, convention)) or len(pods),
         interval=interval,
         age=age,
         there=tuple(one for one in USES if one in mine.quantities),
         missing=tuple(missing),
         measurable=fresh and bool(pods) and not set(missing) & set(convention.needed) and _is_tuned(convention),
     )
+
+
+def _consumers(alive: Iterable[Series], convention: Convention) -> set[frozenset[tuple[str, str]]]:
+    """Return the consumers that count their joins, each once however often it is scraped."""
+    return {
+        frozenset(pair for pair in one.labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        for one in alive
+        if (metric := convention.metric_of(one.labels)) is not None and metric.quantity is Quantity.REBALANCES
+    }
 
 
 def _has(convention: Convention, quantity: Quantity) -> bool:

@@ -37,7 +37,7 @@ def test_a_whole_group_is_one_line_and_what_is_read_of_it() -> None:
     """And a summary."""
     said = text(diagnosed(exported(kafkajs.EXPORTER), exported(kafkajs.EXPORTER, pod="orders-1")))
     lines = said.splitlines()
-    assert lines[1].split() == ["orders", "shop", "kafkajs", "2", "every", "30", "s", "5", "s", "ago", "nothing"]
+    assert lines[1].split() == ["orders", "shop", "kafkajs", "2", "2", "every", "30", "s", "5", "s", "ago", "nothing"]
     assert "heartbeats 1 of 1 S H W how often a member beats" in " ".join(said.split())
     assert lines[-1] == "0 errors, 0 warnings, 0 for information; 1 of 1 group measurable"
 

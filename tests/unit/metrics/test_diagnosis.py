@@ -94,6 +94,18 @@ def test_old_and_rare_samples_are_told(
     assert diagnosis.groups[0].measurable == (name != "stale")
 
 
+def test_members_are_consumers_and_pods_those_that_still_run() -> None:
+    """Two consumers in a pod, scraped by two jobs, and a pod that a rollout ended some minutes ago."""
+    diagnosis = diagnosed(
+        exported(java.JMX_EXPORTER),
+        exported(java.JMX_EXPORTER, job="again"),
+        exported(java.JMX_EXPORTER, client_id="consumer-orders-2"),
+        exported(java.JMX_EXPORTER, pod="orders-9", age=timedelta(minutes=6)),
+    )
+    (group,) = diagnosis.groups
+    assert (group.members, group.pods) == (2, ("orders-0",))
+
+
 def test_a_static_member_is_tied_to_its_group_by_its_pod_in_all_its_series() -> None:
     """Kinds carry no pod: only the members' whole labels tell that the client's end is an instance id."""
     diagnosis = diagnosed(exported(java.JMX_EXPORTER, client_id="consumer-orders-orders-0"))

@@ -30,6 +30,11 @@ POD: Final = "pod"
 GROUP: Final = "group"
 CLIENT: Final = "clientId"
 
+CONVENTIONS: Final = tuple(
+    one for one in catalogue.CONVENTIONS if not set(one.libraries).isdisjoint(catalogue.LIBRARIES)
+)
+"""Those that a policy may name: of libraries that it may name."""
+
 _UNITS_S: Final = MappingProxyType(
     {"seconds": 1.0, "milliseconds": 1e-3, "millis": 1e-3, "ms": 1e-3, "microseconds": 1e-6, "us": 1e-6, "ns": 1e-9}
 )
@@ -44,7 +49,7 @@ def known(name: str) -> Convention:
     Raises:
         ValueError: there is none of that name; the message names the nearest, and lists all.
     """
-    names = {one.name: one for one in catalogue.CONVENTIONS if one.libraries}
+    names = {one.name: one for one in CONVENTIONS}
     if name not in names:
         near = difflib.get_close_matches(name.lower(), names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ";"
