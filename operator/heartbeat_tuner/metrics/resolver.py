@@ -117,6 +117,13 @@ def sorted_out(
     }
 
 
+def by_convention(
+    found: Sequence[Series], conventions: Sequence[Convention], place: GroupKey
+) -> dict[Convention, Observed]:
+    """Return the series of one group as each convention reads them, for itself: a policy's own names are in several."""
+    return {one: by_group(found, [one], {place}).get(place, {}).get(one, {}) for one in conventions}
+
+
 def by_pod(
     found: Iterable[Series], conventions: Sequence[Convention], pods: Collection[PodKey]
 ) -> dict[PodKey, dict[Quantity, list[Series]]]:
@@ -167,6 +174,17 @@ def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convent
 
     best = max(conventions, key=telling)
     return best, found.get(best, {})
+
+
+def group_named(labels: Mapping[str, str], convention: Convention) -> str | None:
+    """Return the group that a series names by itself, where no groups are known beforehand; None if it names none.
+
+    Who ends in the pod's own name has an instance id, though it may end in a number as well (`orders-0`).
+    """
+    if convention.group_label:
+        return labels.get(convention.group_label) or None
+    readings = _readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
+    return readings[-1] if readings else None
 
 
 def _group_of(labels: Mapping[str, str], convention: Convention, groups: Collection[GroupKey]) -> GroupKey | None:

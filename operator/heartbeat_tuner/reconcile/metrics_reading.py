@@ -58,7 +58,7 @@ there is touched every few cycles, one that has gone is forgotten in ten."""
 ENOUGH_S: Final = BASELINE_MARGIN.total_seconds() + 60.0
 """With less than this behind it, and a margin before, no record is made."""
 
-_GIVE_UP: Final = frozenset(
+GIVE_UP: Final = frozenset(
     {
         MetricsCause.UNREACHABLE,
         MetricsCause.TIMEOUT,
@@ -246,7 +246,7 @@ class MetricsReader:
                 self._flooded(ask, said)
             return halves or ()
         reason = Reason.PARTIAL_DATA if error.cause is MetricsCause.PARTIAL else Reason.PROMETHEUS_UNREACHABLE
-        if error.cause in _GIVE_UP:
+        if error.cause in GIVE_UP:
             self._outage = Trouble(reason, said)
         else:
             self._troubles |= {(ask.quantity, namespace): Trouble(reason, said) for namespace in ask.namespaces}

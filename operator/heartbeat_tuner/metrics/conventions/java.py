@@ -59,9 +59,7 @@ _NEEDED: Final = (Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.REBALANCE_T
 _WINDOWED: Final = tuple(one for one in _ATTRIBUTES if one.kind is Kind.WINDOWED_MAX)
 
 
-def _metrics(
-    name: Callable[[str, str], str], endings: tuple[str, ...], *, without: tuple[Quantity, ...] = ()
-) -> tuple[Metric, ...]:
+def _metrics(name: Callable[[str, str], str], endings: tuple[str, ...]) -> tuple[Metric, ...]:
     """Return the consumer's metrics; `endings` are those that a counter's name may have."""
     return tuple(
         Metric(
@@ -70,7 +68,6 @@ def _metrics(
             unit_s=unit_s,
         )
         for quantity, (group, attribute, unit_s) in _ATTRIBUTES.items()
-        if quantity not in without
     )
 
 
@@ -117,7 +114,7 @@ STRIMZI: Final = Convention(
     libraries=LIBRARIES,
     client_label="clientid",
     with_labels=frozenset({"clientid"}),
-    metrics=_metrics(_short_group, ("_total",), without=_WINDOWED),
+    metrics=_metrics(_short_group, ("_total",)),  # those that are withheld too: a rule of the site's may keep them
     needed=_NEEDED,
     withheld=MappingProxyType(
         dict.fromkeys(
