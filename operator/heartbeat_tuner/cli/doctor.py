@@ -29,6 +29,8 @@ NAMED: Final = 2
 
 SHOWN_MESSAGE: Final = 2_000
 
+_OF_JOBS: Final = frozenset({"group-not-told", "labels-unknown", "namespace-not-told", "names-unknown", "pod-not-told"})
+
 FORMATS: Final = ("text", "json", "yaml")
 
 
@@ -138,7 +140,7 @@ def _groups(groups: Sequence[FoundGroup]) -> list[str]:
 
 def _lacks(group: FoundGroup) -> str:
     if len(group.missing) > NAMED:
-        return f"{len(group.missing)} of {len(group.missing) + len(group.there)}"
+        return f"{len(group.missing)}/{len(group.missing) + len(group.there)}"  # one word: it is not wrapped
     return ", ".join(quantity.camel for quantity in group.missing) or "nothing"
 
 
@@ -163,13 +165,11 @@ def _alike(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def _subject(finding: Finding) -> str:
-    """Return what a finding is about: the first word, its namespace, and examples."""
-    name, *rest = [shown(one) for one in finding.subject] or [""]
-    named = {"group-not-told": "job ", "names-unknown": "job ", "labels-unknown": "job ", "pod-not-told": "job "}
-    title = f"{named.get(finding.id, '')}{name}"
-    if finding.id == "namespace-not-told":
-        return f"job {name}"
-    return title if not rest else f"{title} ({', '.join(rest)})"
+    """Return what a finding is about: a group and its namespace, or a job, its namespace and examples."""
+    first, *rest = [shown(one) for one in finding.subject] or [""]
+    title = f"job {first or '(none)'}" if finding.id in _OF_JOBS else first
+    told = [one for one in rest if one]
+    return f"{title} ({', '.join(told)})" if told else title
 
 
 def _summary(found: Diagnosis, asked: Asked) -> str:

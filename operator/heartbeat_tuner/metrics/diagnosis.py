@@ -328,11 +328,12 @@ def _of_group(group: FoundGroup) -> Iterator[Finding]:
             fixes.of_quantities(convention, [Quantity.HEARTBEATS]),
         )
     if optional:
+        by_design = "; members of KIP-848 groups have no such counter" if optional == [Quantity.JOIN_ANSWERS] else ""
         yield Finding(
             "quantity-missing",
             Severity.WARNING,
             subject,
-            f"less can be known of it: {convention.title} does not export {_told(convention, optional)}",
+            f"less can be known of it: {convention.title} does not export {_told(convention, optional)}{by_design}",
             fixes.of_quantities(convention, optional),
         )
     if group.age is None or group.age > _stale_after(group.interval):

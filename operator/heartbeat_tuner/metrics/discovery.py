@@ -39,6 +39,9 @@ LOOKS_LIKE: Final[Mapping[Quantity, str]] = MappingProxyType(
 )
 """What an unknown name is likely to be, by its end; the first that fits. RE2 and Python read them alike."""
 
+_NO_COUNTS: Final = ".*[_.:-](rate|avg|mean|ratio)([_.:-].*)?"
+"""What is computed from counts: nothing can be counted by it."""
+
 _NO_CONSUMERS: Final = "kafka_(server|coordinator|network|controller|log|cluster|connect|producer|admin)_.*"
 """The broker's own, and those of Connect's workers."""
 
@@ -66,7 +69,7 @@ def members(conventions: Collection[Convention], namespaces: Collection[str]) ->
 def strangers(conventions: Collection[Convention], namespaces: Collection[str]) -> str:
     """Return the query that gives one example of each unknown name that looks like a consumer's."""
     name = queries.NAME_LABEL
-    known = "|".join([*sorted(map(re.escape, _names(conventions))), _NO_CONSUMERS])
+    known = "|".join([*sorted(map(re.escape, _names(conventions))), _NO_CONSUMERS, _NO_COUNTS])
     looks_like = [queries.any_of(name, LOOKS_LIKE.values()), f"{name}!~{queries.quoted(known)}"]
     return f"topk by ({name}, {queries.NAMESPACE_LABEL}, {JOB_LABEL}) (1, {_selector(looks_like, namespaces)})"
 

@@ -65,7 +65,7 @@ def test_groups_that_lack_the_same_are_told_together() -> None:
 def test_who_lacks_much_is_told_how_much() -> None:
     """A line of a table is no list."""
     without = [one for one in java.JMX_EXPORTER.by_quantity if one is not Quantity.HEARTBEATS]
-    assert "6 of 7" in text(diagnosed(exported(java.JMX_EXPORTER, without=without)))
+    assert "6/7" in text(diagnosed(exported(java.JMX_EXPORTER, without=without)))
 
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)

@@ -70,6 +70,12 @@ def test_each_missing_quantity_is_told_with_its_use_and_a_fix(convention: Conven
     assert not diagnosis.is_whole
 
 
+def test_what_a_protocol_has_not_is_told_as_such() -> None:
+    """Nobody looks for a rule that drops what is not there."""
+    finding = only(diagnosed(exported(java.JMX_EXPORTER, without={Quantity.JOIN_ANSWERS})), "quantity-missing")
+    assert "members of KIP-848 groups have no such counter" in finding.message
+
+
 def test_every_use_counts_for_a_setting_that_is_tuned() -> None:
     """Nobody is asked to export what changes nothing."""
     assert all(use.settings and set(use.settings) <= set(TUNED) for use in USES.values())

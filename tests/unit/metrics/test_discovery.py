@@ -79,6 +79,7 @@ def test_strangers_are_no_known_names_and_no_brokers() -> None:
         "kafka_consumer_heartbeat_total",
         "kafka_server_group_coordinator_metrics_consumer_group_rebalance_count",
         "kafka_connect_worker_rebalance_completed_rebalances_total",
+        "kafka_consumer_heartbeat_rate_heartbeats",
     ):
         assert re.fullmatch(unwanted, name)
     assert not re.fullmatch(unwanted, "app_kafka_rebalance_total")
