@@ -56,13 +56,7 @@ def inventory(*series: Iterable[Series], strangers: Sequence[Series] = ()) -> In
     everything = [one for several in series for one in several]
     kept = set(discovery.kind_labels(CONVENTIONS))
     kinds = {frozenset((name, value) for name, value in one.labels.items() if name in kept): one for one in everything}
-    telling = {
-        name
-        for one in CONVENTIONS
-        for quantity in discovery.TELLING
-        if quantity in one.by_quantity
-        for name in one.by_quantity[quantity].names
-    }
+    telling = {name for one in CONVENTIONS for metric in discovery.telling(one) for name in metric.names}
     recent_s = (NOW - discovery.RECENT).timestamp()
     members = [
         Series(one.labels, one.samples.between(recent_s, NOW.timestamp()))

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.metrics import queries
-from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 RECENT: Final = timedelta(minutes=10)
@@ -55,15 +55,14 @@ def kinds(conventions: Collection[Convention], namespaces: Collection[str], *, l
 
 def members(conventions: Collection[Convention], namespaces: Collection[str]) -> str:
     """Return the query that reads recent samples of each consumer."""
-    names = {
-        name
-        for one in conventions
-        for quantity in TELLING
-        if quantity in one.by_quantity
-        for name in one.by_quantity[quantity].names
-    }
-    telling = _selector([queries.any_of(queries.NAME_LABEL, map(re.escape, names))], namespaces)
-    return f"{telling}[{round(RECENT.total_seconds())}s]"
+    names = {name for one in conventions for metric in telling(one) for name in metric.names}
+    chosen = _selector([queries.any_of(queries.NAME_LABEL, map(re.escape, names))], namespaces)
+    return f"{chosen}[{round(RECENT.total_seconds())}s]"
+
+
+def telling(convention: Convention) -> tuple[Metric, ...]:
+    """Return the metrics of an exporter that tell its members; of one that has none of the usual, its first."""
+    return tuple(metric for metric in convention.metrics if metric.quantity in TELLING) or convention.metrics[:1]
 
 
 def strangers(conventions: Collection[Convention], namespaces: Collection[str]) -> str:

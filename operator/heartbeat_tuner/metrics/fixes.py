@@ -91,6 +91,27 @@ env:
   - {name: OTEL_INSTRUMENTATION_KAFKA_CLIENTS_METRICS_ENABLED, value: "true"}
 """
 
+_BRIDGE_RULE: Final = """\
+rules:
+  - pattern: 'kafka\\.consumer<type=(.+)-metrics, client-id=([^,]+)><>(.+-total):'
+    name: strimzi_bridge_kafka_consumer_$3
+    type: COUNTER
+    labels: {type: "$1-metrics", clientId: "$2"}
+  - pattern: 'kafka\\.consumer<type=(.+)-metrics, client-id=([^,]+)><>(.+):'
+    name: strimzi_bridge_kafka_consumer_$3
+    type: GAUGE
+    labels: {type: "$1-metrics", clientId: "$2"}
+"""
+
+_BINDER: Final = """\
+new io.micrometer.core.instrument.binder.kafka.KafkaClientMetrics(consumer).bindTo(registry);
+"""
+
+_SUBSCRIPTION: Final = """\
+kafka-client-metrics.sh --bootstrap-server kafka:9092 --alter --name consumers --interval 30000 \\
+  --match client_software_name=apache-kafka-java --metrics org.apache.kafka.consumer.
+"""
+
 _GROUP_LABEL: Final = """\
 relabel_configs:
   - source_labels: [__meta_kubernetes_pod_label_kafka_group]
@@ -129,6 +150,10 @@ _OF_CONVENTION: Final[Mapping[Convention, Fix]] = MappingProxyType(
         kafkajs.EXPORTER: Fix("count KafkaJS' events in the consumer", "javascript", _COUNTERS),
         java.JMX_EXPORTER: Fix(f"add to the exporter's rules, before the others; {_DROPPED}", "yaml", _JMX_RULE),
         java.MICROMETER: Fix(f"let no meter filter deny what is below kafka.consumer; {_DROPPED}", "yaml", _SPRING),
+        java.STRIMZI_BRIDGE: Fix(f"add to the exporter's rules, before the others; {_DROPPED}", "yaml", _BRIDGE_RULE),
+        java.MICROMETER_JMX: Fix("bind KafkaClientMetrics, which replaced this binder", "java", _BINDER),
+        java.KIP714: Fix("subscribe the clients to all metrics of consumers", "sh", _SUBSCRIPTION),
+        java.OPENTELEMETRY_DOTTED: Fix(f"have the agent export the client's own metrics; {_DROPPED}", "yaml", _AGENT),
         java.OPENTELEMETRY: Fix(f"have the agent export the client's own metrics; {_DROPPED}", "yaml", _AGENT),
     }
 )

@@ -15,7 +15,9 @@ from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, Finding, Severity
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, stranger
 
-TUNED_CONVENTIONS = [one for one in catalogue.CONVENTIONS if set(one.libraries) & set(catalogue.LIBRARIES)]
+TUNED_CONVENTIONS = [
+    one for one in catalogue.CONVENTIONS if set(one.libraries) & set(catalogue.LIBRARIES) and one.measurable
+]
 
 
 def found(diagnosis: Diagnosis) -> dict[str, Severity]:

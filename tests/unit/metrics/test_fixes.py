@@ -42,12 +42,12 @@ def applied(snippet: str, group: str, attribute: str) -> Iterator[dict[str, str]
             yield {**filled, "__name__": re.sub(r"[^a-zA-Z0-9_:]", "_", filled["__name__"])}
 
 
-@pytest.mark.parametrize("convention", [java.JMX_EXPORTER, java.STRIMZI], ids=lambda one: one.name)
+@pytest.mark.parametrize("convention", [java.JMX_EXPORTER, java.STRIMZI, java.STRIMZI_BRIDGE], ids=lambda one: one.name)
 @pytest.mark.parametrize("quantity", BEANS, ids=lambda one: one.camel)
 def test_a_rule_gives_the_missing_quantity_the_exporters_name(convention: Convention, quantity: Quantity) -> None:
     """Pasted, it is read; a rule that makes other names would send a user in a circle."""
     fix = fixes.of_quantities(convention, [quantity])
-    (labels,) = applied(fix.snippet, *BEANS[quantity])
+    labels, *_ = applied(fix.snippet, *BEANS[quantity])  # the first that matches, as the exporter does
     metric = convention.metric_of(labels)
     assert metric is not None
     assert metric.quantity is quantity
@@ -66,7 +66,7 @@ def test_what_is_to_be_pasted_is_whole_yaml_or_javascript(convention: Convention
     """Every exporter has a snippet for what is used; an integration test runs the JavaScript."""
     fix = fixes.of_quantities(convention, [quantity])
     assert fix.snippet.endswith("\n")
-    assert fix.language in {"yaml", "javascript"}
+    assert fix.language in {"yaml", "javascript", "java", "sh"}
     if fix.language == "yaml":
         assert isinstance(yaml.safe_load(fix.snippet), dict)
 

@@ -65,7 +65,8 @@ def of_policy(naming: Naming, library: str) -> tuple[Convention, ...]:
     """
     pinned = naming.convention
     candidates = tuple(one for one in catalogue.of_library(library) if pinned in (None, one.name))
-    return tuple(_adapted(one, naming) for one in candidates) if naming.maps else candidates
+    units_s = {metric.quantity: metric.unit_s for one in reversed(candidates) for metric in one.metrics}
+    return tuple(_adapted(one, naming, units_s) for one in candidates) if naming.maps else candidates
 
 
 def query(conventions: Iterable[Convention], naming: Naming, *, namespace: str, window: timedelta) -> str:
@@ -94,11 +95,20 @@ def usual(found: Iterable[Series], naming: Naming) -> Sequence[Series]:
     ]
 
 
-def _adapted(base: Convention, naming: Naming) -> Convention:
-    """Return a convention in which the policy's own names and labels stand for those of the exporter."""
+def _adapted(base: Convention, naming: Naming, units_s: Mapping[Quantity, float]) -> Convention:
+    """Return a convention in which the policy's own names and labels stand for those of the exporter.
+
+    Args:
+        base: the exporter's.
+        naming: the policy's own names and labels.
+        units_s: the library's usual units, for a quantity that this exporter has not.
+    """
     own = {QUANTITIES[camel]: name for camel, name in naming.names.items()}
     kept = [metric for metric in base.metrics if metric.quantity not in own]
-    metrics = [Metric(quantity, (name,), unit_s=_unit_s(base, quantity, name)) for quantity, name in own.items()]
+    metrics = [
+        Metric(quantity, (name,), unit_s=_unit_s(quantity, name, base.by_quantity, units_s))
+        for quantity, name in own.items()
+    ]
     client, group = naming.labels.get(CLIENT, base.client_label), naming.labels.get(GROUP, base.group_label)
     if CLIENT in naming.labels and GROUP not in naming.labels:
         group = ""  # who names the client's label wants the group to be read from it
@@ -112,14 +122,16 @@ def _adapted(base: Convention, naming: Naming) -> Convention:
     )
 
 
-def _unit_s(base: Convention, quantity: Quantity, name: str) -> float:
-    """Return the unit of a metric with an own name: what the name says, else what the exporter has, else seconds.
+def _unit_s(
+    quantity: Quantity, name: str, exported: Mapping[Quantity, Metric], units_s: Mapping[Quantity, float]
+) -> float:
+    """Return the unit of a metric with an own name: what the name says, else what the exporter or its like have.
 
-    Never guessed from values.
+    Never guessed from values; seconds where nothing is said.
     """
-    metric = base.by_quantity.get(quantity)
+    metric = exported.get(quantity)
     is_time = quantity.kind in _TIMES or quantity is Quantity.REBALANCE_TIME
     said = _UNIT_IN_NAME.search(name) if is_time else None
     if said is not None:
         return _UNITS_S[said[1]]
-    return 1.0 if metric is None else metric.unit_s
+    return units_s.get(quantity, 1.0) if metric is None else metric.unit_s

@@ -185,10 +185,6 @@ MICROMETER_JMX: Final = Convention(
     withheld=MappingProxyType(dict.fromkeys(_NEEDED, _NO_COUNTERS)),
 )
 
-_UNPLACED: Final = (
-    "the broker's plugin says neither namespace nor pod of a member; scrape the consumers, or let the plugin add both"
-)
-
 KIP714: Final = Convention(
     name="kip714",
     title="the client's own telemetry (KIP-714), pushed through the broker",
@@ -197,7 +193,6 @@ KIP714: Final = Convention(
     with_labels=frozenset({"group_id"}),
     metrics=_metrics(_telemetry, ("_total",)),
     needed=_NEEDED,
-    withheld=MappingProxyType(dict.fromkeys(_NEEDED, _UNPLACED)),
 )
 
 CONVENTIONS: Final = (
