@@ -55,6 +55,7 @@ REFUSED: Final[Mapping[str, str]] = {
     "klag-exporter": "no series of group",
     "kip714-cumulative": "no series of group",
     "kip714-delta": "no series of group",
+    "librdkafka-allsopp-kip848-stand-in": "no series of group",
     "librdkafka-allsopp-stand-in": "no series of group",
     "librdkafka-confluent-dotnet-stand-in": "no series of group",
     "librdkafka-mcolomerc-stand-in": "no series of group",
