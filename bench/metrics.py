@@ -331,10 +331,10 @@ def main() -> None:
         ):
             sizes[str(groups)] = asyncio.run(measure(running, groups, SIZES.get(groups, 3)))
     machine = {
-        "load": os.getloadavg()[1],
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
         "at": f"{datetime.now(UTC):%Y-%m-%d}",
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[1], 1),
+        "python": platform.python_version(),
     }
     report = {**sizes[str(max(asked.groups))], "sizes": sizes, "machine": machine}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
