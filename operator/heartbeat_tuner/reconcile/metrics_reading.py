@@ -121,7 +121,6 @@ class MetricsReader:
         self._metrics = metrics
         self._kept = KeptSeries(catalogue.CONVENTIONS)
         self._coverage = Coverage()
-        self._wanted: Mapping[Quantity, Collection[GroupKey]] = {}
         self._libraries: Collection[str] = ()
         self._sizes: dict[tuple[Quantity, str], Size] = {}
         self._most = float(reading_plan.REQUEST_WEIGHT)
@@ -177,7 +176,10 @@ class MetricsReader:
             self._kept.forget_all()
         self._libraries = sorted({policy.library for policy in policies})
         self._coverage.move_to(until_s, reading_plan.wanted(policies))
-        self._kept.keep_only({_group(policy) for policy in policies})
+        groups = {_group(policy) for policy in policies}
+        self._kept.keep_only(groups)
+        namespaces = {namespace for namespace, _ in groups}
+        self._sizes = {place: size for place, size in self._sizes.items() if place[1] in namespaces}
 
     def _missing(self) -> Missing:
         """Return what is to be read, without what failed in this cycle already."""
