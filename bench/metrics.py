@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.exporters import KNOWN, PAGE, SCRAPE_S, Member, members
+from bench.idle import usage
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.prometheus_access import Access
@@ -50,7 +51,7 @@ from tests.support import worlds
 from tests.support.fakes import FakeGroups, FakeWorkloads
 
 MEMBERS: Final = 10
-SIZES: Final = {100: 3, 1000: 4}
+SIZES: Final = {100: 2, 1000: 3}
 """Groups, and how many cycles are measured."""
 
 INTERVAL_S: Final = 60.0
@@ -73,6 +74,8 @@ class Cost:
         requests: sent to Prometheus.
         samples: received from it.
         seconds: from the first request to the last record.
+        own_cpu_seconds: processor time of the operator's side meanwhile.
+        prometheus_cpu_seconds: processor time of Prometheus meanwhile, that of scraping included.
         memory_rise: Prometheus' peak of resident memory during it, as a fraction over what it was just before.
         memory_mib: what it was just before.
     """
@@ -80,6 +83,8 @@ class Cost:
     requests: int
     samples: int
     seconds: float
+    own_cpu_seconds: float
+    prometheus_cpu_seconds: float
     memory_rise: float
     memory_mib: float
 
@@ -112,7 +117,8 @@ class Bench:
     """A gatherer of so many groups on a real Prometheus."""
 
     def __init__(self, prometheus: Prometheus, groups: int) -> None:
-        self._memory = Memory(prometheus.pid)
+        self._pid = prometheus.pid
+        self._memory = Memory(self._pid)
         settings = PrometheusSettings(url=prometheus.url)
         self._source = PrometheusSource(
             Access(settings.url),
@@ -142,6 +148,7 @@ class Bench:
         """Run one cycle; return its cost, and the records, or why there is none."""
         spent = self._source.spent
         requests, samples = spent.requests, spent.samples
+        own_s, its_s = time.process_time(), usage(self._pid, at_s=0).cpu_s
         before_mib, began_s = self._memory.begin(), time.monotonic()
         gathered = await self._gatherer.gather(self.policies)
         seconds = time.monotonic() - began_s
@@ -150,6 +157,8 @@ class Bench:
             requests=spent.requests - requests,
             samples=spent.samples - samples,
             seconds=round(seconds, 2),
+            own_cpu_seconds=round(time.process_time() - own_s, 2),
+            prometheus_cpu_seconds=round(usage(self._pid, at_s=0).cpu_s - its_s, 2),
             memory_rise=round(peak_mib / before_mib - 1, 3),
             memory_mib=round(before_mib, 1),
         )
@@ -224,6 +233,8 @@ async def measure(prometheus: Prometheus, groups: int, cycles: int) -> dict[str,
             "requests": max(one.requests for one in costs),
             "samples": max(one.samples for one in costs),
             "seconds": statistics.median(one.seconds for one in costs),
+            "own_cpu_seconds": statistics.median(one.own_cpu_seconds for one in costs),
+            "prometheus_cpu_seconds": statistics.median(one.prometheus_cpu_seconds for one in costs),
             "memory_rise": statistics.median(one.memory_rise for one in costs),
             "memory_rise_most": max(one.memory_rise for one in costs),
             "memory_mib": costs[-1].memory_mib,
@@ -235,6 +246,7 @@ async def measure(prometheus: Prometheus, groups: int, cycles: int) -> dict[str,
                 "requests": sum(one.requests for one in backfill),
                 "samples": sum(one.samples for one in backfill),
                 "seconds": round(sum(one.seconds for one in backfill), 2),
+                "own_cpu_seconds": round(sum(one.own_cpu_seconds for one in backfill), 2),
                 "memory_rise": max(one.memory_rise for one in backfill),
             },
             "narrowing": await bench.narrowing() if groups == max(SIZES) else [],
@@ -318,7 +330,12 @@ def main() -> None:
             _running(groups, Path(run_dir)) as running,
         ):
             sizes[str(groups)] = asyncio.run(measure(running, groups, SIZES.get(groups, 3)))
-    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "at": f"{datetime.now(UTC):%Y-%m-%d}"}
+    machine = {
+        "at": f"{datetime.now(UTC):%Y-%m-%d}",
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[1], 1),
+        "python": platform.python_version(),
+    }
     report = {**sizes[str(max(asked.groups))], "sizes": sizes, "machine": machine}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=1) + "\n")

@@ -8,6 +8,7 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any, Final, Self
 
+from heartbeat_tuner.metrics.conventions import kafkajs
 from sandbox.network import LOOPBACK
 
 Answer = tuple[int, str]
@@ -61,7 +62,12 @@ def success(data: Any, **beside: Any) -> Answer:
     return 200, json.dumps({"status": "success", "data": data, **beside})
 
 
-def one_series(group: str, *, value: str, age_s: float = 0) -> dict[str, Any]:
-    """Return a matrix of one series of the group (and of the namespace of the same name) with one sample."""
+def one_sample(group: str, *, value: str, age_s: float = 0) -> dict[str, Any]:
+    """Return a matrix of each series of a KafkaJS consumer of the group, in the namespace of the same name.
+
+    Each has one sample.
+    """
     labels = {"namespace": group, "group_id": group, "pod": f"{group}-0"}
-    return {"resultType": "matrix", "result": [{"metric": labels, "values": [[time.time() - age_s, value]]}]}
+    values = [[time.time() - age_s, value]]
+    series = [{"__name__": one.names[0], **dict(one.matchers), **labels} for one in kafkajs.EXPORTER.metrics]
+    return {"resultType": "matrix", "result": [{"metric": one, "values": values} for one in series]}

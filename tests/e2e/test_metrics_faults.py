@@ -9,7 +9,7 @@ from sandbox import scenario
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
 from sandbox.scenario import Operator
-from tests.e2e.fake_prometheus import EMPTY, Answer, FakePrometheus, one_series, success
+from tests.e2e.fake_prometheus import EMPTY, Answer, FakePrometheus, one_sample, success
 from tests.e2e.operators import Operators, await_cycles
 from tests.e2e.teams import Team
 
@@ -39,13 +39,13 @@ WRONG: Final = {
     "no-json": Wrong(lambda _: (200, "<html>log in</html>"), "PrometheusUnreachable", "no JSON"),
     "no-result": Wrong(lambda _: success({"resultType": "matrix"}), "PrometheusUnreachable", "a matrix that is none"),
     "no-sample": Wrong(
-        lambda group: success(one_series(group, value="many")), "PrometheusUnreachable", "a matrix that is none"
+        lambda group: success(one_sample(group, value="many")), "PrometheusUnreachable", "a matrix that is none"
     ),
     "partial": Wrong(lambda _: success(EMPTY, warnings=["one store is away"]), "PartialData", "one store is away"),
     "empty": Wrong(lambda _: success(EMPTY), "NoSeries", "no series of group"),
-    "nan": Wrong(lambda group: success(one_series(group, value="NaN")), "NotANumber", "are no numbers"),
+    "nan": Wrong(lambda group: success(one_sample(group, value="NaN")), "NotANumber", "are no numbers"),
     "stale": Wrong(
-        lambda group: success(one_series(group, value="7", age_s=TEN_MINUTES_S)), "Stale", "the newest sample of group"
+        lambda group: success(one_sample(group, value="7", age_s=TEN_MINUTES_S)), "Stale", "the newest sample of group"
     ),
 }
 

@@ -73,6 +73,7 @@ def test_probes_and_metrics_answer(operator: Operator) -> None:
     assert operator.page("/readyz") == "ok\n"
     assert 'heartbeat_tuner_policies{verdict="Healthy"}' in metrics
     assert 'heartbeat_tuner_writes_total{target="workload"}' in metrics
+    assert "heartbeat_tuner_prometheus_requests_total" in metrics
 
 
 def test_sigterm_ends_it_in_good_order(operator: Operator, operators: Operators) -> None:

@@ -42,8 +42,9 @@ BACKFILL_REQUESTS: Final = 60
 BACKFILL_WEIGHT: Final = 20 * reading_plan.REQUEST_WEIGHT
 """Likewise for what is older: four slices of each quantity for a small fleet; a large one takes some cycles."""
 
-PATIENCE_S: Final = 20.0
-"""After so long a cycle asks for nothing more: the next one goes on."""
+PATIENCE_S: Final = 45.0
+BACKFILL_PATIENCE_S: Final = 20.0
+"""After so long a cycle asks for nothing more that is new, or older: the next one goes on."""
 
 SHARE: Final = 0.25
 """A namespace that takes more than this part of the weight comes after all others."""
@@ -92,14 +93,21 @@ class Trouble:
 
 @dataclasses.dataclass
 class _Share:
-    """What is left of a cycle's share."""
+    """What is left of a cycle's share.
+
+    Attributes:
+        requests: how many.
+        weight: of their answers.
+        until_s: up to when, by the event loop's clock.
+    """
 
     requests: int
     weight: float
+    until_s: float
 
-    @property
     def is_spent(self) -> bool:
-        return self.requests <= 0 or self.weight <= 0
+        """Whether nothing more may be asked for."""
+        return self.requests <= 0 or self.weight <= 0 or asyncio.get_running_loop().time() > self.until_s
 
 
 class MetricsReader:
@@ -113,7 +121,6 @@ class MetricsReader:
         self._metrics = metrics
         self._kept = KeptSeries(catalogue.CONVENTIONS)
         self._coverage = Coverage()
-        self._wanted: Mapping[Quantity, Collection[GroupKey]] = {}
         self._libraries: Collection[str] = ()
         self._sizes: dict[tuple[Quantity, str], Size] = {}
         self._most = float(reading_plan.REQUEST_WEIGHT)
@@ -130,14 +137,15 @@ class MetricsReader:
         self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
         self._most = min(reading_plan.REQUEST_WEIGHT, self._most * (1 + self._regained))
         self._regained = min(1.0, 2 * self._regained)
-        recent, older = _Share(REQUESTS, WEIGHT), _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT)
-        deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
+        began_s = asyncio.get_running_loop().time()
+        recent = _Share(REQUESTS, WEIGHT, began_s + PATIENCE_S)
+        older = _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT, began_s + BACKFILL_PATIENCE_S)
         for _ in range(reading_plan.SLICES):
             missing = self._missing()
             last = came_last | _over_their_share(missing, self._sizes)
             for ask in reading_plan.asks(missing, self._sizes, most=self._most, first=first, last=last):
                 new = ask.span.until_s == self._coverage.until_s and ask.span.length_s < reading_plan.LONGEST_S
-                await self._ask(ask, recent if new else older, deadline_s)
+                await self._ask(ask, recent if new else older)
         self._kept.forget_until(self._coverage.until_s - WINDOW_S)
 
     def of(self, policy: Policy) -> Mapping[Convention, Observed] | Unknown:
@@ -168,7 +176,10 @@ class MetricsReader:
             self._kept.forget_all()
         self._libraries = sorted({policy.library for policy in policies})
         self._coverage.move_to(until_s, reading_plan.wanted(policies))
-        self._kept.keep_only({_group(policy) for policy in policies})
+        groups = {_group(policy) for policy in policies}
+        self._kept.keep_only(groups)
+        namespaces = {namespace for namespace, _ in groups}
+        self._sizes = {place: size for place, size in self._sizes.items() if place[1] in namespaces}
 
     def _missing(self) -> Missing:
         """Return what is to be read, without what failed in this cycle already."""
@@ -185,7 +196,7 @@ class MetricsReader:
         }
         return {namespace: stretches for namespace, stretches in found.items() if stretches}
 
-    async def _ask(self, ask: Ask, share: _Share, deadline_s: float) -> None:
+    async def _ask(self, ask: Ask, share: _Share) -> None:
         """Ask, in pieces as small as they have to be."""
         waiting = reading_plan.pieces(ask, self._sizes, most=self._most)
         refused: list[Ask] = []
@@ -195,7 +206,7 @@ class MetricsReader:
             if not names or self._outage is not None:
                 continue
             piece = dataclasses.replace(piece, namespaces=tuple(names))
-            if share.is_spent or asyncio.get_running_loop().time() > deadline_s:
+            if share.is_spent():
                 self._left.update(piece.namespaces)
                 continue
             parts = await self._tried(piece, share)
