@@ -8,7 +8,7 @@ record where metrics are. A failure costs only the policies it concerns.
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -29,9 +29,10 @@ from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import record, resolver
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.record import Watched
+from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
-from heartbeat_tuner.reconcile import mapped, reading_plan, sightings
+from heartbeat_tuner.reconcile import mapped, own_client_ids, reading_plan, sightings
 from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
@@ -61,14 +62,16 @@ class Gatherer:
         self._workloads = workloads
         self._clock = clock
         self._ledgers: dict[ObjectKey, Ledger] = {}
+        self._own_ids: Mapping[ClientKey, GroupKey] = {}
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
         """Return a situation per policy, or why there is none."""
         if not policies:
             return {}
-        surprise, kafka, workloads = await asyncio.gather(
-            self._read_metrics(policies), self._read_kafka(policies), self._read_workloads(policies)
-        )
+        kafka, workloads = await asyncio.gather(self._read_kafka(policies), self._read_workloads(policies))
+        # Before the metrics: where a client.id names no group, the broker says whose it is.
+        self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))
+        surprise = await self._read_metrics(policies)
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
@@ -143,7 +146,8 @@ class Gatherer:
     async def _read_metrics(self, policies: Sequence[Policy]) -> Surprise | None:
         now = self._clock.now()
         try:
-            await self._reader.read([policy for policy in policies if not policy.naming.maps], now=now)
+            usual = [policy for policy in policies if not policy.naming.maps]
+            await self._reader.read(usual, now=now, own_ids=self._own_ids)
             self._mapped = await mapped.read(self._metrics, policies, at=now)
         except Exception as error:  # noqa: BLE001 - a surprise must not end the cycle
             return Surprise(error)
@@ -191,6 +195,19 @@ class Gatherer:
 
 def _tried(quantity: Quantity, policy: Policy) -> str:
     return mapped.query([policy]) if policy.naming.maps else reading_plan.whole_query(quantity, policy)
+
+
+def _looks(
+    policies: Sequence[Policy],
+    kafka: Mapping[str, _KafkaView | Finding | Surprise],
+    workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
+) -> Iterator[own_client_ids.Look]:
+    """Yield what is seen of each policy's group: its pods, and its members if the broker shows them."""
+    for policy in policies:
+        workload, view = workloads[policy.key], kafka[policy.cluster]
+        group = view.groups.get(policy.group_id) if isinstance(view, _KafkaView) else None
+        pods = workload.pods if isinstance(workload, Workload) else None
+        yield (policy.key.namespace, policy.group_id), pods, group.members if isinstance(group, Group) else ()
 
 
 def _last_application(policy: Policy, workload: Workload) -> Application | None:
