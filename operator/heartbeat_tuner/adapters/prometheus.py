@@ -7,10 +7,12 @@ the query, so that a person can try it.
 """
 
 import asyncio
+import contextlib
 import dataclasses
 import email.utils
+import gc
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -169,7 +171,7 @@ class PrometheusSource:
                 body = reply.body.decode(errors="replace")
                 raise failures.of_status(reply.status, reply.headers, body, now=self._clock.now())
             self._check_clock(reply)
-            with self._reading:
+            with self._reading, _no_collection():
                 return read(answers.document(reply.body))
         except Failure as failure:
             failure.hide(credentials.secrets)
@@ -194,3 +196,19 @@ class PrometheusSource:
 
 def _time(moment: datetime) -> str:
     return f"{moment.timestamp():.3f}"
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the collector of cycles from looking at everything again and again while a large answer is read.
+
+    There are none in it, and looking takes twice as long as reading (measured: 10,000 members). One thread reads at a
+    time, so nobody else turns it on meanwhile.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

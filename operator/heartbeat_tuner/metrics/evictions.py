@@ -59,8 +59,10 @@ def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]
     failures, answers, joins = (
         of_pod(found.get(quantity, ()), pod.name) for quantity in (*BY_LOST_IDS, Quantity.REBALANCES)
     )
-    failed, answered, joined = (_by_time(group, pod) for group in (failures, answers, joins))
     members = len(failures)
+    if _stand_still([*failures, *answers, *joins]):
+        failures, answers, joins = ([_ends(one, since_s) for one in group] for group in (failures, answers, joins))
+    failed, answered, joined = (_by_time(group, pod) for group in (failures, answers, joins))
     balance = {
         at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
     }
@@ -154,3 +156,14 @@ def _by_time(group: Sequence[Series], pod: Pod) -> dict[float, float]:
         shown = dict(series.samples.between(math.nextafter(pod.started.timestamp(), -math.inf), math.inf).pairs())
         sums = {at: sums.get(at, 0.0) + shown.get(at, 0.0) for at in sums.keys() | shown.keys()} if sums else shown
     return sums
+
+
+def _stand_still(group: Sequence[Series]) -> bool:
+    """Whether counters of the same scrapes never moved: most of them, most of the time."""
+    return all(one.samples.stands_still and one.samples.is_scraped_with(group[0].samples) for one in group)
+
+
+def _ends(series: Series, since_s: float) -> Series:
+    """Return all that a counter that stands still has to tell: its newest sample before a time, its first after it."""
+    first = bisect_right(series.samples.times_s, since_s)
+    return Series(series.labels, series.samples[max(0, first - 1) : first + 1])

@@ -59,6 +59,15 @@ class Samples(Sequence[Sample]):
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be changed
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether all values are the same."""
+        return self.values.tobytes() == self.values[:1].tobytes() * len(self.values)
+
+    def is_scraped_with(self, other: "Samples") -> bool:
+        """Whether both are of the same scrapes."""
+        return self.times_s is other.times_s or self.times_s.tobytes() == other.times_s.tobytes()
+
     def pairs(self) -> Iterable[tuple[float, float]]:
         """Return times and values together, as plain pairs."""
         return zip(self.times_s, self.values, strict=True)
@@ -176,10 +185,16 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
         joins: a counter of the same scrapes; a stretch in which it moved is no silence of a member, but a rejoin.
     """
     beat_s = mean_period_s(beats, since_s=since_s) or math.inf
-    joined = {} if joins is None else dict(joins.samples.pairs())
     shown = beats.samples.between(math.nextafter(since_s, -math.inf), math.inf)
     if not shown:
         return None
+    if joins is None or (joins.samples.stands_still and joins.samples.is_scraped_with(beats.samples)):
+        grown_by = list(map(operator.sub, shown.values[1:], shown.values))
+        if grown_by and min(grown_by) > 0:  # it never stood still: most series, and quickly said
+            gaps_s = map(operator.sub, shown.times_s[1:], shown.times_s)
+            hidden_s: Iterator[float] = map(operator.sub, gaps_s, map(operator.mul, grown_by, repeat(beat_s)))
+            return max(0.0, *hidden_s)
+    joined = {} if joins is None else dict(joins.samples.pairs())
     longest: float | None = None
     (start_s, before), last_s = shown[0], shown[0].time_s
     for time_s, value in shown.pairs():

@@ -161,7 +161,7 @@ class KeptSeries:
             namespace = kept.place.group[0]
             self._newest_s[namespace] = max(self._newest_s.get(namespace, times_s[-1]), times_s[-1])
             times_s = self._same_times(self._pod(kept), times_s)
-            if _is_constant(values):
+            if samples.stands_still:
                 values = self._constants.setdefault((values[0], len(values)), values)
         kept.series = Series(kept.series.labels, Samples(times_s, values))
 
@@ -196,7 +196,3 @@ def _is_late(old: Samples, new: Samples, span: Span) -> bool:
     if not new or new.times_s[0] > span.after_s + LATE_S / 2:
         return False
     return not old or old.times_s[-1] < new.times_s[0] - LATE_S
-
-
-def _is_constant(values: "array[float]") -> bool:
-    return values[0] == values[-1] and values.tobytes() == values[:1].tobytes() * len(values)
