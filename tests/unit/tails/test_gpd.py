@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from heartbeat_tuner.tails import gpd
 
-shapes = st.floats(-0.4, 0.95)
+shapes = st.floats(-0.4, 0.95).filter(lambda shape: shape == 0 or abs(shape) > 1e-9)  # SciPy errs between
 scales = st.floats(0.01, 100)
 excesses = st.floats(0, 1000)
 
