@@ -16,8 +16,14 @@ from heartbeat_tuner.tails import likelihood
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.likelihood import Exceedances
 
-CRITICAL_5_PERCENT: Final = 1.0
-CRITICAL_1_PER_MILLE: Final = 2.0
+CRITICAL: Final = 2.0
+"""Above this a law is refuted."""
+
+MATTERS: Final = 0.05
+"""A distance that is worth a rejection; below, a tail is close enough however sure its misfit is."""
+
+_STEPS: Final = np.linspace(0.05, 1.0, 20)
+_HEARD_AT_MOST: Final = 200.0  # exceedances of one group: a few rich ones are no fleet
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,24 +33,18 @@ class Fitness:
     Attributes:
         anderson_darling: the statistic, of independent exceedances.
         distance: the largest difference between seen and fitted share of exceedances, 0..1.
+        pooled_distance: the same over all groups together, each exceedance told as a share of its own group's law:
+            what one group has too few exceedances to show, a fleet shows.
     """
 
     anderson_darling: Array
     distance: Array
-
-    @property
-    def passes(self) -> npt.NDArray[np.bool_]:
-        """Where nothing speaks against the law."""
-        return self.anderson_darling <= CRITICAL_5_PERCENT
+    pooled_distance: float
 
     @property
     def refuted(self) -> npt.NDArray[np.bool_]:
         """Where the law is surely not this one, and far enough off to matter."""
-        return (self.anderson_darling > CRITICAL_1_PER_MILLE) & (self.distance > MATTERS)
-
-
-MATTERS: Final = 0.05
-"""A distance that is worth a rejection; below, a tail is close enough however sure its misfit is."""
+        return (self.anderson_darling > CRITICAL) & (self.distance > MATTERS)
 
 
 def of(exceedances: Exceedances, theta: Array, weight: Array) -> Fitness:
@@ -56,19 +56,24 @@ def of(exceedances: Exceedances, theta: Array, weight: Array) -> Fitness:
         weight: how much each group's counts tell.
     """
     size = len(exceedances)
-    fitness = Fitness(np.zeros(size), np.zeros(size))
-    order = np.argsort(exceedances.last - exceedances.first, kind="stable")
-    for begin in range(0, size, likelihood.CHUNK):
-        groups = order[begin : begin + likelihood.CHUNK]
+    fitness = Fitness(np.zeros(size), np.zeros(size), 0.0)
+    pooled = np.zeros(_STEPS.size)
+    for groups in exceedances.chunks():
         edges, counts = exceedances.cells(groups)
         probability, _, _ = likelihood.cell_probabilities(edges, theta[groups])
         total = counts.sum(axis=1, keepdims=True)
+        seen = counts / np.maximum(total, 1e-300)
         fitted = np.cumsum(probability, axis=1)
-        away = np.cumsum(counts, axis=1) / np.maximum(total, 1e-300) - fitted
-        away[:, -1] = 0.0
         # In the open cell, and past it, both shares are 1: there is nothing to compare.
-        inner = (fitted > 1e-12) & (fitted < 1.0 - 1e-9)
-        terms = np.where(inner, away**2 * probability / np.where(inner, fitted * (1.0 - fitted), 1.0), 0.0)
+        inner = (fitted > 1e-12) & (fitted < 1.0 - 1e-9) & (total > 0)
+        away = np.where(inner, np.cumsum(seen, axis=1) - fitted, 0.0)
+        terms = away**2 * probability / np.where(inner, fitted * (1.0 - fitted), 1.0)
         fitness.anderson_darling[groups] = terms.sum(axis=1) * total[:, 0] * weight[groups]
-        fitness.distance[groups] = np.where(total[:, 0] > 0, np.abs(away).max(axis=1), 0.0)
-    return fitness
+        fitness.distance[groups] = np.abs(away).max(axis=1)
+        rows, columns = np.nonzero(counts)
+        reached = (_STEPS - (fitted - probability)[rows, columns, None]) / probability[rows, columns, None]
+        heard = np.minimum(total[rows, 0], _HEARD_AT_MOST) * seen[rows, columns]
+        pooled += heard @ np.clip(reached, 0.0, 1.0)
+    if pooled[-1] == 0:
+        return fitness
+    return dataclasses.replace(fitness, pooled_distance=float(np.abs(pooled / pooled[-1] - _STEPS).max()))

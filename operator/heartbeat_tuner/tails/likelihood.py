@@ -10,6 +10,7 @@ fitted in chunks that stay in the processor's cache, sorted by how many cells th
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -81,6 +82,12 @@ class Exceedances:
         from_here = np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1]
         return np.asarray(from_here[np.arange(len(self)), self.first])
 
+    def chunks(self) -> Iterator[np.ndarray[tuple[int], np.dtype[np.intp]]]:
+        """Yield groups that are looked at together: `CHUNK` of them, alike in how many cells they have."""
+        order = np.argsort(self.last - self.first, kind="stable")
+        for begin in range(0, len(self), CHUNK):
+            yield order[begin : begin + CHUNK]
+
     def cells(self, groups: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[Array, Array]:
         """Return edges (in thresholds above the threshold) and counts of some groups; one edge more than counts."""
         first, last = self.first[groups, None], self.last[groups, None]
@@ -139,9 +146,7 @@ def fit(
     theta = theta if start is None else start.copy()
     weights = np.ones(size) if weight is None else weight
     fits = Fits(theta, np.full((size, 2, 2), np.inf), np.zeros(size, dtype=np.bool_))
-    order = np.argsort(exceedances.last - exceedances.first, kind="stable")
-    for begin in range(0, size, CHUNK):
-        groups = order[begin : begin + CHUNK]
+    for groups in exceedances.chunks():
         edges, counts = exceedances.cells(groups)
         believed = None if prior is None else Normal(prior.mean[groups], prior.sd[groups])
         _Chunk(edges, counts * weights[groups, None], believed).climb(groups, fits)
@@ -161,13 +166,12 @@ def posterior(exceedances: Exceedances, fits: Fits, *, prior: Normal, weight: Ar
         prior: what is believed of each group.
         weight: how much each group's counts tell.
     """
-    size = len(exceedances)
-    weights = np.ones(size) if weight is None else weight
+    weights = np.ones(len(exceedances)) if weight is None else weight
     found = Fits(fits.theta.copy(), fits.covariance.copy(), fits.converged)
-    order = np.flatnonzero(fits.converged)
-    order = order[np.argsort(exceedances.last[order] - exceedances.first[order], kind="stable")]
-    for begin in range(0, order.size, CHUNK):
-        groups = order[begin : begin + CHUNK]
+    for chunk in exceedances.chunks():
+        groups = chunk[fits.converged[chunk]]
+        if not groups.size:
+            continue
         edges, counts = exceedances.cells(groups)
         values = _Values.of(edges, counts * weights[groups, None])
         root = np.linalg.cholesky(fits.covariance[groups])
