@@ -1,8 +1,8 @@
 """Fleets whose true tails are known: what the estimators of `bench.tails` are tried on.
 
 Two truths, both in seconds. *Exact*: a lognormal body and an exact generalised Pareto tail above its 98 % quantile,
-independent values. *Hard*: a lognormal body with 1 % of slow values ten times as long (no Pareto tail at all, and a kink
-near 1 %), a load that changes over the day, and neighbouring values of a member that depend on each other.
+independent values. *Hard*: a lognormal body with 1 % of slow values ten times as long (no Pareto tail at all, and a
+kink near 1 %), a load that changes over the day, and neighbouring values of a member that depend on each other.
 """
 
 import dataclasses
@@ -17,6 +17,7 @@ from heartbeat_tuner.tails.gpd import Array
 PER_DAY: Final = 2_880
 """Values of a member in a day, one each 30 s."""
 
+_TAIL_SHARE: Final = 0.02
 _CORRELATION: Final = 0.7
 _SLOW_SHARE: Final = 0.01
 
@@ -43,18 +44,18 @@ def exact(rng: np.random.Generator, size: int) -> Group:
     """Return a group of the first truth with `size` values."""
     median, spread = np.exp(rng.normal(np.log(0.1), 1.0)), rng.uniform(0.3, 0.7)
     shape, scale = rng.normal(0.15, 0.10), np.exp(rng.normal(np.log(0.5), 0.3))
-    threshold = median * np.exp(spread * special.ndtri(0.98))
+    threshold = median * np.exp(spread * special.ndtri(1 - _TAIL_SHARE))
     tail = stats.genpareto(shape, scale=scale * threshold)
     uniform = rng.random(size)
-    body = median * np.exp(spread * special.ndtri(np.minimum(uniform, 0.98)))
-    excess = tail.isf(np.clip((1 - uniform) / 0.02, 1e-12, 1))
+    body = median * np.exp(spread * special.ndtri(np.minimum(uniform, 1 - _TAIL_SHARE)))
+    excess = tail.isf(np.clip((1 - uniform) / _TAIL_SHARE, 1e-12, 1))
 
     def exceedance(time_s: float) -> float:
         if time_s > threshold:
-            return float(0.02 * tail.sf(time_s - threshold))
+            return float(_TAIL_SHARE * tail.sf(time_s - threshold))
         return float(special.ndtr(-np.log(time_s / median) / spread))
 
-    return Group(np.where(uniform > 0.98, threshold + excess, body), exceedance)
+    return Group(np.where(uniform > 1 - _TAIL_SHARE, threshold + excess, body), exceedance)
 
 
 def hard(rng: np.random.Generator, size: int) -> Group:

@@ -87,11 +87,9 @@ def models(fleet: Fleet) -> list[TailModel | Rejected]:
     """Return a model of each group's tail, or why there is none, in the order of the groups."""
     if not len(fleet.counts):
         return []
-    deeper: list[_Fitted] = []
-    for fraction in reversed(threshold.FRACTIONS):
-        deeper.append(_fit(fleet, fraction))
-    choice = next((i for i in reversed(range(len(deeper))) if deeper[i].candidate.holds), 0)
-    tried = deeper[choice::-1]
+    fitted = [_fit(fleet, fraction) for fraction in threshold.FRACTIONS]
+    chosen = next((number for number, one in enumerate(fitted) if one.candidate.holds), len(fitted) - 1)
+    tried = fitted[chosen:]
     return [_model_of(fleet, group, tried) for group in range(len(fleet.counts))]
 
 
@@ -119,23 +117,22 @@ def _model_of(fleet: Fleet, group: int, tried: list[_Fitted]) -> TailModel | Rej
     if total == 0:
         return Rejected(Reason.NO_VALUES, "no value in any bucket")
     if effective < growth.LEAST:
-        return Rejected(Reason.TOO_FEW_VALUES, f"{effective:.3g} independent values, at least {growth.LEAST:.0f} wanted")
-    refused: Rejected | None = None
-    for fitted in tried:
-        found = _at(fleet, group, fitted)
-        if isinstance(found, TailModel):
-            return found
-        refused = refused or found
-        if found.reason is not Reason.BAD_FIT:
-            break
-    assert refused is not None
-    return refused
+        return Rejected(
+            Reason.TOO_FEW_VALUES, f"{effective:.3g} independent values, at least {growth.LEAST:.0f} wanted"
+        )
+    if np.count_nonzero(fleet.counts[group]) == 1:
+        return Rejected(Reason.NO_TAIL, f"all of {total:.3g} values lie in one bucket")
+    first = found = _at(fleet, group, tried[0])
+    for fitted in tried[1:]:
+        if isinstance(found, Rejected) and found.reason is Reason.BAD_FIT:
+            found = _at(fleet, group, fitted)
+    return found if isinstance(found, TailModel) else first
 
 
 def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
     candidate = fitted.candidate
     exceedances = float(candidate.exceedances.totals[group])
-    first, last = int(candidate.exceedances.first[group]), int(candidate.exceedances.last[group])
+    first = int(candidate.exceedances.first[group])
     counts = fleet.counts[group]
     threshold_s = float(EDGES_S[first])
     if fleet.cut[group] <= first:

@@ -17,11 +17,16 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.likelihood import Exceedances
 
 CRITICAL: Final = 2.0
-"""Above this a law is refuted."""
+"""Above this a group speaks against the fleet's threshold."""
+
+REJECTED: Final = 4.0
+"""Above this a group's law is rejected. Chance reaches it in 1 of 100 groups where a belief made the law, and hardly
+ever where the group's own values did."""
 
 MATTERS: Final = 0.05
 """A distance that is worth a rejection; below, a tail is close enough however sure its misfit is."""
 
+_NOTHING: Final = 1e-9
 _STEPS: Final = np.linspace(0.05, 1.0, 20)
 _HEARD_AT_MOST: Final = 200.0  # exceedances of one group: a few rich ones are no fleet
 
@@ -42,9 +47,14 @@ class Fitness:
     pooled_distance: float
 
     @property
-    def refuted(self) -> npt.NDArray[np.bool_]:
-        """Where the law is surely not this one, and far enough off to matter."""
+    def doubted(self) -> npt.NDArray[np.bool_]:
+        """Groups that speak against their law, by enough to matter."""
         return (self.anderson_darling > CRITICAL) & (self.distance > MATTERS)
+
+    @property
+    def refuted(self) -> npt.NDArray[np.bool_]:
+        """Groups whose law is surely not this one, and far enough off to matter."""
+        return (self.anderson_darling > REJECTED) & (self.distance > MATTERS)
 
 
 def of(exceedances: Exceedances, theta: Array, weight: Array) -> Fitness:
@@ -58,14 +68,14 @@ def of(exceedances: Exceedances, theta: Array, weight: Array) -> Fitness:
     size = len(exceedances)
     fitness = Fitness(np.zeros(size), np.zeros(size), 0.0)
     pooled = np.zeros(_STEPS.size)
-    for groups in exceedances.chunks():
-        edges, counts = exceedances.cells(groups)
-        probability, _, _ = likelihood.cell_probabilities(edges, theta[groups])
+    for chunk in exceedances.chunks:
+        groups, counts = chunk.groups, chunk.counts
+        probability, _, _ = likelihood.cell_probabilities(chunk.edges, theta[groups])
         total = counts.sum(axis=1, keepdims=True)
         seen = counts / np.maximum(total, 1e-300)
         fitted = np.cumsum(probability, axis=1)
         # In the open cell, and past it, both shares are 1: there is nothing to compare.
-        inner = (fitted > 1e-12) & (fitted < 1.0 - 1e-9) & (total > 0)
+        inner = (fitted > _NOTHING) & (fitted < 1.0 - _NOTHING) & (total > 0)
         away = np.where(inner, np.cumsum(seen, axis=1) - fitted, 0.0)
         terms = away**2 * probability / np.where(inner, fitted * (1.0 - fitted), 1.0)
         fitness.anderson_darling[groups] = terms.sum(axis=1) * total[:, 0] * weight[groups]

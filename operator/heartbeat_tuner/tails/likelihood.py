@@ -10,10 +10,10 @@ fitted in chunks that stay in the processor's cache, sorted by how many cells th
 """
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from heartbeat_tuner.tails import gpd
 from heartbeat_tuner.tails.gpd import Array
@@ -35,71 +35,76 @@ _ROUNDS: Final = 60
 _SMALLEST_STEP: Final = 1e-4
 
 
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some groups' exceedances, side by side; rows are alike in how many cells they have.
+
+    Attributes:
+        groups: which groups these are.
+        edges: in thresholds above the threshold; groups x cells + 1.
+        counts: values in each cell; groups x cells.
+    """
+
+    groups: Numbers
+    edges: Array
+    counts: Array
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exceedances:
     """What lies over the thresholds of some groups, by bucket.
 
     Attributes:
-        counts: values of each group in each bucket, below thresholds too; groups x `BUCKETS`; may be weighted.
-        first: the bucket of each group whose lower edge is the threshold.
-        last: the last cell of each group, whose count is that of everything from it on; it has no upper edge.
+        first: the bucket of each group whose lower edge is its threshold.
+        totals: how many values of each group exceed it.
+        chunks: all groups, each in one chunk.
     """
 
-    counts: Array
-    first: np.ndarray[tuple[int], np.dtype[np.int64]]
-    last: np.ndarray[tuple[int], np.dtype[np.int64]]
+    first: Numbers
+    totals: Array
+    chunks: tuple[Chunk, ...]
 
     @classmethod
-    def over(
-        cls,
-        counts: Array,
-        first: np.ndarray[tuple[int], np.dtype[np.int64]],
-        *,
-        cut: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None,
-    ) -> "Exceedances":
+    def over(cls, counts: Array, first: Numbers, *, cut: Numbers | None = None) -> "Exceedances":
         """Return the exceedances of thresholds, given as buckets.
 
         Args:
-            counts: groups x `BUCKETS`.
+            counts: values of each group in each bucket, weighted or not; groups x `BUCKETS`.
             first: bucket of each group whose lower edge is its threshold.
-            cut: bucket from whose lower edge on values are only known to be larger; `BUCKETS` where nothing cut them.
+            cut: bucket, not before `first`, from whose lower edge on values are only known to be larger; `BUCKETS`
+                where nothing cut them.
         """
         filled = BUCKETS - 1 - np.argmax(counts[:, ::-1] > 0, axis=1)
         last = np.minimum(np.maximum(filled, first) + _BEYOND, BUCKETS - 1)
-        return cls(counts, first, last if cut is None else np.minimum(last, cut))
+        last = last if cut is None else np.minimum(last, cut)
+        order = np.argsort(last - first, kind="stable")
+        chunks = tuple(
+            _cells(order[begin : begin + CHUNK], counts, first, last) for begin in range(0, len(order), CHUNK)
+        )
+        totals = np.zeros(len(first))
+        for chunk in chunks:
+            totals[chunk.groups] = chunk.counts.sum(axis=1)
+        return cls(first, totals, chunks)
 
     def __len__(self) -> int:
         return len(self.first)
 
-    @property
-    def thresholds_s(self) -> Array:
-        """The threshold of each group, in seconds."""
-        return EDGES_S[self.first]
 
-    @property
-    def totals(self) -> Array:
-        """How many values of each group exceed its threshold."""
-        from_here = np.cumsum(self.counts[:, ::-1], axis=1)[:, ::-1]
-        return np.asarray(from_here[np.arange(len(self)), self.first])
-
-    def chunks(self) -> Iterator[np.ndarray[tuple[int], np.dtype[np.intp]]]:
-        """Yield groups that are looked at together: `CHUNK` of them, alike in how many cells they have."""
-        order = np.argsort(self.last - self.first, kind="stable")
-        for begin in range(0, len(self), CHUNK):
-            yield order[begin : begin + CHUNK]
-
-    def cells(self, groups: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[Array, Array]:
-        """Return edges (in thresholds above the threshold) and counts of some groups; one edge more than counts."""
-        first, last = self.first[groups, None], self.last[groups, None]
-        offsets = np.arange(int((last - first).max()) + 2)
-        buckets = first + offsets
-        edges = EDGES_S[np.minimum(buckets, BUCKETS)] / EDGES_S[first] - 1.0
-        edges[buckets > last] = _FAR
-        counts = self.counts[groups[:, None], np.minimum(buckets[:, :-1], BUCKETS - 1)]
-        counts[buckets[:, :-1] > last] = 0.0
-        beyond = self.counts[groups].sum(axis=1, where=np.arange(BUCKETS) > last)
-        counts[np.arange(len(groups)), (last - first)[:, 0]] += beyond
-        return edges, counts
+def _cells(groups: Numbers, counts: Array, first: Numbers, last: Numbers) -> Chunk:
+    """Return the cells of some groups; the last one holds everything from its lower edge on."""
+    begin, end = first[groups, None], last[groups, None]
+    buckets = begin + np.arange(int((end - begin).max()) + 2)
+    edges = EDGES_S[np.minimum(buckets, BUCKETS)] / EDGES_S[begin] - 1.0
+    edges[buckets > end] = _FAR
+    held = counts[groups]
+    cells = np.take_along_axis(held, np.minimum(buckets[:, :-1], BUCKETS - 1), axis=1)
+    cells[buckets[:, :-1] > end] = 0.0
+    beyond = held.sum(axis=1, where=np.arange(BUCKETS) > end)
+    cells[np.arange(len(groups)), (end - begin)[:, 0]] += beyond
+    return Chunk(groups, edges, cells)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ class Fits:
 
     theta: Array
     covariance: Array
-    converged: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    converged: npt.NDArray[np.bool_]
 
 
 def fit(
@@ -146,10 +151,9 @@ def fit(
     theta = theta if start is None else start.copy()
     weights = np.ones(size) if weight is None else weight
     fits = Fits(theta, np.full((size, 2, 2), np.inf), np.zeros(size, dtype=np.bool_))
-    for groups in exceedances.chunks():
-        edges, counts = exceedances.cells(groups)
-        believed = None if prior is None else Normal(prior.mean[groups], prior.sd[groups])
-        _Chunk(edges, counts * weights[groups, None], believed).climb(groups, fits)
+    for chunk in exceedances.chunks:
+        believed = None if prior is None else Normal(prior.mean[chunk.groups], prior.sd[chunk.groups])
+        _Climb(chunk.edges, chunk.counts * weights[chunk.groups, None], believed).to_the_top(chunk.groups, fits)
     return fits
 
 
@@ -168,12 +172,10 @@ def posterior(exceedances: Exceedances, fits: Fits, *, prior: Normal, weight: Ar
     """
     weights = np.ones(len(exceedances)) if weight is None else weight
     found = Fits(fits.theta.copy(), fits.covariance.copy(), fits.converged)
-    for chunk in exceedances.chunks():
-        groups = chunk[fits.converged[chunk]]
-        if not groups.size:
-            continue
-        edges, counts = exceedances.cells(groups)
-        values = _Values.of(edges, counts * weights[groups, None])
+    for chunk in exceedances.chunks:
+        found_top = fits.converged[chunk.groups]
+        groups = chunk.groups[found_top]
+        values = _Values.of(chunk.edges[found_top], chunk.counts[found_top] * weights[groups, None])
         root = np.linalg.cholesky(fits.covariance[groups])
         places = _within(fits.theta[groups] + np.einsum("gab,pb->pga", root, _PLACES))
         away = (places - prior.mean[groups]) / prior.sd[groups]
@@ -197,7 +199,7 @@ _PLACE_WEIGHTS: Final = np.outer(_NODE_WEIGHTS, _NODE_WEIGHTS).ravel()
 class _Values:
     """The cells of some groups that hold something, one after another: most cells do not."""
 
-    rows: np.ndarray[tuple[int], np.dtype[np.intp]]
+    rows: Numbers
     low: Array
     high: Array
     counts: Array
@@ -212,10 +214,11 @@ class _Values:
         """Return the logarithm of each group's likelihood."""
         shape, scale = theta[self.rows, 0], np.exp(theta[self.rows, 1])
         probability = gpd.survival(self.low, shape, scale) - gpd.survival(self.high, shape, scale)
-        return np.bincount(self.rows, self.counts * np.log(np.maximum(probability, _TINY)), minlength=self.groups)
+        logs = self.counts * np.log(np.maximum(probability, _TINY))
+        return np.bincount(self.rows, logs, minlength=self.groups).astype(np.float64)
 
 
-class _Chunk:
+class _Climb:
     """Groups that climb together."""
 
     def __init__(self, edges: Array, counts: Array, prior: Normal | None) -> None:
@@ -223,7 +226,7 @@ class _Chunk:
         self._counts = counts
         self._prior = prior
 
-    def climb(self, groups: np.ndarray[tuple[int], np.dtype[np.intp]], fits: Fits) -> None:
+    def to_the_top(self, groups: Numbers, fits: Fits) -> None:
         """Write the maxima of these groups into `fits`; its `theta` is where they begin."""
         active = np.arange(len(groups))
         theta = fits.theta[groups]
@@ -251,7 +254,7 @@ class _Chunk:
             information = np.where(better[:, None, None], new_information, information)
             share = np.where(better, 1.0, share / 2.0)
 
-    def _look(self, active: np.ndarray[tuple[int], np.dtype[np.intp]], theta: Array) -> tuple[Array, Array, Array]:
+    def _look(self, active: Numbers, theta: Array) -> tuple[Array, Array, Array]:
         """Return the logarithm of the (penalised) likelihood, its gradient, and the expected information."""
         counts = self._counts[active]
         probability, by_shape, by_scale = cell_probabilities(self._edges[active], theta)

@@ -150,7 +150,7 @@ class TailModel:
         return self.threshold_s + float(gpd.excess_at(np.exp(np.log(exceeded) - log_shares), shapes, scales).max())
 
     def integral_s(self, low_s: float, high_s: float) -> float:
-        """Return the integral of the mean exceedance between two times: how much of a value lies between them, on average.
+        """Return the integral of the mean exceedance between two times: how much of a value lies there, on average.
 
         Raises:
             ValueError: a time below the threshold.

@@ -2,8 +2,8 @@
 
 The choice matters more than the estimator. Too low a threshold, and the law describes the body: what is rare beyond a
 kink (one slow poll in a hundred) is then over- or underestimated by orders of magnitude. One group seldom has enough
-values to show that, so the fleet decides: the largest share at which few groups refute their law and all together lie
-close to it, and the smallest where none does.
+values to show that, so the fleet decides: the largest share at which few groups speak against their law and all
+together lie close to it, and the smallest where none does.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
 FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025)
 """Candidates: shares of all values, the largest first."""
 
-_REFUTED_AT_MOST: Final = 0.06  # of the groups
+_DOUBTED_AT_MOST: Final = 0.06  # of the groups
 _POOLED_AT_MOST: Final = 0.025
 
 
@@ -38,8 +38,8 @@ class Candidate:
     @property
     def holds(self) -> bool:
         """Whether the fleet as a whole has such tails."""
-        refuted = self.fitness.refuted[self.fits.converged]
-        few = refuted.mean() <= _REFUTED_AT_MOST if refuted.size else False
+        doubted = self.fitness.doubted[self.fits.converged]
+        few = doubted.sum() <= _DOUBTED_AT_MOST * doubted.size
         return bool(few and self.fitness.pooled_distance <= _POOLED_AT_MOST)
 
 

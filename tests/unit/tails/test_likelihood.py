@@ -116,16 +116,15 @@ def test_what_has_no_tail_does_not_converge(values_s: list[float]) -> None:
     assert not likelihood.fit(over(first, np.array(values_s))).converged[0]
 
 
-def test_totals_and_thresholds() -> None:
+def test_totals() -> None:
     """Counted from the threshold on, whatever lies below."""
     exceedances = over(100, np.array([EDGES_S[100], EDGES_S[101], 9.0]))
     assert exceedances.totals.tolist() == [2]
-    assert exceedances.thresholds_s.tolist() == [EDGES_S[100]]
     assert len(exceedances) == 1
 
 
 def test_cells_reach_the_end_of_the_contract() -> None:
     """A threshold in the last bucket, and values in it."""
-    edges, counts = over(BUCKETS - 1, np.array([EDGES_S[-1]])).cells(np.array([0]))
-    assert edges.shape == (1, 2)
-    assert counts.tolist() == [[1]]
+    (chunk,) = over(BUCKETS - 1, np.array([EDGES_S[-1]])).chunks
+    assert chunk.edges.shape == (1, 2)
+    assert chunk.counts.tolist() == [[1]]
