@@ -14,13 +14,15 @@ import numpy.typing as npt
 
 from heartbeat_tuner.tails import growth, threshold
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.growth import Thresholds
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
 from heartbeat_tuner.tails.model import HEAVIEST, Reason, Rejected, Source, TailModel
 from heartbeat_tuner.tails.threshold import Candidate
 
 _LEAST_EXCEEDANCES: Final = 5.0
 """Values that a threshold of a group's own leaves over itself, even if that is more than the share."""
+
+_ELSEWHERE: Final = (Reason.BAD_FIT, Reason.NOT_CONVERGED)
+"""What another threshold may cure."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     pooled = totals * fleet.weight < growth.OWN_FROM
     exceed = np.maximum(totals * fraction, _LEAST_EXCEEDANCES / fleet.weight)
     first = threshold.edges_over(fleet.counts, exceed)
-    grown = growth.thresholds(fleet.counts, fraction, fleet.weight) if pooled.any() else Thresholds(first, 1.0)
+    grown = growth.thresholds(fleet.counts, fraction, fleet.weight)
     first = np.where(pooled, grown.first, first)
     candidate = threshold.candidate(
         fraction, fleet.counts, first, strata=fleet.strata, cut=fleet.cut, weight=fleet.weight
@@ -122,11 +124,11 @@ def _model_of(fleet: Fleet, group: int, tried: list[_Fitted]) -> TailModel | Rej
         )
     if np.count_nonzero(fleet.counts[group]) == 1:
         return Rejected(Reason.NO_TAIL, f"all of {total:.3g} values lie in one bucket")
-    first = found = _at(fleet, group, tried[0])
+    found = _at(fleet, group, tried[0])
     for fitted in tried[1:]:
-        if isinstance(found, Rejected) and found.reason is Reason.BAD_FIT:
+        if isinstance(found, Rejected) and found.reason in _ELSEWHERE:
             found = _at(fleet, group, fitted)
-    return found if isinstance(found, TailModel) else first
+    return found
 
 
 def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:

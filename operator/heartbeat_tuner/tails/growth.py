@@ -7,7 +7,6 @@ How often it exceeds that threshold is again its own count, drawn to what the fl
 """
 
 import dataclasses
-import math
 from typing import Final
 
 import numpy as np
@@ -35,11 +34,11 @@ class Thresholds:
 
     Attributes:
         first: bucket of each group whose lower edge is the threshold.
-        certainty: values over the threshold that the fleet's word on their share is worth.
+        certainty: values over the threshold that the fleet's word on their share is worth to each group.
     """
 
     first: npt.NDArray[np.int64]
-    certainty: float
+    certainty: Array
 
 
 def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
@@ -55,6 +54,7 @@ def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
     first = np.full(len(counts), BUCKETS - 1, dtype=np.int64)
     known = np.asarray(_REFERENCES) * (totals * weight)[:, None] >= _VALUES_OVER_REFERENCE
     choice = np.where(known.any(axis=1), known.argmax(axis=1), len(_REFERENCES) - 1)
+    over_reference = np.asarray(_REFERENCES)[choice] * totals * weight
     for number, share in enumerate(_REFERENCES):
         users = (choice == number) & (totals > 0)
         tellers = (share * totals * weight >= _VALUES_OVER_REFERENCE) & (totals > 0)
@@ -63,7 +63,9 @@ def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
         factor = _growth(above[tellers], share, fraction)
         wanted = _quantiles_s(above[users], share) * factor
         first[users] = np.minimum(np.searchsorted(EDGES_S, wanted), BUCKETS - 1)
-    return Thresholds(first, _certainty(above, first, fraction, weight))
+    # Groups differ in how they grow, and each knows its reference only as well as the values over it tell.
+    doubt = 1.0 / _certainty(above, first, fraction, weight) + 1.0 / np.maximum(over_reference, 1e-3)
+    return Thresholds(first, 1.0 / doubt)
 
 
 def _quantiles_s(above: Array, share: float) -> Array:
@@ -93,11 +95,11 @@ def _growth(above: Array, share: float, fraction: float) -> float:
 
 
 def _certainty(above: Array, first: npt.NDArray[np.int64], fraction: float, weight: Array) -> float:
-    """Return the shape of the gamma law of the groups' shares over these thresholds, by moments."""
+    """Return the shape of the gamma law of the groups' shares over these thresholds, by moments; at most 1,000."""
     seen = above[np.arange(len(above)), first] * weight
     expected = np.maximum(above[:, 0] * weight * fraction, 1e-300)
     told = np.minimum(expected, _HEARD_AT_MOST * fraction) / expected  # thinned, so that rich groups do not decide
     expected, seen = expected * told, seen * told
     excess = ((seen - expected) ** 2 - expected).sum()
-    spread = max(excess, 0.0) / max(float((expected**2).sum()), 1e-300)
-    return min(1.0 / max(spread, 1e-3), 1_000.0) if math.isfinite(spread) else 1.0
+    spread = float(excess / max((expected**2).sum(), 1e-300))
+    return 1.0 / max(spread, 1e-3)

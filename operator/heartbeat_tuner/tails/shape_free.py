@@ -65,6 +65,6 @@ def least_s(objective_per_day: float, counts: Array, days: float) -> float:
         raise ValueError("counts: no value was seen, so there is no largest")
     largest_s = float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1])
     if objective_per_day * days < 1.0:
-        return largest_s * (1.0 / (objective_per_day * days)) ** SHAPE
+        return float(largest_s * (1.0 / (objective_per_day * days)) ** SHAPE)
     within = upper_per_day(EDGES_S, counts, days) <= objective_per_day
     return float(EDGES_S[int(np.argmax(within))])
