@@ -124,11 +124,15 @@ def _model_of(fleet: Fleet, group: int, tried: list[_Fitted]) -> TailModel | Rej
         )
     if np.count_nonzero(fleet.counts[group]) == 1:
         return Rejected(Reason.NO_TAIL, f"all of {total:.3g} values lie in one bucket")
-    found = _at(fleet, group, tried[0])
-    for fitted in tried[1:]:
-        if isinstance(found, Rejected) and found.reason in _ELSEWHERE:
-            found = _at(fleet, group, fitted)
-    return found
+    refused: list[Rejected] = []
+    for fitted in tried:
+        found = _at(fleet, group, fitted)
+        if isinstance(found, TailModel):
+            return found
+        refused.append(found)
+        if found.reason not in _ELSEWHERE:
+            break
+    return max(refused, key=lambda one: one.reason is Reason.BAD_FIT)  # the first of those that tell most
 
 
 def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:

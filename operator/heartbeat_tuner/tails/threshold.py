@@ -38,9 +38,8 @@ class Candidate:
     @property
     def holds(self) -> bool:
         """Whether the fleet as a whole has such tails."""
-        doubted = self.fitness.doubted[self.fits.converged]
-        few = doubted.sum() <= _DOUBTED_AT_MOST * doubted.size
-        return bool(few and self.fitness.pooled_distance <= _POOLED_AT_MOST)
+        against = self.fitness.doubted | ~self.fits.converged
+        return bool(against.mean() <= _DOUBTED_AT_MOST and self.fitness.pooled_distance <= _POOLED_AT_MOST)
 
 
 def above(counts: Array) -> Array:
