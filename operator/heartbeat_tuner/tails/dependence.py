@@ -46,15 +46,3 @@ def information(index: Array) -> Array:
     their variance is (2 - index) / index times that of as many independent ones.
     """
     return np.asarray(index / (2.0 - index))
-
-
-def kish(weights_times_counts: Array, squared_weights_times_counts: Array) -> Array:
-    """Return how much a *weighted* value tells: with weights w, sum w / sum w² (Kish's effective size over the sum)."""
-    return np.where(
-        squared_weights_times_counts > 0, weights_times_counts / np.maximum(squared_weights_times_counts, 1e-300), 1.0
-    )
-
-
-def decay(age_days: Array, *, half_life_days: float = 7.0) -> Array:
-    """Return the weight of a day's counts by its age: what was long ago tells less of tomorrow."""
-    return np.exp2(-age_days / half_life_days)

@@ -134,9 +134,3 @@ def test_independent_values_are_worth_one_each() -> None:
     """And where nothing exceeds, nothing is known of clusters."""
     assert dependence.extremal_index(np.array([100.0, 0.0]), np.array([0.0, 0.0])).tolist() == [1.0, 1.0]
     assert dependence.information(np.array([1.0])).tolist() == [1.0]
-
-
-def test_weights_of_days() -> None:
-    """Half after a week; equal weights of any size leave as many values as there were."""
-    assert dependence.decay(np.array([0.0, 7.0, 14.0])).tolist() == [1.0, 0.5, 0.25]
-    assert dependence.kish(np.array([5.0, 0.0]), np.array([2.5, 0.0])).tolist() == [2.0, 1.0]
