@@ -224,7 +224,7 @@ def critical() -> list[dict[str, object]]:
             known = np.tile([shape, np.log(0.5)], (2_000, 1))
             line: dict[str, object] = {"shape": shape, "exceedances": size}
             for name, theta, which in (("fitted", fits.theta, fits.converged), ("known", known, slice(None))):
-                statistic = fitness.of(exceedances, theta, np.ones(2_000)).anderson_darling[which]
+                statistic = fitness.of(exceedances, theta).anderson_darling[which]
                 line[name] = {
                     "95 %": round(float(np.quantile(statistic, 0.95)), 2),
                     "over_critical": round(float(np.mean(statistic > fitness.CRITICAL)), 4),

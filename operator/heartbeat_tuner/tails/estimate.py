@@ -154,10 +154,11 @@ def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
     if shape >= HEAVIEST:
         return Rejected(Reason.TOO_HEAVY, f"shape {shape:.2f}, {exceedances:.3g} exceedances of {threshold_s:.3g} s")
     fitness = candidate.fitness
-    if fitness.refuted[group]:
+    anderson_darling = float(fitness.anderson_darling[group] * fleet.weight[group])
+    if fitness.refuted(fleet.weight)[group]:
         return Rejected(
             Reason.BAD_FIT,
-            f"Anderson-Darling {fitness.anderson_darling[group]:.2g}, distance {fitness.distance[group]:.2f}, "
+            f"Anderson-Darling {anderson_darling:.2g}, distance {fitness.distance[group]:.2f}, "
             f"{exceedances:.3g} exceedances of {threshold_s:.3g} s",
         )
     covariance = candidate.fits.covariance[group]
@@ -173,6 +174,6 @@ def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
         samples=float(counts.sum()),
         exceedances=exceedances,
         largest_s=float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1]),
-        anderson_darling=float(fitness.anderson_darling[group]),
+        anderson_darling=anderson_darling,
         distance=float(fitness.distance[group]),
     )

@@ -36,7 +36,7 @@ class Fitness:
     """How well each group's law fits.
 
     Attributes:
-        anderson_darling: the statistic, of independent exceedances.
+        anderson_darling: the statistic, all exceedances taken as independent.
         distance: the largest difference between seen and fitted share of exceedances, 0..1.
         pooled_distance: the same over all groups together, each exceedance told as a share of its own group's law:
             what one group has too few exceedances to show, a fleet shows.
@@ -48,22 +48,27 @@ class Fitness:
 
     @property
     def doubted(self) -> npt.NDArray[np.bool_]:
-        """Groups that speak against their law, by enough to matter."""
+        """Groups that speak against their law, by enough to matter.
+
+        Values that come in clusters speak too loudly here, which leads to a higher threshold: the safe side.
+        """
         return (self.anderson_darling > CRITICAL) & (self.distance > MATTERS)
 
-    @property
-    def refuted(self) -> npt.NDArray[np.bool_]:
-        """Groups whose law is surely not this one, and far enough off to matter."""
-        return (self.anderson_darling > REJECTED) & (self.distance > MATTERS)
+    def refuted(self, weight: Array) -> npt.NDArray[np.bool_]:
+        """Return the groups whose law is surely not this one, and far enough off to matter.
+
+        Args:
+            weight: how much each group's counts tell, as part of independent ones.
+        """
+        return (self.anderson_darling * weight > REJECTED) & (self.distance > MATTERS)
 
 
-def of(exceedances: Exceedances, theta: Array, weight: Array) -> Fitness:
+def of(exceedances: Exceedances, theta: Array) -> Fitness:
     """Return how well laws fit the exceedances of their groups.
 
     Args:
         exceedances: of all groups.
         theta: groups x 2: shape, log scale.
-        weight: how much each group's counts tell.
     """
     size = len(exceedances)
     fitness = Fitness(np.zeros(size), np.zeros(size), 0.0)
@@ -78,7 +83,7 @@ def of(exceedances: Exceedances, theta: Array, weight: Array) -> Fitness:
         inner = (fitted > _NOTHING) & (fitted < 1.0 - _NOTHING) & (total > 0)
         away = np.where(inner, np.cumsum(seen, axis=1) - fitted, 0.0)
         terms = away**2 * probability / np.where(inner, fitted * (1.0 - fitted), 1.0)
-        fitness.anderson_darling[groups] = terms.sum(axis=1) * total[:, 0] * weight[groups]
+        fitness.anderson_darling[groups] = terms.sum(axis=1) * total[:, 0]
         fitness.distance[groups] = np.abs(away).max(axis=1)
         rows, columns = np.nonzero(counts)
         reached = (_STEPS - (fitted - probability)[rows, columns, None]) / probability[rows, columns, None]

@@ -70,4 +70,4 @@ def candidate(
     """Return all groups fitted over thresholds that stand for one share of their values."""
     exceedances = Exceedances.over(counts, first, cut=np.maximum(cut, first))
     belief, fits = fleet.learn(exceedances, strata=strata, weight=weight)
-    return Candidate(fraction, exceedances, belief, fits, fitness.of(exceedances, fits.theta, weight))
+    return Candidate(fraction, exceedances, belief, fits, fitness.of(exceedances, fits.theta))
