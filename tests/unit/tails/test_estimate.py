@@ -275,6 +275,30 @@ def test_thresholds_leave_what_they_should_over_them() -> None:
     assert first[2] < BUCKETS
 
 
+def test_thresholds_leave_exactly_as_many_values_in_buckets_of_their_own() -> None:
+    """Not one less."""
+    counts = one(*1.1 ** np.arange(60))
+    first = threshold.edges_over(counts, np.array([5.0]))
+    assert threshold.above(counts)[0, first[0]] == 5
+
+
+def test_a_threshold_of_one_s_own_leaves_at_least_five() -> None:
+    """A quarter percent of 1,000 values would be two or three: too few to fit, and to judge."""
+    counts = one(*np.random.default_rng(11).lognormal(0, 1, 1_000))
+    fitted = estimate._fit(Fleet.of(counts), 0.0025)
+    assert fitted.candidate.exceedances.totals[0] >= 4
+
+
+def test_thresholds_do_not_crowd_the_first_cell() -> None:
+    """Five of the largest values lie over a threshold as any five over it would, not one of them just beyond."""
+    rng = np.random.default_rng(10)
+    values = 1 + rng.exponential(1.0, (2_000, 60))
+    counts = histogram.dense(map(histogram.Histogram.of, values))
+    edges = EDGES_S[threshold.edges_over(counts, np.full(2_000, 5.0))][:, None]
+    beyond = np.exp(edges - values)[values > edges]
+    assert beyond.mean() == pytest.approx(0.5, abs=0.01)
+
+
 def test_growth_thresholds_stand_for_their_share() -> None:
     """Groups alike but for their unit: a threshold from 60 values is one that about one in 200 exceeds."""
     rng = np.random.default_rng(9)
