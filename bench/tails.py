@@ -1,10 +1,10 @@
-"""How near are fitted tails to the truth, and how fast are they? `python -m bench.tails [accuracy | speed | critical]`.
+"""How near are fitted tails to the truth, and how fast are they? `python -m bench.tails [PART ...]`.
 
-`accuracy`: fleets of known truth (`bench.tail_truths`), each in four guises: as it is, rounded to whole milliseconds,
-cut off by a timeout, and small. The time that one value in a million exceeds, estimated by `heartbeat_tuner.tails` and,
-group by group, by SciPy's maximum likelihood, probability-weighted moments and the largest value. `speed`: the whole
-pipeline for 2,000 groups beside SciPy's loop, in seconds of processor time, since the machine may be shared.
-`critical`: what the goodness of fit reaches by chance.
+`accuracy`: fleets of known truth (`bench.tail_truths`), each in three guises: as it is, rounded to whole milliseconds,
+and cut off by a timeout. The time that one value in a million exceeds, estimated by `heartbeat_tuner.tails` and, group
+by group, by SciPy's maximum likelihood, probability-weighted moments and the largest value. `limit`: the same, by who
+is told all that can be known. `speed`: the whole pipeline for 2,000 groups beside SciPy's loop, in seconds of processor
+time, since the machine may be shared. `critical`: what the goodness of fit reaches by chance.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ from heartbeat_tuner.tails import dependence, estimate, fitness, gpd, histogram,
 from heartbeat_tuner.tails.estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, Histogram
-from heartbeat_tuner.tails.likelihood import Exceedances
+from heartbeat_tuner.tails.likelihood import Exceedances, Normal
 from heartbeat_tuner.tails.model import TailModel
 
 REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "tails.json"
@@ -235,7 +235,30 @@ def critical() -> list[dict[str, object]]:
     return lines
 
 
-_PARTS: Final[dict[str, Callable[[], object]]] = {"accuracy": accuracy, "speed": speed, "critical": critical}
+def limit() -> dict[str, object]:
+    """Return the error on the exact truth of who is told its population, and each group's threshold and share."""
+    rng, groups, share = np.random.default_rng(1), 4_000, 0.02
+    mean, sd = np.array([0.15, np.log(0.5)]), np.array([0.10, 0.3])
+    truth = rng.normal(mean, sd, (groups, 2))
+    sizes = rng.binomial(_SPEED_VALUES, share, groups)
+    first = int(np.searchsorted(EDGES_S, 1.0))
+    counts = histogram.dense(
+        Histogram.of(1 + stats.genpareto.rvs(shape, scale=np.exp(log_scale), size=size, random_state=rng))
+        for (shape, log_scale), size in zip(truth, sizes, strict=True)
+    )
+    exceedances = Exceedances.over(counts, np.full(groups, first))
+    prior = Normal(np.tile(mean, (groups, 1)), np.tile(sd, (groups, 1)))
+    found = likelihood.posterior(exceedances, likelihood.fit(exceedances, prior=prior), prior=prior).theta
+    times = [1 + gpd.excess_at(_RARE / share, theta[:, 0], np.exp(theta[:, 1])) for theta in (found, truth)]
+    return {"groups": groups, "values": _SPEED_VALUES, **_errors(times[0], times[1])}
+
+
+_PARTS: Final[dict[str, Callable[[], object]]] = {
+    "accuracy": accuracy,
+    "limit": limit,
+    "speed": speed,
+    "critical": critical,
+}
 
 
 def main() -> None:
