@@ -77,9 +77,10 @@ class Fleet:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Fitted:
-    """A candidate, and what is known of the shares over its thresholds."""
+    """A candidate, what is known of the shares over its thresholds, and which groups' laws are refuted."""
 
     candidate: Candidate
+    refuted: npt.NDArray[np.bool_]
     share: Array
     share_log_sd: Array
     pooled: npt.NDArray[np.bool_]
@@ -98,18 +99,18 @@ def models(fleet: Fleet) -> list[TailModel | Rejected]:
 def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     """Return the whole fleet fitted at one share of its values."""
     totals = fleet.counts.sum(axis=1)
-    pooled = totals * fleet.weight < growth.OWN_FROM
     exceed = np.maximum(totals * fraction, _LEAST_EXCEEDANCES / fleet.weight)
     first = threshold.edges_over(fleet.counts, exceed)
     grown = growth.thresholds(fleet.counts, fraction, fleet.weight)
-    first = np.where(pooled, grown.first, first)
+    first = np.where(grown.small, grown.first, first)
     candidate = threshold.candidate(
         fraction, fleet.counts, first, strata=fleet.strata, cut=fleet.cut, weight=fleet.weight
     )
-    prior = np.where(pooled, grown.certainty, 0.0)
+    prior = np.where(grown.small, grown.certainty, 0.0)
     told = candidate.exceedances.totals * fleet.weight + prior
     share = told / np.maximum(totals * fleet.weight + prior / fraction, 1e-300)
-    return _Fitted(candidate, share, 1.0 / np.sqrt(np.maximum(told, 1e-300)), pooled)
+    refuted = candidate.fitness.refuted(fleet.weight)
+    return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(told, 1e-300)), grown.small)
 
 
 def _model_of(fleet: Fleet, group: int, tried: list[_Fitted]) -> TailModel | Rejected:
@@ -155,7 +156,7 @@ def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
         return Rejected(Reason.TOO_HEAVY, f"shape {shape:.2f}, {exceedances:.3g} exceedances of {threshold_s:.3g} s")
     fitness = candidate.fitness
     anderson_darling = float(fitness.anderson_darling[group] * fleet.weight[group])
-    if fitness.refuted(fleet.weight)[group]:
+    if fitted.refuted[group]:
         return Rejected(
             Reason.BAD_FIT,
             f"Anderson-Darling {anderson_darling:.2g}, distance {fitness.distance[group]:.2f}, "

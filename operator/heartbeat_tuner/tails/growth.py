@@ -33,16 +33,18 @@ class Thresholds:
     """Thresholds from the growth curve.
 
     Attributes:
+        small: groups that need one; of the others nothing is said.
         first: bucket of each group whose lower edge is the threshold.
         certainty: values over the threshold that the fleet's word on their share is worth to each group.
     """
 
+    small: npt.NDArray[np.bool_]
     first: npt.NDArray[np.int64]
     certainty: Array
 
 
 def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
-    """Return the threshold of every group that the fleet's growth curve says is exceeded by a share of its values.
+    """Return the threshold of every small group that, by the fleet's growth curve, a share of its values exceeds.
 
     Args:
         counts: groups x `BUCKETS`; groups without values get the last bucket.
@@ -51,12 +53,13 @@ def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
     """
     above = threshold.above(counts)
     totals = above[:, 0]
+    small = totals * weight < OWN_FROM
     first = np.full(len(counts), BUCKETS - 1, dtype=np.int64)
     known = np.asarray(_REFERENCES) * (totals * weight)[:, None] >= _VALUES_OVER_REFERENCE
     choice = np.where(known.any(axis=1), known.argmax(axis=1), len(_REFERENCES) - 1)
     over_reference = np.asarray(_REFERENCES)[choice] * totals * weight
     for number, share in enumerate(_REFERENCES):
-        users = (choice == number) & (totals > 0)
+        users = small & (choice == number) & (totals > 0)
         tellers = (share * totals * weight >= _VALUES_OVER_REFERENCE) & (totals > 0)
         if not users.any() or not tellers.any():
             continue
@@ -64,8 +67,10 @@ def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
         wanted = _quantiles_s(above[users], share) * factor
         first[users] = np.minimum(np.searchsorted(EDGES_S, wanted), BUCKETS - 1)
     # Groups differ in how they grow, and each knows its reference only as well as the values over it tell.
-    doubt = 1.0 / _certainty(above, first, fraction, weight) + 1.0 / np.maximum(over_reference, 1e-3)
-    return Thresholds(first, 1.0 / doubt)
+    doubt = 1.0 / _certainty(above[small], first[small], fraction, weight[small]) + 1.0 / np.maximum(
+        over_reference, 1e-3
+    )
+    return Thresholds(small, first, 1.0 / doubt)
 
 
 def _quantiles_s(above: Array, share: float) -> Array:
@@ -98,8 +103,6 @@ def _certainty(above: Array, first: npt.NDArray[np.int64], fraction: float, weig
     """Return the shape of the gamma law of the groups' shares over these thresholds, by moments; at most 1,000."""
     seen = above[np.arange(len(above)), first] * weight
     expected = np.maximum(above[:, 0] * weight * fraction, 1e-300)
-    told = np.minimum(expected, _HEARD_AT_MOST * fraction) / expected  # thinned, so that rich groups do not decide
-    expected, seen = expected * told, seen * told
     excess = ((seen - expected) ** 2 - expected).sum()
     spread = float(excess / max((expected**2).sum(), 1e-300))
     return 1.0 / max(spread, 1e-3)
