@@ -17,7 +17,9 @@ PYTHON = sys.executable
 BIN = Path(PYTHON).parent
 
 
-PURE = ",".join(f"operator/heartbeat_tuner/{layer}/*" for layer in ("domain", "clients", "metrics", "decision"))
+PURE = ",".join(
+    f"operator/heartbeat_tuner/{layer}/*" for layer in ("domain", "clients", "metrics", "tails", "decision")
+)
 """The layers that decide: every branch of them is run by a unit test."""
 
 

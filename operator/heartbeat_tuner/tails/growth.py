@@ -1,0 +1,108 @@
+"""Thresholds for groups that have too few values for one of their own: the fleet's growth curve (index flood).
+
+A few hundred values tell a group's usual delay, not its rare one. What the fleet shares is how many times longer the
+rare one is: all groups are scaled by a reference quantile that even a small group knows, and laid upon each other. A
+small group's threshold is its own reference times that factor (Hosking and Wallis, Regional Frequency Analysis, 1997).
+How often it exceeds that threshold is again its own count, drawn to what the fleet says.
+"""
+
+import dataclasses
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from heartbeat_tuner.tails import threshold
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
+
+OWN_FROM: Final = 1_000.0
+"""Values, in independent ones, from which on a group has a threshold of its own."""
+
+LEAST: Final = 30.0
+"""Values under which a group has not even a reference."""
+
+_REFERENCES: Final = (0.02, 0.05, 0.1, 0.25, 0.5)
+_VALUES_OVER_REFERENCE: Final = 15.0
+_HEARD_AT_MOST: Final = 2_880.0  # values of one group: rich ones are not the fleet
+_GRID: Final = np.exp2(np.arange(12 * 32) / 32)  # multiples of the reference, up to 4,096
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Thresholds from the growth curve.
+
+    Attributes:
+        small: groups that need one; of the others nothing is said.
+        first: bucket of each group whose lower edge is the threshold.
+        certainty: values over the threshold that the fleet's word on their share is worth to each group.
+    """
+
+    small: npt.NDArray[np.bool_]
+    first: npt.NDArray[np.int64]
+    certainty: Array
+
+
+def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
+    """Return the threshold of every small group that, by the fleet's growth curve, a share of its values exceeds.
+
+    Args:
+        counts: groups x `BUCKETS`; groups without values get the last bucket.
+        fraction: that share.
+        weight: how much each group's counts tell.
+    """
+    above = threshold.above(counts)
+    totals = above[:, 0]
+    small = totals * weight < OWN_FROM
+    first = np.full(len(counts), BUCKETS - 1, dtype=np.int64)
+    known = np.asarray(_REFERENCES) * (totals * weight)[:, None] >= _VALUES_OVER_REFERENCE
+    choice = np.where(known.any(axis=1), known.argmax(axis=1), len(_REFERENCES) - 1)
+    over_reference = np.asarray(_REFERENCES)[choice] * totals * weight
+    for number, share in enumerate(_REFERENCES):
+        users = small & (choice == number) & (totals > 0)
+        tellers = (share * totals * weight >= _VALUES_OVER_REFERENCE) & (totals > 0)
+        if not users.any() or not tellers.any():
+            continue
+        factor = _growth(above[tellers], share, fraction)
+        wanted = _quantiles_s(above[users], share) * factor
+        first[users] = np.minimum(np.searchsorted(EDGES_S, wanted), BUCKETS - 1)
+    # Groups differ in how they grow, and each knows its reference only as well as the values over it tell.
+    doubt = 1.0 / _certainty(above[small], first[small], fraction, weight[small]) + 1.0 / np.maximum(
+        over_reference, 1e-3
+    )
+    return Thresholds(small, first, 1.0 / doubt)
+
+
+def _quantiles_s(above: Array, share: float) -> Array:
+    """Return the time in seconds that a share of each group's values exceeds, as near as buckets tell."""
+    wanted = share * above[:, :1]
+    bucket = np.maximum((above > wanted).sum(axis=1) - 1, 0)  # the last with more than that from it on
+    rows = np.arange(len(above))
+    from_here = above[rows, bucket]
+    beyond = np.where(bucket + 1 < BUCKETS, above[rows, np.minimum(bucket + 1, BUCKETS - 1)], 0.0)
+    part = (from_here - wanted[:, 0]) / np.maximum(from_here - beyond, 1e-300)
+    return np.asarray(EDGES_S[bucket] + part * (EDGES_S[bucket + 1] - EDGES_S[bucket]))
+
+
+def _growth(above: Array, share: float, fraction: float) -> float:
+    """Return how many times the reference is exceeded by a share of the fleet's values, groups laid upon each other."""
+    totals = above[:, :1]
+    times = _quantiles_s(above, share)[:, None] * _GRID
+    bucket = np.clip(np.searchsorted(EDGES_S, times) - 1, 0, BUCKETS - 1)
+    padded = np.hstack([above, np.zeros_like(totals)])
+    rows = np.arange(len(above))[:, None]
+    part = np.clip((times - EDGES_S[bucket]) / (EDGES_S[bucket + 1] - EDGES_S[bucket]), 0.0, 1.0)
+    exceeding = padded[rows, bucket] * (1.0 - part) + padded[rows, bucket + 1] * part
+    heard = np.minimum(totals[:, 0], _HEARD_AT_MOST)
+    pooled = heard @ (exceeding / totals) / heard.sum()
+    reached = int(np.argmax(pooled <= fraction)) if pooled[-1] <= fraction else _GRID.size - 1
+    return float(_GRID[reached])
+
+
+def _certainty(above: Array, first: npt.NDArray[np.int64], fraction: float, weight: Array) -> float:
+    """Return the shape of the gamma law of the groups' shares over these thresholds, by moments; at most 1,000."""
+    seen = above[np.arange(len(above)), first] * weight
+    expected = np.maximum(above[:, 0] * weight * fraction, 1e-300)
+    excess = ((seen - expected) ** 2 - expected).sum()
+    spread = float(excess / max((expected**2).sum(), 1e-300))
+    return 1.0 / max(spread, 1e-3)

@@ -1,0 +1,130 @@
+"""Rates of rare events, and how long something lasts: crashes, restarts and evictions; downtimes and rebalances.
+
+Few of them are seen in any one group, so a fleet tells what is usual. Events are Poisson, their rates gamma over the
+groups; the rate of a group is then gamma again, and its mean lies between its own and the fleet's. Durations are
+lognormal; the fleet's law is worth a few durations of a group's own.
+"""
+
+import dataclasses
+import math
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.tails import gamma
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.histogram import EDGES_S
+from heartbeat_tuner.tails.model import Z_95
+
+_SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
+_SPREADS: Final = (0.01, 10.0)
+_WORTH_GROUPS: Final = 5.0
+_WORTH_DURATIONS: Final = 5.0
+_HEARD_AT_MOST: Final = 20.0  # durations of one group
+_SD_BEFORE: Final = 0.5  # of the logarithm of a duration
+
+_BUCKET_LOGS: Final = np.log(np.sqrt(np.maximum(EDGES_S[:-1], EDGES_S[1] / 4) * EDGES_S[1:]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rates:
+    """The rate of each group, a gamma law; per unit of the exposure (days, member-days).
+
+    Attributes:
+        shape: of the law; groups.
+        exposure: its rate parameter; groups.
+    """
+
+    shape: Array
+    exposure: Array
+
+    @property
+    def mean(self) -> Array:
+        """Posterior mean of each group's rate."""
+        return self.shape / self.exposure
+
+    @property
+    def upper(self) -> Array:
+        """95 % upper bound of each group's rate."""
+        return gamma.quantile(self.shape, 0.95) / self.exposure
+
+
+def rates(events: Array, exposure: Array) -> Rates:
+    """Return the rate of each group from what all of them saw.
+
+    Args:
+        events: how many each group saw.
+        exposure: for how long it was watched, in whichever unit the rates should be; 0 is a group not watched.
+
+    Raises:
+        ValueError: negative numbers, or a fleet that was not watched at all.
+    """
+    if np.any(events < 0) or np.any(exposure < 0):
+        raise ValueError("events and exposure: must not be negative")
+    if not exposure.sum() > 0:
+        raise ValueError("exposure: no group was watched, so nothing is known of any")
+    usual = (events.sum() + 0.5) / exposure.sum()
+    expected = usual * exposure
+    weight = (expected**2).sum()
+    before = _WORTH_GROUPS * weight / max(int((exposure > 0).sum()), 1)
+    excess = ((events - expected) ** 2 - expected).sum() + _SPREAD_BEFORE * before
+    spread = float(np.clip(excess / (weight + before), *_SPREADS))
+    return Rates(events + 1.0 / spread, exposure + 1.0 / (spread * usual))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Duration:
+    """How long something lasts in one group: a lognormal law, in seconds.
+
+    Attributes:
+        mean_log: mean of the logarithm.
+        sd_log: its standard deviation.
+        worth: durations that it rests on, the fleet's among them.
+    """
+
+    mean_log: float
+    sd_log: float
+    worth: float
+
+    @property
+    def mean_s(self) -> float:
+        """Mean duration."""
+        return math.exp(self.mean_log + 0.5 * self.sd_log**2)
+
+    @property
+    def mean_upper_s(self) -> float:
+        """95 % upper bound of the mean duration (Cox' method for lognormal means)."""
+        sd = math.sqrt(self.sd_log**2 / self.worth + self.sd_log**4 / (2.0 * self.worth))
+        return self.mean_s * math.exp(Z_95 * sd)
+
+    def exceedance(self, time_s: float) -> float:
+        """Return the probability that the next one lasts longer than a time > 0; the doubt in the law is in it."""
+        doubtful_sd = self.sd_log * math.sqrt(1.0 + 1.0 / self.worth)
+        return 1.0 - NormalDist(self.mean_log, doubtful_sd).cdf(math.log(time_s))
+
+
+def durations(counts: Array) -> list[Duration]:
+    """Return the law of each group's durations; a group without any gets the fleet's.
+
+    Args:
+        counts: durations in each bucket; groups x `BUCKETS`.
+
+    Raises:
+        ValueError: no group has any.
+    """
+    totals = counts.sum(axis=1)
+    if not totals.sum() > 0:
+        raise ValueError("counts: no group has a duration, so nothing is known of any")
+    some = np.maximum(totals, 1e-300)
+    means = counts @ _BUCKET_LOGS / some
+    squares = np.maximum(counts @ _BUCKET_LOGS**2 / some - means**2, 0.0) * totals
+    heard = np.minimum(totals, _HEARD_AT_MOST)
+    usual = float(heard @ means / heard.sum())
+    scatter = float(heard @ (squares / some + (means - usual) ** 2)) + _WORTH_DURATIONS * _SD_BEFORE**2
+    variance = scatter / (float(heard.sum()) + _WORTH_DURATIONS)
+    worth = totals + _WORTH_DURATIONS
+    own = (_WORTH_DURATIONS * usual + totals * means) / worth
+    between = _WORTH_DURATIONS * totals / worth * (means - usual) ** 2
+    sds = np.sqrt((_WORTH_DURATIONS * variance + squares + between) / worth)
+    return [Duration(*map(float, law)) for law in zip(own, sds, worth, strict=True)]

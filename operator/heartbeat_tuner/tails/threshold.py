@@ -1,0 +1,73 @@
+"""Where a tail begins: the share of values that a law is fitted to, chosen by the whole fleet.
+
+The choice matters more than the estimator. Too low a threshold, and the law describes the body: what is rare beyond a
+kink (one slow poll in a hundred) is then over- or underestimated by orders of magnitude. One group seldom has enough
+values to show that, so the fleet decides: the largest share at which few groups speak against their law and all
+together lie close to it, and the smallest where none does.
+"""
+
+import dataclasses
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from heartbeat_tuner.tails import fitness, fleet
+from heartbeat_tuner.tails.fitness import Fitness
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.histogram import BUCKETS
+from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
+
+FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025)
+"""Candidates: shares of all values, the largest first."""
+
+_DOUBTED_AT_MOST: Final = 0.06  # of the groups
+_POOLED_AT_MOST: Final = 0.025
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidate:
+    """All groups fitted at one share of their values."""
+
+    fraction: float
+    exceedances: Exceedances
+    belief: Normal
+    fits: Fits
+    fitness: Fitness
+
+    @property
+    def holds(self) -> bool:
+        """Whether the fleet as a whole has such tails."""
+        against = self.fitness.doubted | ~self.fits.converged
+        return bool(against.mean() <= _DOUBTED_AT_MOST and self.fitness.pooled_distance <= _POOLED_AT_MOST)
+
+
+def above(counts: Array) -> Array:
+    """Return how many values lie in each bucket or beyond; groups x `BUCKETS`."""
+    return np.asarray(np.cumsum(counts[:, ::-1], axis=1)[:, ::-1])
+
+
+def edges_over(counts: Array, exceed: Array) -> npt.NDArray[np.int64]:
+    """Return the bucket of each group from whose lower edge on lie as many of the largest values as `exceed` says.
+
+    It is the upper edge of the bucket that holds the next smaller value, so that nothing is known of the values beyond
+    but that they exceed it: an edge set just below the last of them would find them crowding there. Values that share
+    a bucket with that one are left out.
+    """
+    buckets = (above(counts) >= exceed[:, None] + 1.0).sum(axis=1)
+    return np.asarray(np.minimum(buckets, BUCKETS - 1), dtype=np.int64)
+
+
+def candidate(
+    fraction: float,
+    counts: Array,
+    first: npt.NDArray[np.int64],
+    *,
+    strata: npt.NDArray[np.int64],
+    cut: npt.NDArray[np.int64],
+    weight: Array,
+) -> Candidate:
+    """Return all groups fitted over thresholds that stand for one share of their values."""
+    exceedances = Exceedances.over(counts, first, cut=np.maximum(cut, first))
+    belief, fits = fleet.learn(exceedances, strata=strata, weight=weight)
+    return Candidate(fraction, exceedances, belief, fits, fitness.of(exceedances, fits.theta))
