@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from heartbeat_tuner.adapters import kafka_access, prometheus_access
+from heartbeat_tuner.adapters import kafka_access
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
@@ -17,8 +17,9 @@ from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import InvalidSettingsError
-from heartbeat_tuner.ports import Clock, Spent
+from heartbeat_tuner.ports import Spent
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.elector import Elector, new_identity
@@ -29,7 +30,6 @@ from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
 from heartbeat_tuner.settings import Settings
 from heartbeat_tuner.settings.kafka import KafkaClusterSettings, KafkaTlsSettings
-from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
 
 Watch = Callable[[PolicyStore, Callable[[], Awaitable[None]]], Awaitable[None]]
 """Feeds a store until the process is told to end, and awaits its second argument before it tears down the loop."""
@@ -127,24 +127,6 @@ class _Parts:
         """Return a cycle that remembers nothing."""
         gatherer = Gatherer(metrics=self.metrics, groups=self.groups, workloads=self.workloads, clock=self.clock)
         return Cycle(store=store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock)
-
-
-def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
-    """Return the metrics source that the settings describe; the caller closes it."""
-    basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
-    certificate = (
-        prometheus_access.ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
-    )
-    access = prometheus_access.Access(
-        settings.url,
-        headers=settings.headers,
-        bearer_token_file=settings.bearer_token_file,
-        basic_auth=prometheus_access.BasicAuth(basic.username, basic.password_file) if basic else None,
-        ca_file=tls.ca_file,
-        client_certificate=certificate,
-        server_name=tls.server_name,
-    )
-    return PrometheusSource(access, timeout=settings.timeout, max_answer_bytes=settings.max_answer_bytes, clock=clock)
 
 
 @contextlib.asynccontextmanager

@@ -75,6 +75,23 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"workloadRef": {"kind": "CronJob", "name": "x", "container": "app"}},
         'spec.workloadRef.kind: Unsupported value: "CronJob": supported values: "Deployment"',
     ),
+    "unknown-convention": (
+        {"metrics": {"convention": "kafka-js"}},
+        'spec.metrics.convention: Unsupported value: "kafka-js": supported values: "auto", "jmx-exporter"',
+    ),
+    "another-library-s-convention": (
+        {"metrics": {"convention": "micrometer"}},
+        "spec: .*metrics.convention of a kafkajs consumer must be one of auto, kafkajs",
+    ),
+    "metric-that-is-none": (
+        {"metrics": {"names": {"heartbeats": 'a"} or {b="'}}},
+        "spec.metrics.names.heartbeats: .*must be a metric's or label's name",
+    ),
+    "label-that-is-none": (
+        {"metrics": {"labels": {"group": "__name__"}}},
+        "spec.metrics.labels.group: .*must be a metric's or label's name: no leading __",
+    ),
+    "unknown-quantity": ({"metrics": {"names": {"beats": "a"}}}, 'unknown field "spec.metrics.names.beats"'),
     "unknown-field": ({"cooldwon": "1h"}, 'unknown field "spec.cooldwon"'),
     "unknown-deep-field": (
         {"objective": {"maxDetection": "60s"}},
@@ -99,6 +116,14 @@ def test_impossible_policy_is_refused(team: Team, changes: dict[str, Any], sente
         team.apply_policy_spec(**changes)
 
     assert re.search(sentence, str(refused.value).replace("\n", " "))
+
+
+def test_names_of_its_own_are_taken(team: Team) -> None:
+    """In UTF-8, as Prometheus takes them."""
+    metrics = {"convention": "kafkajs", "names": {"heartbeats": "größe.total"}, "labels": {"pod": "k8s.pod.name"}}
+    team.apply_policy_spec("named", metrics=metrics)
+
+    assert team.policy("named")["spec"]["metrics"] == metrics
 
 
 def test_group_cannot_be_changed(team: Team) -> None:

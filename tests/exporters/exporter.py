@@ -179,7 +179,6 @@ class Exporter:
         prometheus: sections of prometheus.yml besides the harness' own, as `otlp`.
         features: of Prometheus, of those that must be asked for.
         scraped: whether the pods serve their metrics; False for those that push.
-        drop: a regular expression of metric names that are pure bulk.
         selector: of PromQL: finds all series of the recording, and none of another.
     """
 
@@ -197,7 +196,6 @@ class Exporter:
     prometheus: Mapping[str, Any] = field(default_factory=dict)
     features: Sequence[str] = ()
     scraped: bool = True
-    drop: str = ""
     selector: str = ""
 
     def finds_its_series(self) -> str:

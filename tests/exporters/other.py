@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Final
 
 from tests.exporters import programs
-from tests.exporters.exporter import Companion, Exporter, Liveness, Pod, Surroundings
+from tests.exporters.exporter import Broker, Companion, Exporter, Liveness, Pod, Surroundings
 
 _KAFKAJS: Final = "2.2.4"
 _KAFKAJS_EXPORTER: Final = "@christiangalsterer/kafkajs-prometheus-exporter"
@@ -29,10 +29,10 @@ def _always(command: Callable[[], list[str]]) -> Callable[[Pod], Sequence[str]]:
     return lambda _: command()
 
 
-def _stand_in(names: str, original: str, note: str) -> Exporter:
-    """Return the row of librdkafka's statistics under one exporter's names."""
+def _stand_in(names: str, original: str, note: str, *, protocol: str | None = None) -> Exporter:
+    """Return the row of librdkafka's statistics under one exporter's names, of a classic group or one of KIP-848."""
     return Exporter(
-        name=f"librdkafka-{names}-stand-in",
+        name=f"librdkafka-{names}{'' if protocol is None else '-kip848'}-stand-in",
         exporter=f"stand-in for {original}",
         version="-",
         library="confluent-kafka-python",
@@ -40,6 +40,7 @@ def _stand_in(names: str, original: str, note: str) -> Exporter:
         command=_always(programs.statistics_consumer),
         note=f"{note} Written by us from the names in its sources; statistics every 5 s.",
         environment={"STATISTICS_NAMES": names},
+        broker=Broker(protocol=protocol),
     )
 
 
@@ -153,6 +154,12 @@ ROWS: Final[tuple[Exporter, ...]] = (
         "allsopp",
         "allsopp/librdkafka-exporter",
         "Only the client's own series say whose they are; summaries' sums and counts begin anew with every window.",
+    ),
+    _stand_in(
+        "allsopp",
+        "allsopp/librdkafka-exporter",
+        "With group.protocol=consumer: S and H are the broker's.",
+        protocol="consumer",
     ),
     _stand_in(
         "confluent-dotnet",

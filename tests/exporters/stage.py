@@ -6,7 +6,6 @@ stands alone, so that several may be played beside each other: `slot` keeps thei
 
 import datetime as dt
 import os
-import re
 import signal
 import threading
 import time
@@ -203,11 +202,7 @@ class Stage:
     def write(self) -> Recording:
         """Write down what Prometheus holds and what the coordinator knew, from the first pod's start until now."""
         ended_s = time.time()
-        series = [
-            one
-            for one in self._samples(ended_s)
-            if not self._exporter.drop or not re.fullmatch(self._exporter.drop, one.labels["__name__"])
-        ]
+        series = self._samples(ended_s)
         found = self._truth(ended_s)
         return recording.write(
             self._exporter.name, self._meta(series, ended_s, found.document), series, found.heartbeats_ms
@@ -275,7 +270,6 @@ class Stage:
             },
             "recorded": dt.datetime.fromtimestamp(self._began_s, dt.UTC).date(),
             "length_s": round(ended_s - self._began_s, 3),
-            "dropped": row.drop or None,
             "series": len(series),
             "samples": sum(len(one.values) for one in series),
             "pods": {

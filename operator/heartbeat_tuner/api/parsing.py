@@ -16,7 +16,8 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import TUNED, Setting
-from heartbeat_tuner.domain.policies import Objective, ObjectKey, Policy, Range, WorkloadRef
+from heartbeat_tuner.domain.policies import Naming, Objective, ObjectKey, Policy, Range, WorkloadRef
+from heartbeat_tuner.metrics.conventions import custom
 
 SHOWN_VALUE: Final = 200
 """Characters of a value that a message repeats."""
@@ -87,6 +88,7 @@ def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Statu
         bounds=_bounds(spec.bounds),
         cooldown=durations.parse(spec.rollout.cooldown),
         suspended=spec.suspend,
+        naming=_naming(spec.metrics, spec.client.library),
         application=None if status.applied is None else application_of(status.applied),
     )
 
@@ -106,6 +108,28 @@ def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
                 f"library's preset; one variable cannot hold two settings, name another"
             )
     return names
+
+
+def _naming(metrics: v1alpha1.Metrics | None, library: str) -> Naming:
+    """Return the policy's names, each metric for one quantity only."""
+    if metrics is None:
+        return Naming()
+    names = {} if metrics.names is None else metrics.names.model_dump(by_alias=True, exclude_none=True)
+    labels = {} if metrics.labels is None else metrics.labels.model_dump(by_alias=True, exclude_none=True)
+    for quantity, name in names.items():
+        twin = next(one for one, other in names.items() if other == name)
+        if twin != quantity:
+            raise InvalidPolicyError(
+                f"spec.metrics.names.{quantity}: {name} is named for {twin} too; one metric cannot be two quantities, "
+                f"name another"
+            )
+    naming = Naming(None if metrics.convention == v1alpha1.AUTO else metrics.convention, names, labels)
+    if not custom.of_policy(naming, library):
+        raise InvalidPolicyError(
+            f"spec.metrics.convention: {metrics.convention} is not how {library} consumers are exported; name another, "
+            f"or leave it out"
+        )
+    return naming
 
 
 def _declared(current: v1alpha1.DeclaredSettings | None) -> dict[Setting, timedelta]:

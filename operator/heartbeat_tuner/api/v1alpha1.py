@@ -6,10 +6,11 @@ CEL sees are bounded, which keeps the rules within the API server's cost budget.
 """
 
 import enum
+import re
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.clients import catalogue
@@ -20,6 +21,7 @@ from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.conventions import catalogue as measured
+from heartbeat_tuner.metrics.conventions import custom
 
 GROUP: Final = "heartbeat-tuner.dev"
 VERSION: Final = "v1alpha1"
@@ -32,6 +34,12 @@ UNPRINTABLE: Final = r"[\x00-\x1f\x7f\x{FFFD}]"
 """In CEL: characters that Kafka's and Prometheus' clients trip over, for all groups of one request."""
 
 MAX_MESSAGE: Final = 4096
+
+AUTO: Final = "auto"
+"""The convention that is found, not said."""
+
+METRICS_NAME: Final = r"""[^\x00-\x20\x7f"'`{}\\\uFFFD]+"""
+"""Names as Prometheus takes them, in UTF-8 too, without what could only be meant to break out of a query."""
 
 
 def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
@@ -60,6 +68,21 @@ def _known_library(name: str) -> str:
     if name not in measured.LIBRARIES:
         raise ValueError(f"client library {name!r} cannot be measured; known are {', '.join(measured.LIBRARIES)}")
     return name
+
+
+def _known_convention(name: str) -> str:
+    if name != AUTO:
+        custom.known(name)
+    return name
+
+
+def _metrics_name(text: str) -> str:
+    if not re.fullmatch(METRICS_NAME, text) or text.startswith("__"):
+        raise ValueError(
+            "must be the name of a metric or a label: not beginning with __, without white space, quotes, braces, "
+            "backslashes and control characters"
+        )
+    return text
 
 
 def _printable(text: str) -> str:
@@ -98,6 +121,22 @@ EnvName = Annotated[
             (
                 "self.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$')",
                 "must be an environment variable's name: letters, digits, '_', '-', '.', not starting with a digit",
+            )
+        ),
+    ),
+]
+
+
+MetricsName = Annotated[
+    str,
+    AfterValidator(_metrics_name),
+    Field(
+        min_length=1,
+        max_length=200,
+        json_schema_extra=rules(
+            (
+                r"""self.matches(r'^[^\x00-\x20\x7f"`{}\\\x{27}\x{FFFD}]+$') && !self.startsWith('__')""",
+                "must be a metric's or label's name: no leading __, white space, quotes, braces, backslashes, controls",
             )
         ),
     ),
@@ -223,6 +262,47 @@ class Bounds(Model):
     max_poll_interval: DurationRange | None = None
 
 
+_METRIC_NAMES: Final[dict[str, Any]] = {
+    one.name.lower(): (Annotated[MetricsName | None, Field(description=f"The metric: {one.title}.")], None)
+    for one in custom.QUANTITIES.values()
+}
+
+MetricNames = create_model(
+    "MetricNames",
+    __base__=Model,
+    __doc__="Names of metrics, by what they are; for what is not named, the convention's name holds.",
+    **_METRIC_NAMES,
+)
+"""One field for each quantity of a consumer."""
+
+
+class LabelNames(Model):
+    """Names of labels, where they are not the usual ones."""
+
+    namespace: Annotated[
+        MetricsName | None,
+        Field(description="The label of the pod's namespace; counts where a series has no label `namespace`."),
+    ] = None
+    pod: Annotated[MetricsName | None, Field(description="The label of the pod's name; else `pod`.")] = None
+    group: Annotated[MetricsName | None, Field(description="The label of the consumer group.")] = None
+    client_id: Annotated[MetricsName | None, Field(description="The label of the consumer's client.id.")] = None
+
+
+class Metrics(Model):
+    """How the group's metrics are named in Prometheus: names only, never queries."""
+
+    convention: Annotated[
+        str,
+        AfterValidator(_known_convention),
+        Field(
+            description="The exporter's way to name things; auto: the one that tells most of the group.",
+            json_schema_extra={"enum": [AUTO, *(one.name for one in custom.CONVENTIONS)]},
+        ),
+    ] = AUTO
+    names: MetricNames | None = None
+    labels: LabelNames | None = None
+
+
 class Rollout(Model):
     """How changes reach the pods."""
 
@@ -242,6 +322,16 @@ def _lacking(setting: Setting) -> tuple[str, str]:
     return (
         f"!(self.client.library in {libraries}) || !({' || '.join(named)})",
         f"{', '.join(libraries)} has no {setting}; leave it out of client.env, client.current and bounds",
+    )
+
+
+def _pinned(library: str) -> tuple[str, str]:
+    """Return the rule that a policy's convention is one of its library's exporters."""
+    names = [AUTO, *(one.name for one in measured.of_library(library))]
+    pinned = "has(self.metrics) && has(self.metrics.convention)"
+    return (
+        f"self.client.library != '{library}' || !({pinned}) || self.metrics.convention in {names}",
+        f"metrics.convention of a {library} consumer must be one of {', '.join(names)}",
     )
 
 
@@ -266,6 +356,7 @@ class Spec(Model):
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
             _lacking(Setting.MAX_POLL_INTERVAL),
+            *(_pinned(library) for library in measured.LIBRARIES),
         )
     )
 
@@ -298,6 +389,7 @@ class Spec(Model):
     objective: Objective = Objective()
     bounds: Bounds | None = None
     rollout: Rollout = Rollout()
+    metrics: Metrics | None = None
     suspend: Annotated[bool, Field(description="Watch and report, but write nothing to the workload.")] = False
 
 

@@ -14,42 +14,21 @@ from typing import Final
 import click
 
 from heartbeat_tuner.cli import sources, verdicts
-from heartbeat_tuner.cli.options import client_of
+from heartbeat_tuner.cli.options import client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.sources import Subject, Wanted
 from heartbeat_tuner.cli.verdicts import Verdict
 from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients import presets
 from heartbeat_tuner.clients.client import Client, Protocol
-from heartbeat_tuner.clients.formats import LONGEST_MS
 from heartbeat_tuner.decision import linting, remedies
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import Expectations
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.liveness import Setting
 
-_LONGEST: Final = timedelta(milliseconds=LONGEST_MS)
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,252}")
-_BARE_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
 _FAILING: Final = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}}
-
-
-def duration(text: str) -> timedelta:
-    """Return a duration in Go's notation that Kafka's protocol can hold; click calls its kind by this name.
-
-    Raises:
-        click.BadParameter: it is none.
-    """
-    if _BARE_NUMBER.fullmatch(text):
-        raise click.BadParameter(f"{text!r} has no unit; write {text}ms or {text}s, whichever is meant")
-    try:
-        found = durations.parse(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-    if not timedelta(0) < found <= _LONGEST:
-        raise click.BadParameter(f"{text!r} is not between 1ms and {durations.show(_LONGEST)}")
-    return found
 
 
 @click.command("check", short_help="Check liveness settings: no metrics, no cluster.")

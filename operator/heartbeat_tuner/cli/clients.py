@@ -9,7 +9,7 @@ import click
 from heartbeat_tuner.cli import cards
 from heartbeat_tuner.cli.options import client_of
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.cli.wording import WIDTH, listed, sentence, wrapped
+from heartbeat_tuner.cli.wording import listed, sentence, table, wrapped
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision.linting import NAMES
@@ -40,7 +40,7 @@ def overview(clients: list[Client]) -> str:
     rows = [head, *((one.name, one.measured, one.beater.value, _defaults(one)) for one in clients)]
     legend = ", ".join(f"{cards.LETTERS[setting]} {NAMES[setting]}" for setting in Setting)
     more = "`heartbeat-tuner clients NAME` shows how one beats, what it is set by and what its end costs."
-    return "\n".join([*_table(rows, ""), "", wrapped(f"{legend}. {more}", "")]) + "\n"
+    return "\n".join([*table(rows, ""), "", wrapped(f"{legend}. {more}", "")]) + "\n"
 
 
 def card(client: Client, version: str | None) -> str:
@@ -53,21 +53,21 @@ def card(client: Client, version: str | None) -> str:
         wrapped(f"{client.name}{asked}: {client.title}, measured with {client.measured}, {known}", "", "  "),
         *_section("How it beats", [sentence(f"{client.title} beats {client.how}", client)]),
         "",
-        *_table([(f"{beat.when}:", beat.every) for beat in beats], "  "),
+        *table([(f"{beat.when}:", beat.every) for beat in beats], "  "),
         *([wrapped(f"No difference: {listed(same)}.", "  ")] if same else ()),
         *_section("What delays a beat", [cards.delays(client), cards.must_cover(client)]),
         *_section("Settings"),
-        *_table([("setting", "its own name", "default"), *_settings(client)], "  "),
+        *table([("setting", "its own name", "default"), *_settings(client)], "  "),
         *(wrapped(text, "  ") for text in cards.lacks(client).values()),
     ]
     lines += _section(f"Variables ({first})")
-    lines += _table([*cards.variables(client, first).items()], "  ")
+    lines += table([*cards.variables(client, first).items()], "  ")
     lines.append(wrapped(cards.values(client), "  "))
     for preset in others:
         lines += _section(f"Variables with --preset {preset}")
-        lines += _table([*cards.variables(client, preset).items()], "  ")
+        lines += table([*cards.variables(client, preset).items()], "  ")
     lines += _section("When its group knows that")
-    lines += _table([(f"{end.event}:", end.after) for end in cards.ends(client)], "  ")
+    lines += table([(f"{end.event}:", end.after) for end in cards.ends(client)], "  ")
     lines += _section("Groups and rules", [cards.groups(client), *cards.rules(client)], "- ")
     if client.others:
         notes = [f"{one.name} ({one.default}): {one.note}." for one in client.others]
@@ -93,17 +93,6 @@ def _settings(client: Client) -> list[tuple[str, str, str]]:
 
 def _defaults(client: Client) -> str:
     return ", ".join(f"{cards.LETTERS[one]} {durations.show(client.defaults[one])}" for one in client.settings)
-
-
-def _table(rows: Sequence[tuple[str, ...]], indent: str) -> list[str]:
-    """Return rows whose columns stand below each other; the last is wrapped where it must be."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        *most, last = row
-        begin = indent + "".join(f"{cell:{width}}  " for cell, width in zip(most, widths, strict=False))
-        lines.append(f"{begin}{last}" if len(begin) + len(last) <= WIDTH else wrapped(last, begin, " " * len(begin)))
-    return lines
 
 
 def _summary(client: Client) -> dict[str, Any]:

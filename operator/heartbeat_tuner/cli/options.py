@@ -1,8 +1,36 @@
-"""What several commands take: the name of a client library, and its version."""
+"""What several commands take: a duration, the name of a client library, and its version."""
+
+import re
+from datetime import timedelta
+from typing import Final
+
+import click
 
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.clients.formats import LONGEST_MS
+from heartbeat_tuner.domain import durations
+
+_LONGEST: Final = timedelta(milliseconds=LONGEST_MS)
+_BARE_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+def duration(text: str) -> timedelta:
+    """Return a duration in Go's notation that Kafka's protocol can hold; click calls its kind by this name.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    if _BARE_NUMBER.fullmatch(text):
+        raise click.BadParameter(f"{text!r} has no unit; write {text}ms or {text}s, whichever is meant")
+    try:
+        found = durations.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    if not timedelta(0) < found <= _LONGEST:
+        raise click.BadParameter(f"{text!r} is not between 1ms and {durations.show(_LONGEST)}")
+    return found
 
 
 def client_of(name: str, version: str | None) -> Client:

@@ -1,11 +1,15 @@
 """How the commands write sentences for a terminal."""
 
 import textwrap
+from collections.abc import Sequence
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 
 WIDTH: Final = 100
+
+SHOWN: Final = 40
+"""Characters of a foreign word that a line shows."""
 
 
 def sentence(text: str, client: Client) -> str:
@@ -29,3 +33,24 @@ def wrapped(text: str, indent: str, hanging: str | None = None) -> str:
 def listed(terms: list[str], last: str = "and") -> str:
     """Return terms as part of a sentence: `a, b and c`."""
     return f" {last} ".join([", ".join(terms[:-1]), terms[-1]]) if len(terms) > 1 else "".join(terms)
+
+
+def table(rows: Sequence[tuple[str, ...]], indent: str) -> list[str]:
+    """Return rows whose columns stand below each other; the last is wrapped where it must be."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        *most, last = row
+        begin = indent + "".join(f"{cell:{width}}  " for cell, width in zip(most, widths, strict=False))
+        lines.append(f"{begin}{last}" if len(begin) + len(last) <= WIDTH else wrapped(last, begin, " " * len(begin)))
+    return lines
+
+
+def shown(text: str, limit: int = SHOWN) -> str:
+    """Return a foreign word as a terminal may show it: what could steer the terminal is escaped, and it is cut."""
+    cut = "".join(_harmless(one) for one in text[: limit + 1])
+    return cut if len(cut) <= limit else f"{cut[: limit - 1]}…"
+
+
+def _harmless(one: str) -> str:
+    return one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode()

@@ -80,6 +80,26 @@ class Application:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Naming:
+    """How a group's metrics are named, as far as no exporter's own way says it.
+
+    Attributes:
+        convention: the only one to look for; None for any of the library's.
+        names: what a metric is called, by the quantity that it is, as `metrics.vocabulary` writes it.
+        labels: what a label is called, by what it carries: `namespace`, `pod`, `group`, `clientId`.
+    """
+
+    convention: str | None = None
+    names: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def maps(self) -> bool:
+        """Whether it has names of its own, so that its series are read for it alone."""
+        return bool(self.names or self.labels)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Policy:
     """One policy, and what the tuner did for it before."""
 
@@ -98,6 +118,7 @@ class Policy:
     bounds: Mapping[Setting, Range]
     cooldown: timedelta
     suspended: bool
+    naming: Naming = dataclasses.field(default_factory=Naming)
     application: Application | None = None
 
     def range_of(self, setting: Setting) -> Range:

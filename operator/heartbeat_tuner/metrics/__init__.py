@@ -8,4 +8,7 @@ a `Record` of one group, or an `Unknown` that names the query.
 `quantities` is the way in to all that can be measured of a group: `blocks` (windowed maxima, ages), `absences` from
 what `stalls` and `deficits` show, `rebalances`, and `downtime`; `lives` tells which process of a pod was there when.
 `docs/explanation/measuring.md` says what each means.
+
+`diagnosis` says what of this a Prometheus has, asked with the queries of `discovery`, and `fixes` how to get the rest;
+`conventions.custom` lays a policy's own names over all of it.
 """

@@ -20,8 +20,8 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 POLL_GAP_SHOWN: Final = timedelta(seconds=90)
-"""A poll gap shows for so long around the change of the member id: before it as the age of the last poll, after it as
-the longest gap of the client's window (59 to 86 s)."""
+"""A poll gap shows for so long around the change of the member id that the broker shows: before it as the age of the
+last poll, after it as the longest gap of the client's window (59 to 86 s)."""
 
 BY_NOTICES: Final = (Quantity.HEARTBEAT_REQUESTS, Quantity.REBALANCE_NOTICES)
 """With these, an eviction shows as a rejoin that nobody announced."""
@@ -70,15 +70,18 @@ def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]
     return [MemberChange(datetime.fromtimestamp(at, UTC), pod.name) for at in _rises(balance, pod, since_s)]
 
 
-def split_by_poll_gaps(changes: Sequence[MemberChange], found: Observed, *, limit: timedelta) -> tuple[int, int]:
+def split_by_poll_gaps(
+    changes: Sequence[MemberChange], found: Observed, *, limit: timedelta, within: timedelta
+) -> tuple[int, int]:
     """Return how many changed member ids mean removal for silence, and how many mean a member that did not poll.
 
     A change that is newer than the pod's newest sample counts as neither yet.
 
     Args:
-        changes: what the broker showed.
+        changes: when members lost their ids.
         found: the series of the running pods.
         limit: max.poll.interval.ms of the members.
+        within: how far from a change a gap that explains it may show: the further, the less exact the change's time is.
     """
     silences = polls = 0
     for change in changes:
@@ -86,7 +89,7 @@ def split_by_poll_gaps(changes: Sequence[MemberChange], found: Observed, *, limi
         newest_s = samples.newest_s(ages)
         if newest_s is None or newest_s < change.at.timestamp():
             continue
-        if max(_longest_near_s(change, ages), _longest_near_s(change, longest_shown)) >= limit.total_seconds():
+        if max(_longest_near_s(change, group, within) for group in (ages, longest_shown)) >= limit.total_seconds():
             polls += 1
         else:
             silences += 1
@@ -113,11 +116,18 @@ def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False
     return sum(samples.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)
 
 
-def _longest_near_s(change: MemberChange, group: Sequence[Series]) -> float:
-    """Return the greatest value shown around the time of a change, in seconds; 0 if nothing was shown."""
-    at_s, shown_s = change.at.timestamp(), POLL_GAP_SHOWN.total_seconds()
-    near = (sample.value for one in group for sample in one.samples if abs(sample.time_s - at_s) <= shown_s)
-    return max(near, default=0.0)
+def _longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:
+    """Return the greatest value that was new around the time of a change, in seconds; 0 if nothing was.
+
+    What stood there before is an earlier gap, shown still.
+    """
+    begins_s, ends_s = ((change.at + sign * within).timestamp() for sign in (-1, 1))
+    longest_s = 0.0
+    for one in group:
+        before = one.samples.between(-math.inf, math.nextafter(begins_s, -math.inf)).values
+        near = one.samples.between(math.nextafter(begins_s, -math.inf), ends_s).values
+        longest_s = max([longest_s, *(value for value in near if not before or value != before[-1])])
+    return longest_s
 
 
 def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[float]:

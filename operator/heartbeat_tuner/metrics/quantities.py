@@ -92,12 +92,12 @@ class Rebalances:
     @property
     def planned(self) -> int:
         """How many were the doing of a pod's start or end, or of a change of ours."""
-        return sum(one.rounds for one in self.events if one.planned)
+        return sum(1 for one in self.events if one.planned)
 
     @property
     def unplanned(self) -> int:
         """How many were not."""
-        return sum(one.rounds for one in self.events if not one.planned)
+        return sum(1 for one in self.events if not one.planned)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -280,9 +280,9 @@ def _rebalances(
     times = [sample.time_s for one in group for sample in one.samples]
     if not times:
         return Unknown(Reason.NO_SERIES, "completed joins are not counted (rebalance-total)")
-    events = rebalances.cluster(
+    events = rebalances.events(
         rebalances.increases(group),
-        window_s=rebalances.window_s(observed),
+        latency_s=rebalances.latency_s(observed),
         cooperative=cooperative,
         causes=[*rebalances.causes(around), *changed],
     )

@@ -19,6 +19,8 @@ SCRAPE_LABELS: Final = frozenset(
 )
 """Labels that say by whom a series was scraped, not what it is."""
 
+_PLAIN_LABEL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
 
 def raw(
     names: Collection[str],
@@ -44,6 +46,15 @@ def raw(
 
 def any_of(label: str, patterns: Iterable[str]) -> str:
     """Return a matcher of a label for any of these regular expressions, quoted for PromQL."""
-    alternatives = "|".join(sorted(patterns))
-    quoted = alternatives.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'{label}=~"{quoted}"'
+    return f"{label_name(label)}=~{quoted('|'.join(sorted(patterns)))}"
+
+
+def label_name(label: str) -> str:
+    """Return a label's name for PromQL: quoted where it is not of the kind that every Prometheus knows."""
+    return label if _PLAIN_LABEL.fullmatch(label) else quoted(label)
+
+
+def quoted(text: str) -> str:
+    """Return a text as one string of PromQL, whatever stands in it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

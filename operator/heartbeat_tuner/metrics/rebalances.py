@@ -1,8 +1,9 @@
 """When a group rebalanced: what its members counted, as events of the group, each once.
 
-Every member counts every rebalance that it takes part in, so that members are never summed: their counts are clustered
-in time, and a cluster has as many rebalances as the member that counted most. A new client's first sample holds its
-first join already, which no growth shows. All of it is from raw samples: Prometheus' `increase` interpolates.
+Every member counts every rebalance that it takes part in, so that members are never summed: what one counted between
+two scrapes may be what another one counted between two of its own. The events are the fewest that explain all members'
+counts: never more than all of them counted together, never fewer than any one of them did. A new client's first sample
+holds its first join already, which no growth shows. All of it is from raw samples: Prometheus' `increase` interpolates.
 """
 
 import dataclasses
@@ -10,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from heartbeat_tuner.metrics import lives, samples
+from heartbeat_tuner.metrics import lives, queries, samples
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -35,21 +36,18 @@ class Increase:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rebalance:
-    """One or more rebalances of a group that scrapes cannot tell apart.
+    """A rebalance of a group.
 
     Attributes:
-        since_s: the scrape before the first join of it.
-        until_s: the scrape after the last.
+        since_s: the earliest scrape before it, of the members that counted it.
+        until_s: the latest scrape after it.
         members: how many members counted it.
-        rounds: how many there were: no fewer than any member counted; in a cooperative group a change of two rounds is
-            one.
         planned: whether a pod began or ended around it, or we changed its settings.
     """
 
     since_s: float
     until_s: float
     members: int
-    rounds: int
     planned: bool
 
 
@@ -74,68 +72,85 @@ def increases(group: Sequence[Series]) -> list[Increase]:
     return sorted(found, key=lambda one: (one.until_s, one.since_s))
 
 
-def cluster(
-    found: Iterable[Increase],
-    *,
-    window_s: float,
-    cooperative: bool = False,
-    causes: Collection[float] = (),
+def events(
+    found: Iterable[Increase], *, latency_s: float, cooperative: bool = False, causes: Collection[float] = ()
 ) -> list[Rebalance]:
-    """Return the rebalances of a group.
+    """Return the rebalances of a group, in order of time.
 
-    An increase belongs to those before it if it was seen within the window from the first of them, or may have happened
-    before that was seen.
+    An increase is explained by events that lie in its time, each but once by one member; what is left of it is new.
 
     Args:
         found: from `increases`.
-        window_s: how far apart members see one rebalance: its latency, or the time between scrapes.
+        latency_s: how much later than the first of them a member may complete the same rebalance.
         cooperative: the group rebalances cooperatively: partitions are given up in one round and handed out in the
-            next, which follows at once.
+            next, which follows at once. The two are one.
         causes: when pods began and ended, and settings were changed.
     """
-    reach_s = 2 * window_s if cooperative else window_s
-    together: list[list[Increase]] = []
+    placed: list[_Event] = []
     for one in found:
-        first_s = together[-1][0].until_s if together else -math.inf
-        if one.until_s <= first_s + reach_s or one.since_s < first_s:
-            together[-1].append(one)
+        free: list[_Event] = []
+        for event in reversed(placed):
+            if event.first_s <= one.since_s - latency_s:
+                break
+            if all(one.member != other.member for other in event.seen):
+                free.append(event)
+        for event in free[: -one.joins - 1 : -1]:
+            event.seen.append(one)
+        placed += [_Event(one.until_s, [one]) for _ in range(one.joins - len(free))]
+    return [_rebalance(event, causes) for event in (_in_pairs(placed, latency_s) if cooperative else placed)]
+
+
+@dataclasses.dataclass(slots=True)
+class _Event:
+    """An event that happened before `first_s`, and the increases that it explains."""
+
+    first_s: float
+    seen: list[Increase]
+
+
+def _in_pairs(placed: Sequence[_Event], latency_s: float) -> list[_Event]:
+    """Return the events with each second round joined to its first one."""
+    found: list[_Event] = []
+    open_s = -math.inf
+    for event in placed:
+        if min(one.since_s for one in event.seen) - latency_s <= open_s:
+            found[-1].seen += event.seen
+            open_s = -math.inf
         else:
-            together.append([one])
-    return [_rebalance(several, cooperative=cooperative, causes=causes) for several in together]
+            found.append(_Event(event.first_s, list(event.seen)))
+            open_s = event.first_s
+    return found
 
 
-def window_s(observed: Observed) -> float:
-    """Return how far apart members can see one rebalance: the longest join, or the time between scrapes."""
+def latency_s(observed: Observed) -> float:
+    """Return how much later than others a member may complete a rebalance: the longest join, or a scrape interval."""
     latencies = [sample.value for one in observed.get(Quantity.REBALANCE_LATENCY_MAX, ()) for sample in one.samples]
     interval_s = samples.scrape_interval_s(list(observed.get(Quantity.REBALANCES, ()))) or 0.0
-    return max([interval_s, *latencies])
+    return max(latencies, default=interval_s)
 
 
 def causes(platform: Observed) -> list[float]:
     """Return when pods began, were ready and were told to end, as kube-state-metrics tells it.
 
-    A container that was started anew in its pod is no plan: it crashed, or was killed.
+    A container that was started anew in its pod is no plan: it crashed, or was killed; nor is that its pod was ready
+    again.
     """
-    return sorted(
-        {
-            at_s
-            for quantity in (Quantity.POD_STARTED, Quantity.POD_READY, Quantity.POD_DELETED)
-            for at_s in lives.instants(platform.get(quantity, ()))
-        }
-    )
+    crashed = {
+        one.labels.get(queries.POD_LABEL)
+        for one in platform.get(Quantity.CONTAINER_RESTARTS, ())
+        if any(sample.value > 0 for sample in one.samples)
+    }
+    ready = [one for one in platform.get(Quantity.POD_READY, ()) if one.labels.get(queries.POD_LABEL) not in crashed]
+    groups = (platform.get(Quantity.POD_STARTED, ()), platform.get(Quantity.POD_DELETED, ()), ready)
+    return sorted({at_s for group in groups for at_s in lives.instants(group)})
 
 
-def _rebalance(several: Sequence[Increase], *, cooperative: bool, causes: Collection[float]) -> Rebalance:
-    by_member: dict[int, int] = {}
-    for one in several:
-        by_member[one.member] = by_member.get(one.member, 0) + one.joins
-    most = max(by_member.values())
-    since_s, until_s = min(one.since_s for one in several), max(one.until_s for one in several)
+def _rebalance(event: _Event, causes: Collection[float]) -> Rebalance:
+    since_s, until_s = min(one.since_s for one in event.seen), max(one.until_s for one in event.seen)
     near = (since_s - PLANNED_WITHIN_S, until_s + PLANNED_WITHIN_S)
     return Rebalance(
         since_s,
         until_s,
-        members=len(by_member),
-        rounds=math.ceil(most / 2) if cooperative else most,
+        members=len({one.member for one in event.seen}),
         planned=any(near[0] <= at_s <= near[1] for at_s in causes),
     )

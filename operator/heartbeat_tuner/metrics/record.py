@@ -18,7 +18,7 @@ from heartbeat_tuner.metrics import evictions, queries, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
 
 STALE_AFTER: Final = timedelta(seconds=90)
 """A newest sample older than this is stale, unless scrapes are rare: an instant value repeats old ones for 5 min."""
@@ -28,6 +28,9 @@ STALE_SCRAPES: Final = 3
 
 SETTLING: Final = timedelta(seconds=60)
 """After its newest pod starts, a group needs its planned rebalances; shares of time are counted after that."""
+
+NEAR_SCRAPES: Final = 2
+"""A poll gap shows within so many scrapes of the counter that it moved."""
 
 ENOUGH_SETTLED: Final = timedelta(seconds=60)
 """A shorter settled time says nothing about shares."""
@@ -74,8 +77,7 @@ def measure(
         return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers; tried {tried}")
     missing = next((quantity for quantity in convention.needed if not found.get(quantity)), None)
     if missing is not None:
-        name = " or ".join(convention.by_quantity[missing].names)
-        return Unknown(Reason.NO_SERIES, f"no series {name} of group {policy.group_id} found; tried {query(missing)}")
+        return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
     newest = datetime.fromtimestamp(newest_s, UTC)
     limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
     if abs(watched.now - newest) > limit:
@@ -95,15 +97,27 @@ def measure(
     return _count(watched, current, convention, newest_s)
 
 
+def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: str) -> str:
+    """Return what is missing of a group, and how to get it, as a sentence."""
+    metric, advice = convention.by_quantity.get(quantity), convention.withheld.get(quantity)
+    wanted = (
+        f"no series {' or '.join(metric.names)}" if metric else f"{convention.title} does not tell {quantity.title}"
+    )
+    found = f"{wanted} of group {group_id}{' found' if metric else ''}"
+    return f"{found}: {advice}; tried {tried}" if advice else f"{found}; tried {tried}"
+
+
 def _aligned(current: Observed) -> Observed:
-    """Cut each pod's series where the oldest of its quantities ends.
+    """Cut each pod's counters where the oldest of them ends.
 
     Quantities are read one after the other, and a scrape may arrive in between: heartbeats counted as requests in one
     scrape more than as accepted would look like evictions. All counters of a pod are scraped together, so a common end
-    is a common moment.
+    is a common moment. A windowed maximum may end long before: it is no number while nothing happens.
     """
     ends: dict[str, list[float]] = {}
-    for group in current.values():
+    for quantity, group in current.items():
+        if quantity.kind is not Kind.COUNTER:
+            continue
         newest: dict[str, float] = {}
         for series in group:
             pod = series.labels[queries.POD_LABEL]
@@ -112,7 +126,11 @@ def _aligned(current: Observed) -> Observed:
         for pod, time_s in newest.items():
             ends.setdefault(pod, []).append(time_s)
     return {
-        quantity: [one.until(min(ends[one.labels[queries.POD_LABEL]])) for one in group if one.samples]
+        quantity: [
+            one.until(min(ends[one.labels[queries.POD_LABEL]])) if quantity.kind is Kind.COUNTER else one
+            for one in group
+            if one.samples
+        ]
         for quantity, group in current.items()
     }
 
@@ -153,15 +171,22 @@ def _evicted(
     seen = [pod for pod in watched.pods if pod.name in observed]
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         return sum(evictions.unannounced(pod, current, since_s=since_s) for pod in seen), 0, None
-    changes = _changes(watched, current, seen)
+    counted, told = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return len(changes), 0, None
-    removed, left = evictions.split_by_poll_gaps(changes, current, limit=watched.poll_limit)
+        return len(counted) + len(told), 0, None
+    interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
+    removed = left = 0
+    for changes, within in ((counted, NEAR_SCRAPES * interval), (told, evictions.POLL_GAP_SHOWN)):
+        silences, polls = evictions.split_by_poll_gaps(changes, current, limit=watched.poll_limit, within=within)
+        removed, left = removed + silences, left + polls
     return removed, left, evictions.longest_poll_gap_s(current, since_s=since_s)
 
 
-def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> list[MemberChange]:
-    """Return when members lost their ids: what a pod's counters show, or, where it has none, what the broker showed."""
+def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> tuple[list[MemberChange], list[MemberChange]]:
+    """Return when members lost their ids: what pods' counters show, and, of those without, what the broker showed.
+
+    The former is as exact as scrapes are; the latter only says by when.
+    """
     since_s = watched.since.timestamp()
     by_pod = {
         pod.name: evictions.lost_ids(pod, current, since_s=since_s)
@@ -169,7 +194,7 @@ def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> list[M
         if all(evictions.of_pod(current.get(one, ()), pod.name) for one in evictions.BY_LOST_IDS)
     }
     counted = [change for changes in by_pod.values() for change in changes]
-    return counted + [change for change in watched.changes if change.at > watched.since and change.pod not in by_pod]
+    return counted, [change for change in watched.changes if change.at > watched.since and change.pod not in by_pod]
 
 
 def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None:

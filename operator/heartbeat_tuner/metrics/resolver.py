@@ -9,6 +9,7 @@ import dataclasses
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.metrics import queries
@@ -18,6 +19,11 @@ from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
 
 GroupKey = tuple[str, str]
 """Namespace and group id."""
+
+ClientKey = tuple[str, str, str]
+"""Namespace, pod and a `client.id` that somebody gave."""
+
+NO_OWN_IDS: Final[Mapping[ClientKey, GroupKey]] = MappingProxyType({})
 
 PodKey = tuple[str, str]
 """Namespace and name."""
@@ -53,7 +59,10 @@ class Place:
 
 
 def place_of(
-    labels: Mapping[str, str], conventions: Sequence[Convention], groups: Collection[GroupKey]
+    labels: Mapping[str, str],
+    conventions: Sequence[Convention],
+    groups: Collection[GroupKey],
+    own_ids: Mapping[ClientKey, GroupKey] = NO_OWN_IDS,
 ) -> Place | None:
     """Return where a series belongs; None if it is of no convention, or of none of the groups.
 
@@ -61,15 +70,17 @@ def place_of(
         labels: of the series, `__name__` among them.
         conventions: those that may be followed, the likelier first.
         groups: those that are asked for: a `client.id` may read as two groups, of which at most one is meant.
+        own_ids: whose a `client.id` is that names no group.
     """
     for convention in conventions:
         metric = convention.metric_of(labels)
         if metric is None:
             continue
-        group = _group_of(labels, convention, groups)
+        group = _group_of(labels, convention, groups, own_ids)
         if group is None:
             return None
-        own = sorted(pair for pair in labels.items() if pair[0] not in queries.SCRAPE_LABELS)
+        passing = queries.SCRAPE_LABELS | convention.passing_labels
+        own = sorted(pair for pair in labels.items() if pair[0] not in passing)
         identity = tuple(sys.intern(text) for pair in own for text in pair)
         return Place(group, convention, metric, identity)
     return None
@@ -114,6 +125,13 @@ def sorted_out(
         }
         for group, by_convention in once.items()
     }
+
+
+def by_convention(
+    found: Sequence[Series], conventions: Sequence[Convention], place: GroupKey
+) -> dict[Convention, Observed]:
+    """Return the series of one group as each convention reads them, for itself: a policy's own names are in several."""
+    return {one: by_group(found, [one], {place}).get(place, {}).get(one, {}) for one in conventions}
 
 
 def by_pod(
@@ -168,24 +186,48 @@ def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convent
     return best, found.get(best, {})
 
 
-def _group_of(labels: Mapping[str, str], convention: Convention, groups: Collection[GroupKey]) -> GroupKey | None:
+def group_named(labels: Mapping[str, str], convention: Convention) -> str | None:
+    """Return the group that a series names by itself, where no groups are known beforehand; None if it names none.
+
+    Who ends in the pod's own name has an instance id, though it may end in a number as well (`orders-0`).
+    """
+    if convention.group_label:
+        return labels.get(convention.group_label) or None
+    found = readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
+    return found[-1] if found else None
+
+
+def _group_of(
+    labels: Mapping[str, str],
+    convention: Convention,
+    groups: Collection[GroupKey],
+    own_ids: Mapping[ClientKey, GroupKey],
+) -> GroupKey | None:
     """Return the group of a series among those asked for; None if it is of none of them, or cannot be told."""
     namespace = labels.get(queries.NAMESPACE_LABEL, "")
     if convention.group_label:
-        readings = [labels.get(convention.group_label, "")]
+        found = [labels.get(convention.group_label, "")]
     else:
-        readings = _readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
-    return next((place for group in readings if (place := (namespace, group)) in groups), None)
+        client_id, pod = labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, "")
+        owner = own_ids.get((namespace, pod, unquoted(client_id)))
+        if owner in groups:
+            return owner
+        found = readings(client_id, pod)
+    return next((place for group in found if (place := (namespace, group)) in groups), None)
 
 
-def _readings(client_id: str, pod: str) -> list[str]:
+def unquoted(client_id: str) -> str:
+    """Return a client id without the quotes that JMX puts around one with characters that it quotes."""
+    return client_id.removeprefix('"').removesuffix('"')
+
+
+def readings(client_id: str, pod: str) -> list[str]:
     """Return the groups of which the Java consumer may have made this `client.id`, the likelier first.
 
     It is `consumer-<group>-<number>`, or `consumer-<group>-<instance id>`. Any end could be an instance id: only the
-    pod's name is taken for one, and a number goes before it. Quotes are JMX' own, around an id with characters that it
-    quotes.
+    pod's name is taken for one, and a number goes before it.
     """
-    bare = client_id.removeprefix('"').removesuffix('"')
+    bare = unquoted(client_id)
     numbered = _NUMBERED.fullmatch(bare)
     found = [] if numbered is None else [numbered["group"]]
     prefix, ending = "consumer-", f"-{pod}"

@@ -219,6 +219,24 @@ def twins(one: Series, group: Iterable[Series], *, but: str = "__name__") -> lis
     return [other for other in group if key(other) == key(one)]
 
 
+def longest_possible_silence_s(beats: Series, *, since_s: float, until_s: float) -> float:
+    """Return how long a counter can have stood at most in a time, in seconds, as far as its scrapes tell.
+
+    What a scrape counted came after the scrape before it: between two scrapes that counted something, the silence began
+    after the scrape before the first of them, and ended before the second.
+    """
+    longest = 0.0
+    begin_s = last_s = -math.inf
+    value: float | None = None
+    for sample in beats.samples:
+        if value is None or sample.value != value:
+            if sample.time_s >= since_s and begin_s < until_s:
+                longest = max(longest, sample.time_s - begin_s)
+            begin_s, value = last_s, sample.value
+        last_s = sample.time_s
+    return max(longest, math.inf if begin_s == -math.inf else until_s - begin_s)
+
+
 def newest_s(series: Sequence[Series]) -> float | None:
     """Return the time of the newest sample; None if there is none."""
     return max((one.samples.times_s[-1] for one in series if one.samples), default=None)

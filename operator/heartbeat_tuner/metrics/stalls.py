@@ -12,7 +12,7 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
 from heartbeat_tuner.metrics import blocks, lives, queries, samples
-from heartbeat_tuner.metrics.samples import Series, Step
+from heartbeat_tuner.metrics.samples import Sample, Series, Step
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 OfPod = Mapping[Quantity, Sequence[Series]]
@@ -134,14 +134,23 @@ def short_gaps(mine: OfPod) -> list[tuple[Series, float]]:
 def poll_gaps(pod: str, mine: OfPod) -> list[Absence]:
     """Return what the gaps between polls show, of members whose gaps are usually short; others' are handlers.
 
-    A stop lies within a gap, beside what is usual.
+    A stop lies within a gap, beside what is usual. Who beat all the while was a handler at work.
     """
-    return [
-        Absence(pod, Witness.POLL_GAP, sample.time_s, sample.value - usual_s, sample.value)
-        for one, usual_s in short_gaps(mine)
-        for sample in blocks.news(one).samples
-        if sample.value > usual_s
-    ]
+    shown = []
+    for one, usual_s in short_gaps(mine):
+        beats = samples.twins(one, mine.get(Quantity.HEARTBEATS, ()))
+        shown += [
+            Absence(pod, Witness.POLL_GAP, sample.time_s, sample.value - usual_s, sample.value)
+            for sample in blocks.news(one).samples
+            if sample.value > usual_s and not any(_beat_on(other, sample, sample.value - usual_s) for other in beats)
+        ]
+    return shown
+
+
+def _beat_on(beats: Series, shown: Sample, lasted_s: float) -> bool:
+    """Whether a member was never silent for so long in the time in which a shown poll gap can have been."""
+    since_s = shown.time_s - blocks.BLOCK_S - shown.value
+    return samples.longest_possible_silence_s(beats, since_s=since_s, until_s=shown.time_s) < lasted_s
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ record where metrics are. A failure costs only the policies it concerns.
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -27,10 +27,12 @@ from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import record, resolver
-from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.record import Watched
+from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
+from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
-from heartbeat_tuner.reconcile import reading_plan, sightings
+from heartbeat_tuner.reconcile import mapped, own_client_ids, reading_plan, sightings
 from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
@@ -53,19 +55,23 @@ class Gatherer:
     """Reads everything that one cycle needs; remembers what no single look can show: samples, and member ids."""
 
     def __init__(self, *, metrics: MetricsSource, groups: Groups, workloads: Workloads, clock: Clock) -> None:
+        self._metrics = metrics
         self._reader = MetricsReader(metrics)
+        self._mapped: Mapping[ObjectKey, mapped.Read] = {}
         self._groups = groups
         self._workloads = workloads
         self._clock = clock
         self._ledgers: dict[ObjectKey, Ledger] = {}
+        self._own_ids: Mapping[ClientKey, GroupKey] = {}
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
         """Return a situation per policy, or why there is none."""
         if not policies:
             return {}
-        surprise, kafka, workloads = await asyncio.gather(
-            self._read_metrics(policies), self._read_kafka(policies), self._read_workloads(policies)
-        )
+        kafka, workloads = await asyncio.gather(self._read_kafka(policies), self._read_workloads(policies))
+        # Before the metrics: where a client.id names no group, the broker says whose it is.
+        self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))
+        surprise = await self._read_metrics(policies)
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
@@ -117,9 +123,12 @@ class Gatherer:
 
     def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
         """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""
-        found = self._reader.of(policy)
+        maps = policy.naming.maps
+        found = self._mapped[policy.key] if maps else self._reader.of(policy)
         if isinstance(found, Unknown):
             return found
+        candidates = tuple(found) if maps else custom.of_policy(policy.naming, policy.library)
+        read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
         starts = [pod.started for pod in workload.pods]
         changes = [policy.application.at] if policy.application is not None else []
         current = workload.current
@@ -128,17 +137,18 @@ class Gatherer:
             pods=workload.pods,
             poll_limit=None if current is None else current.settings.max_poll_interval,
             changes=ledger.changes,
-            since=max([now - RECORD_WINDOW, self._reader.since(policy), *starts, *changes]),
+            since=max([now - RECORD_WINDOW, read_since, *starts, *changes]),
             now=now,
         )
-        convention, observed = resolver.followed(found, catalogue.of_library(policy.library))
-        return record.measure(
-            watched, observed, convention, query=lambda quantity: reading_plan.whole_query(quantity, policy)
-        )
+        convention, observed = resolver.followed(found, candidates)
+        return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
 
     async def _read_metrics(self, policies: Sequence[Policy]) -> Surprise | None:
+        now = self._clock.now()
         try:
-            await self._reader.read(policies, now=self._clock.now())
+            usual = [policy for policy in policies if not policy.naming.maps]
+            await self._reader.read(usual, now=now, own_ids=self._own_ids)
+            self._mapped = await mapped.read(self._metrics, policies, at=now)
         except Exception as error:  # noqa: BLE001 - a surprise must not end the cycle
             return Surprise(error)
         return None
@@ -181,6 +191,23 @@ class Gatherer:
 
         found = await asyncio.gather(*(read(policy) for policy in policies))
         return {policy.key: workload for policy, workload in zip(policies, found, strict=True)}
+
+
+def _tried(quantity: Quantity, policy: Policy) -> str:
+    return mapped.query([policy]) if policy.naming.maps else reading_plan.whole_query(quantity, policy)
+
+
+def _looks(
+    policies: Sequence[Policy],
+    kafka: Mapping[str, _KafkaView | Finding | Surprise],
+    workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
+) -> Iterator[own_client_ids.Look]:
+    """Yield what is seen of each policy's group: its pods, and its members if the broker shows them."""
+    for policy in policies:
+        workload, view = workloads[policy.key], kafka[policy.cluster]
+        group = view.groups.get(policy.group_id) if isinstance(view, _KafkaView) else None
+        pods = workload.pods if isinstance(workload, Workload) else None
+        yield (policy.key.namespace, policy.group_id), pods, group.members if isinstance(group, Group) else ()
 
 
 def _last_application(policy: Policy, workload: Workload) -> Application | None:

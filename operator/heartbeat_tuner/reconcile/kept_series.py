@@ -15,7 +15,7 @@ from typing import Final
 
 from heartbeat_tuner.metrics import queries, resolver
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.resolver import GroupKey, Observed, Place
+from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey, Observed, Place
 from heartbeat_tuner.metrics.samples import Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Kind
 from heartbeat_tuner.reconcile.spans import Span
@@ -55,19 +55,29 @@ class KeptSeries:
     def __init__(self, conventions: Sequence[Convention]) -> None:
         self._conventions = conventions
         self._groups: frozenset[GroupKey] = frozenset()
+        self._own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
         self._kept: dict[_Labels, _Kept] = {}
         self._by_group: dict[GroupKey, list[_Kept]] = {}
         self._newest_s: dict[str, float] = {}
         self._times: dict[tuple[str, str], array[float]] = {}
         self._constants: weakref.WeakValueDictionary[tuple[float, int], array[float]] = weakref.WeakValueDictionary()
 
-    def keep_only(self, groups: Collection[GroupKey]) -> None:
-        """Keep the series of these groups from now on, and forget all others."""
-        if self._groups == groups:
+    def keep_only(
+        self, groups: Collection[GroupKey], own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
+    ) -> None:
+        """Keep the series of these groups from now on, and forget all others.
+
+        Series that come to a group later, with a `client.id` of its own, are found to be late by `take`.
+
+        Args:
+            groups: those to keep.
+            own_ids: whose a `client.id` is that names no group.
+        """
+        if self._groups == groups and self._own_ids == own_ids:
             return
-        self._groups = frozenset(groups)
+        self._groups, self._own_ids = frozenset(groups), dict(own_ids)
         for key, kept in list(self._kept.items()):
-            place = resolver.place_of(kept.series.labels, self._conventions, self._groups)
+            place = self._place_of(kept.series.labels)
             if place is None:
                 del self._kept[key]
             else:
@@ -97,7 +107,7 @@ class KeptSeries:
             key = _key(series.labels)
             kept = self._kept.get(key)
             if kept is None:
-                place = resolver.place_of(series.labels, self._conventions, self._groups)
+                place = self._place_of(series.labels)
                 if place is None:
                     continue
                 labels = {sys.intern(name): sys.intern(value) for name, value in series.labels.items()}
@@ -134,6 +144,9 @@ class KeptSeries:
     def sizes(self) -> tuple[int, int]:
         """Return how many series and samples are kept."""
         return len(self._kept), sum(len(one.series.samples) for one in self._kept.values())
+
+    def _place_of(self, labels: Mapping[str, str]) -> Place | None:
+        return resolver.place_of(labels, self._conventions, self._groups, self._own_ids)
 
     def _index(self) -> None:
         self._by_group = {}

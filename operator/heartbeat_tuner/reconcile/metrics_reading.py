@@ -23,7 +23,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import queries
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.resolver import GroupKey, Observed
+from heartbeat_tuner.metrics.resolver import NO_OWN_IDS, ClientKey, GroupKey, Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import MetricsSource
@@ -59,7 +59,7 @@ there is touched every few cycles, one that has gone is forgotten in ten."""
 ENOUGH_S: Final = BASELINE_MARGIN.total_seconds() + 60.0
 """With less than this behind it, and a margin before, no record is made."""
 
-_GIVE_UP: Final = frozenset(
+GIVE_UP: Final = frozenset(
     {
         MetricsCause.UNREACHABLE,
         MetricsCause.TIMEOUT,
@@ -130,9 +130,17 @@ class MetricsReader:
         self._troubles: dict[tuple[Quantity, str], Trouble] = {}
         self._outage: Trouble | None = None
 
-    async def read(self, policies: Sequence[Policy], *, now: datetime) -> None:
-        """Read what is missing up to now, as far as this cycle's share goes; what failed is told by `of`."""
-        self._begin(policies, float(math.floor(now.timestamp())))
+    async def read(
+        self, policies: Sequence[Policy], *, now: datetime, own_ids: Mapping[ClientKey, GroupKey] = NO_OWN_IDS
+    ) -> None:
+        """Read what is missing up to now, as far as this cycle's share goes; what failed is told by `of`.
+
+        Args:
+            policies: whose groups' metrics.
+            now: the end of the window.
+            own_ids: whose a `client.id` is that names no group.
+        """
+        self._begin(policies, own_ids, float(math.floor(now.timestamp())))
         came_last, first = self._flooding, self._left
         self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
         self._most = min(reading_plan.REQUEST_WEIGHT, self._most * (1 + self._regained))
@@ -169,7 +177,7 @@ class MetricsReader:
         """How many series and samples are in memory."""
         return self._kept.sizes()
 
-    def _begin(self, policies: Sequence[Policy], until_s: float) -> None:
+    def _begin(self, policies: Sequence[Policy], own_ids: Mapping[ClientKey, GroupKey], until_s: float) -> None:
         """Let the window end now; what a clock that went back has told of the future is forgotten."""
         if until_s < self._coverage.until_s:
             self._coverage = Coverage()
@@ -177,7 +185,7 @@ class MetricsReader:
         self._libraries = sorted({policy.library for policy in policies})
         self._coverage.move_to(until_s, reading_plan.wanted(policies))
         groups = {_group(policy) for policy in policies}
-        self._kept.keep_only(groups)
+        self._kept.keep_only(groups, own_ids)
         namespaces = {namespace for namespace, _ in groups}
         self._sizes = {place: size for place, size in self._sizes.items() if place[1] in namespaces}
 
@@ -257,7 +265,7 @@ class MetricsReader:
                 self._flooded(ask, said)
             return halves or ()
         reason = Reason.PARTIAL_DATA if error.cause is MetricsCause.PARTIAL else Reason.PROMETHEUS_UNREACHABLE
-        if error.cause in _GIVE_UP:
+        if error.cause in GIVE_UP:
             self._outage = Trouble(reason, said)
         else:
             self._troubles |= {(ask.quantity, namespace): Trouble(reason, said) for namespace in ask.namespaces}

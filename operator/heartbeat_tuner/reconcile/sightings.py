@@ -66,7 +66,7 @@ def observe(
         if tenants[pod.ip] > 1:
             ids[_life(pod)] = known
             continue
-        shown = frozenset(member.member_id for member in members if _same(member.host, pod.ip)) - bygone
+        shown = frozenset(member.member_id for member in members if same_address(member.host, pod.ip)) - bygone
         new, gone = shown - known, sorted(known - shown)
         replaced = min(len(new), len(gone))
         changes += [MemberChange(now, pod.name)] * replaced
@@ -81,7 +81,7 @@ def _bygone(ledger: Ledger, pods: Sequence[Pod], members: Sequence[Member]) -> f
     return (ledger.bygone | dead) & {member.member_id for member in members}
 
 
-def _same(host: str, address: str) -> bool:
+def same_address(host: str, address: str) -> bool:
     """Whether two texts are one address: brokers write IPv6 in full, Kubernetes in short."""
     try:
         return ipaddress.ip_address(host) == ipaddress.ip_address(address)

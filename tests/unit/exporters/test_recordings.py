@@ -7,6 +7,7 @@ import pytest
 from tests.exporters import cluster, recording
 from tests.exporters.catalogue import EXPORTERS
 from tests.exporters.recording import FOLDER
+from tests.exporters.story import LONG_HANDLER_FACTOR
 
 NAMES = recording.names()
 OF_THE_STORY = [name for name in NAMES if name != cluster.NAME]
@@ -64,7 +65,9 @@ def test_the_truth_has_what_the_story_made_happen(name: str) -> None:
     gaps = [one["at_s"] for one in truth["poll_gap_leaves"]]
     max_poll_s = meta["settings"]["max_poll_interval_s"]
     assert len(long) == (max_poll_s is not None)
-    assert all(any(at_s + max_poll_s - 1 < gap < at_s + max_poll_s + 3 for gap in gaps) for at_s in long)
+    # librdkafka in a group of KIP-848 falls silent at M, but says that it leaves only when the handler has ended.
+    factor = LONG_HANDLER_FACTOR if name == "librdkafka-allsopp-kip848-stand-in" else 1
+    assert all(any(-1 < gap - at_s - max_poll_s * factor < 3 for gap in gaps) for at_s in long)
     assert all(truth["pods"][pod]["joins"] for pod in ("consumer-a", "consumer-b", "consumer-c", "consumer-d"))
 
 

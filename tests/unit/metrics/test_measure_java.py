@@ -224,6 +224,30 @@ def test_never_polled_is_no_gap() -> None:
     assert recorded({**quiet(), Quantity.POLL_GAP_MAX: [], Quantity.POLL_AGE: never}).longest_poll_gap is None
 
 
+def test_a_maximum_that_is_no_number_does_not_hold_counters_back() -> None:
+    """While a handler hangs nobody polls, and the longest gap is NaN: what the counters show must not end with it."""
+    found = counted([1, 1, 2], [1, 1, 2], [1, 1, 2])
+    found[Quantity.POLL_GAP_MAX] = [one.until(SINCE.timestamp()) for one in found[Quantity.POLL_GAP_MAX]]
+    record = recorded(found)
+    assert (record.evictions, record.unobserved_pods) == (1, ())
+
+
+def test_evictions_before_a_leave_of_the_same_member_are_not_taken_for_leaves() -> None:
+    """Frozen at first, and 40 s later in a handler for too long: its gap explains the second, not the first."""
+    found = counted([1, 1, 2], [1, 1, 2], [1, 1, 2])
+    later = with_poll_gap(Quantity.POLL_GAP_MAX, "orders-0", 61.0, within=(40, 100))
+    found[Quantity.POLL_GAP_MAX] = later[Quantity.POLL_GAP_MAX]
+    assert (recorded(found).evictions, recorded(found).poll_gap_evictions) == (1, 0)
+
+
+def test_a_gap_that_is_shown_still_explains_no_later_change() -> None:
+    """The client's window shows the gap of one leave for a minute: an eviction in that minute is not another leave."""
+    found = counted([1, 1, 2], [1, 1, 2], [1, 1, 2])
+    earlier = with_poll_gap(Quantity.POLL_GAP_MAX, "orders-0", 61.0, within=(-60, 20))
+    found[Quantity.POLL_GAP_MAX] = earlier[Quantity.POLL_GAP_MAX]
+    assert (recorded(found).evictions, recorded(found).poll_gap_evictions) == (1, 0)
+
+
 def test_a_joining_member_is_not_silent() -> None:
     """A rebalance that took 40 s stopped the beats; it tells nothing of pauses."""
 

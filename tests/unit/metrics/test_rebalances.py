@@ -1,6 +1,6 @@
 """When a group rebalanced: what several members counted is one event, and what one counted is never lost."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 import pytest
 from hypothesis import given, settings
@@ -20,50 +20,59 @@ def member(*values: float, pod: str = "orders-0", start: float = 0.0, **labels: 
 
 
 def events(
-    *group: Series, window_s: float = 30.0, cooperative: bool = False, causes: Collection[float] = ()
+    *group: Series, latency_s: float = 1.0, cooperative: bool = False, causes: Collection[float] = ()
 ) -> list[Rebalance]:
     """Return a group's rebalances."""
     found = rebalances.increases(group)
-    return rebalances.cluster(found, window_s=window_s, cooperative=cooperative, causes=causes)
-
-
-def rounds(found: Sequence[Rebalance]) -> list[int]:
-    """Return how many rebalances each cluster holds."""
-    return [one.rounds for one in found]
+    return rebalances.events(found, latency_s=latency_s, cooperative=cooperative, causes=causes)
 
 
 def test_one_rebalance_of_three_members_is_one() -> None:
     """Each of them counted it, each at another scrape."""
     group = [
-        member(3, 4, 4, pod="orders-0"),
-        member(3, 3, 4, pod="orders-1"),
-        member(7, 8, 8, pod="orders-2", start=9.0),
+        member(3, 4, pod="orders-0"),
+        member(3, 4, pod="orders-1", start=-9.0),
+        member(7, 8, pod="orders-2", start=9.0),
     ]
-    (one,) = events(*group)
-    assert one == Rebalance(since_s=0.0, until_s=60.0, members=3, rounds=1, planned=False)
+    assert events(*group) == [Rebalance(since_s=-9.0, until_s=39.0, members=3, planned=False)]
+
+
+def test_a_member_that_completes_later_saw_the_same_one() -> None:
+    """The last one in may have waited for its assignment for 20 s: its scrapes allow for that."""
+    late = member(3, 4, pod="orders-1", start=45.0)
+    assert len(events(member(3, 4), late, latency_s=20.0)) == 1
+    assert len(events(member(3, 4), late, latency_s=10.0)) == 2
 
 
 def test_a_slow_scrape_of_the_same_rebalance_is_no_second_one() -> None:
     """A member that was not scraped for two minutes may have counted it long before."""
     frozen = counters.series([(0.0, 3.0), (150.0, 4.0)], pod="orders-1")
-    assert rounds(events(member(3, 4, 4, 4, 4, 4), frozen)) == [1]
+    assert len(events(member(3, 4, 4, 4, 4, 4), frozen)) == 1
 
 
 def test_rebalances_apart_are_several() -> None:
     """Ten minutes lie between them."""
-    assert rounds(events(member(1, 2, *[2] * 20, 3), member(5, 6, *[6] * 20, 7, pod="orders-1"))) == [1, 1]
+    assert len(events(member(1, 2, *[2] * 20, 3), member(5, 6, *[6] * 20, 7, pod="orders-1"))) == 2
+
+
+def test_two_in_a_row_are_two_though_all_scrapes_overlap() -> None:
+    """One member saw both, the other one the second: a real group, a member of which was removed and came back."""
+    group = [
+        counters.series([(98.2, 4.0), (103.2, 5.0), (108.2, 6.0)]),
+        counters.series([(104.5, 4.0), (109.5, 5.0)], pod="b"),
+    ]
+    assert [(one.since_s, one.until_s, one.members) for one in events(*group)] == [(98.2, 103.2, 1), (103.2, 109.5, 2)]
 
 
 def test_several_between_two_scrapes_are_as_many_as_one_member_counted() -> None:
     """Nobody sees them apart, but the one that counted three has seen three."""
-    assert rounds(events(member(1, 4), member(1, 2, pod="orders-1"))) == [3]
+    assert [one.members for one in events(member(1, 4), member(1, 2, pod="orders-1"))] == [2, 1, 1]
 
 
 def test_a_new_clients_first_join_counts() -> None:
     """Its first scrape holds it already: growth alone would not show it."""
     new = member(1, 1, 1, pod="orders-9", start=300.0)
-    found = events(member(*[3] * 15), new)
-    assert found == [Rebalance(since_s=270.0, until_s=300.0, members=1, rounds=1, planned=False)]
+    assert events(member(*[3] * 15), new) == [Rebalance(since_s=270.0, until_s=300.0, members=1, planned=False)]
 
 
 def test_a_past_that_was_not_scraped_does_not_count() -> None:
@@ -76,16 +85,18 @@ def test_a_past_that_was_not_scraped_does_not_count() -> None:
 
 def test_a_client_that_was_made_anew_counts_what_it_joined() -> None:
     """A reset is no negative number of rebalances."""
-    assert rounds(events(member(9, 9, 1, 1))) == [1]
+    assert len(events(member(9, 9, 1, 1))) == 1
 
 
 def test_the_two_rounds_of_a_cooperative_rebalance_are_one() -> None:
     """Partitions are given up in the first and handed out in the second, which may fall into the next scrape."""
     group = [member(3, 5, 5), member(3, 4, 5, pod="orders-1")]
-    assert rounds(events(*group, cooperative=True)) == [1]
-    assert rounds(events(*group, cooperative=False)) == [2]
-    assert rounds(events(member(3, 4, 5), cooperative=True)) == [1]
-    assert rounds(events(member(3, 6), cooperative=True)) == [2]
+    (one,) = events(*group, cooperative=True)
+    assert (one.since_s, one.until_s, one.members) == (0.0, 60.0, 2)
+    assert len(events(*group, cooperative=False)) == 2
+    assert len(events(member(3, 4, 5), cooperative=True)) == 1
+    assert len(events(member(3, 6), cooperative=True)) == 2
+    assert len(events(member(3, 4, 4, 4, 5), cooperative=True)) == 2
 
 
 @pytest.mark.parametrize(
@@ -110,15 +121,19 @@ def test_pods_that_start_are_ready_and_end_are_causes_and_crashes_are_not() -> N
         )
     }
     assert rebalances.causes(platform) == [100.0, 120.0, 500.0]
+    calm = {Quantity.CONTAINER_RESTARTS: [counters.series([(0.0, 0.0), (30.0, 0.0)])]}
+    assert rebalances.causes({**platform, **calm}) == [100.0, 120.0, 500.0]
+    crashed = {Quantity.CONTAINER_RESTARTS: [counters.series([(0.0, 0.0), (30.0, 1.0)])]}
+    assert rebalances.causes({**platform, **crashed}) == [100.0, 500.0]
 
 
-def test_the_window_is_the_longest_join_or_the_time_between_scrapes() -> None:
-    """Members complete a join at different times, and are scraped at different times."""
+def test_members_complete_a_rebalance_as_far_apart_as_a_join_lasts() -> None:
+    """Where that is not exported, as far as two scrapes."""
     group = [member(1, 1, 1)]
-    assert rebalances.window_s({Quantity.REBALANCES: group}) == 30.0
-    latency = [counters.series([(0.0, 2.0), (30.0, 45.0)])]
-    assert rebalances.window_s({Quantity.REBALANCES: group, Quantity.REBALANCE_LATENCY_MAX: latency}) == 45.0
-    assert rebalances.window_s({}) == 0.0
+    assert rebalances.latency_s({Quantity.REBALANCES: group}) == 30.0
+    latency = [counters.series([(0.0, 2.0), (30.0, 4.5)])]
+    assert rebalances.latency_s({Quantity.REBALANCES: group, Quantity.REBALANCE_LATENCY_MAX: latency}) == 4.5
+    assert rebalances.latency_s({}) == 0.0
 
 
 INCREASES = st.lists(
@@ -137,14 +152,26 @@ INCREASES = st.lists(
 @given(INCREASES, st.floats(0, 120), st.booleans())
 def test_a_group_has_no_more_rebalances_than_its_members_counted(
     found: list[Increase],
-    window_s: float,
+    latency_s: float,
     cooperative: bool,  # noqa: FBT001 - drawn
 ) -> None:
     """And no fewer than any single member did, but where two rounds are one."""
     ordered = sorted(found, key=lambda one: (one.until_s, one.since_s))
-    total = sum(rounds(rebalances.cluster(ordered, window_s=window_s, cooperative=cooperative)))
+    events = rebalances.events(ordered, latency_s=latency_s, cooperative=cooperative)
     by_member = {one.member: 0 for one in found}
     for one in found:
         by_member[one.member] += one.joins
     most = max(by_member.values(), default=0)
-    assert (most / 2 if cooperative else most) <= total <= sum(by_member.values())
+    assert (most / 2 if cooperative else most) <= len(events) <= sum(by_member.values())
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1, 3_000), max_size=12), st.integers(1, 4), st.floats(0.5, 60))
+def test_no_rebalance_is_invented(times: list[float], members: int, scrape_s: float) -> None:
+    """Of real rebalances that all members took part in, each scraped at its own moments, no more are found."""
+    group = []
+    for number in range(members):
+        scrapes = [number * scrape_s / members + scrape_s * step for step in range(int(3_000 / scrape_s) + 3)]
+        counted = ((at_s, 1.0 + sum(time_s <= at_s for time_s in times)) for at_s in scrapes)
+        group.append(counters.series(counted, pod=f"orders-{number}"))
+    assert len(events(*group, latency_s=0.0)) <= len(times)

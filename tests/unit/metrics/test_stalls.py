@@ -120,6 +120,20 @@ def test_short_poll_gaps_show_stops_beside_what_is_usual() -> None:
     assert bounds(found) == [(60.0, 5.5, 6.0)]
 
 
+def test_a_long_gap_in_which_the_member_beat_on_is_a_handler() -> None:
+    """The Java client beats beside its handler: 100 s without a poll, and never two scrapes without a beat."""
+    gaps = at(0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 100.0, 0.5)
+    for beats, shown in (
+        (at(*range(10, 110, 10)), []),
+        (at(10, 20, 30, 40, 40, 40, 40, 50, 60, 70), [(240.0, 99.5, 100.0)]),
+        (at(10, 20, 30, 40, 50, 60, 60, 60, 60, 60), [(240.0, 99.5, 100.0)]),
+        (at(10), [(240.0, 99.5, 100.0)]),
+        (at(), [(240.0, 99.5, 100.0)]),
+    ):
+        found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
+        assert bounds(found) == shown, beats
+
+
 def test_long_poll_gaps_are_handlers() -> None:
     """A member that usually takes a second or more is at work, however long it takes once."""
     assert stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [at(1.0, 1.0, 60.0)]}) == []

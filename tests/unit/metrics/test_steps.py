@@ -43,6 +43,24 @@ def test_growth_is_never_more_than_what_happened(lives: list[list[int]]) -> None
         assert sum(step.reset for step in samples.steps(series)) == len(starts)
 
 
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(0.1, 40.0), min_size=2, max_size=30),
+    st.sampled_from([2.0, 5.0, 30.0]),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_no_silence_was_longer_than_possible(between: list[float], scrape_s: float, begin: float, end: float) -> None:
+    """Whatever beats and scrapes, and whatever part of the time is asked for."""
+    beats = list(itertools.accumulate(between))
+    scrapes = [scrape_s * number for number in range(int(beats[-1] / scrape_s) + 2)]
+    counted = counters.series((at_s, float(sum(beat <= at_s for beat in beats))) for at_s in scrapes)
+    since_s, until_s = sorted((begin * scrapes[-1], end * scrapes[-1]))
+    possible_s = samples.longest_possible_silence_s(counted, since_s=since_s, until_s=until_s)
+    for first, second in itertools.pairwise(beats):
+        assert min(second, until_s) - max(first, since_s) <= possible_s
+
+
 def test_twins_differ_in_their_name_only() -> None:
     """Sum and count of one collector belong together; another collector's do not."""
     total = counters.series([], gc="G1 Young Generation", __name__="sum")

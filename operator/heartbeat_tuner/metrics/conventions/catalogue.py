@@ -4,11 +4,15 @@ import functools
 from collections.abc import Iterable
 from typing import Final
 
-from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.metrics.conventions import java, kafkajs, librdkafka
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
-CONVENTIONS: Final[tuple[Convention, ...]] = (*java.CONVENTIONS, *kafkajs.CONVENTIONS)
+CONVENTIONS: Final[tuple[Convention, ...]] = (
+    *java.CONVENTIONS,
+    *kafkajs.CONVENTIONS,
+    *librdkafka.CONVENTIONS,
+)
 
 LIBRARIES: Final = ("java", "kafkajs")
 """The client libraries whose consumers can be measured well enough to be tuned; of the others only the physics are

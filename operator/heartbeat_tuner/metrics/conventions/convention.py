@@ -47,6 +47,7 @@ class Convention:
         group_label: the label that carries the group; empty if none does.
         with_labels: labels without which a series is not of it.
         without_labels: labels with which a series is not of it.
+        passing_labels: labels that a series may get while it lives: with and without them it is the same.
         needed: what a consumer exports from its start: without one of these, nothing can be said of it.
         withheld: what it has not, though others have, and the shortest way to get it, as a sentence.
     """
@@ -59,6 +60,7 @@ class Convention:
     group_label: str = ""
     with_labels: frozenset[str] = frozenset()
     without_labels: frozenset[str] = frozenset()
+    passing_labels: frozenset[str] = frozenset()
     needed: tuple[Quantity, ...] = ()
     withheld: Mapping[Quantity, str] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
 
@@ -66,6 +68,11 @@ class Convention:
     def by_quantity(self) -> Mapping[Quantity, Metric]:
         """Its metrics, by what they are."""
         return MappingProxyType({metric.quantity: metric for metric in self.metrics})
+
+    @property
+    def measurable(self) -> bool:
+        """Whether a group can be measured by it at all."""
+        return set(self.needed) <= self.by_quantity.keys()
 
     @functools.cached_property
     def by_name(self) -> Mapping[str, tuple[Metric, ...]]:

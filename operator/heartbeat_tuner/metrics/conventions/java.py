@@ -7,7 +7,8 @@ All of them export the same attributes of the same MBeans; a rule makes a name o
 | the JMX exporter's default rule | `kafka_consumer_consumer_coordinator_metrics_heartbeat` | `client_id` |
 | Strimzi's rules for Connect | `kafka_consumer_coordinator_heartbeat_total` | `clientid` |
 | Micrometer, and with it Spring | the same | `client_id`, and `kafka_version` |
-| OpenTelemetry's agent | `kafka_consumer_heartbeat_total` | `client_id` |
+| OpenTelemetry's agent | `kafka_consumer_heartbeat_total`, or with dots | `client_id`, `client-id` |
+| Strimzi's rules for its Bridge | `strimzi_bridge_kafka_consumer_heartbeat_total` | `clientId` |
 
 Confluent's rules follow the first, whose counters end in `_total` before the exporter's release 1.0. Times are
 milliseconds in all of them, but for those whose name says seconds. The group is no label of any: it is read from the
@@ -58,9 +59,7 @@ _NEEDED: Final = (Quantity.HEARTBEATS, Quantity.REBALANCES, Quantity.REBALANCE_T
 _WINDOWED: Final = tuple(one for one in _ATTRIBUTES if one.kind is Kind.WINDOWED_MAX)
 
 
-def _metrics(
-    name: Callable[[str, str], str], endings: tuple[str, ...], *, without: tuple[Quantity, ...] = ()
-) -> tuple[Metric, ...]:
+def _metrics(name: Callable[[str, str], str], endings: tuple[str, ...]) -> tuple[Metric, ...]:
     """Return the consumer's metrics; `endings` are those that a counter's name may have."""
     return tuple(
         Metric(
@@ -69,7 +68,6 @@ def _metrics(
             unit_s=unit_s,
         )
         for quantity, (group, attribute, unit_s) in _ATTRIBUTES.items()
-        if quantity not in without
     )
 
 
@@ -84,6 +82,21 @@ def _short_group(group: str, attribute: str) -> str:
 def _no_group(_group: str, attribute: str) -> str:
     return f"kafka_consumer_{attribute}"
 
+
+def _dotted(_group: str, attribute: str) -> str:
+    return f"kafka.consumer.{attribute}"
+
+
+def _of_bridge(_group: str, attribute: str) -> str:
+    return f"strimzi_bridge_kafka_consumer_{attribute}"
+
+
+def _telemetry(group: str, attribute: str) -> str:
+    return f"org_apache_kafka_{group.removesuffix('-metrics').replace('-', '_')}_{attribute}"
+
+
+_TOLD_LATER: Final = frozenset({"messaging_kafka_cluster_id", "messaging.kafka.cluster.id"})
+"""The agent adds the cluster's id to every series once the client knows it."""
 
 JMX_EXPORTER: Final = Convention(
     name="jmx-exporter",
@@ -101,7 +114,7 @@ STRIMZI: Final = Convention(
     libraries=LIBRARIES,
     client_label="clientid",
     with_labels=frozenset({"clientid"}),
-    metrics=_metrics(_short_group, ("_total",), without=_WINDOWED),
+    metrics=_metrics(_short_group, ("_total",)),  # those that are withheld too: a rule of the site's may keep them
     needed=_NEEDED,
     withheld=MappingProxyType(
         dict.fromkeys(
@@ -129,8 +142,66 @@ OPENTELEMETRY: Final = Convention(
     client_label="client_id",
     with_labels=frozenset({"client_id"}),
     without_labels=frozenset({"kafka_version", "group_id"}),
+    passing_labels=_TOLD_LATER,
     metrics=_metrics(_no_group, ("_total",)),
     needed=_NEEDED,
 )
 
-CONVENTIONS: Final = (JMX_EXPORTER, MICROMETER, STRIMZI, OPENTELEMETRY)
+OPENTELEMETRY_DOTTED: Final = Convention(
+    name="opentelemetry-dotted",
+    title="the OpenTelemetry Java agent, whose names Prometheus was told to leave as they are",
+    libraries=LIBRARIES,
+    client_label="client-id",
+    with_labels=frozenset({"client-id"}),
+    passing_labels=_TOLD_LATER,
+    metrics=_metrics(_dotted, ("_total",)),
+    needed=_NEEDED,
+)
+
+STRIMZI_BRIDGE: Final = Convention(
+    name="strimzi-bridge",
+    title="the JMX exporter with the rules of Strimzi's Bridge",
+    libraries=LIBRARIES,
+    client_label="clientId",
+    with_labels=frozenset({"clientId"}),
+    metrics=_metrics(_of_bridge, ("_total",)),
+    needed=_NEEDED,
+)
+
+_NO_COUNTERS: Final = "this binder has no counters; bind KafkaClientMetrics instead, which replaced it"
+
+MICROMETER_JMX: Final = Convention(
+    name="micrometer-jmx",
+    title="Micrometer's deprecated KafkaConsumerMetrics",
+    libraries=LIBRARIES,
+    client_label="client_id",
+    with_labels=frozenset({"client_id"}),
+    metrics=(
+        Metric(Quantity.HEARTBEAT_RESPONSE_TIME_MAX, ("kafka_consumer_heartbeat_response_time_max_seconds",)),
+        Metric(Quantity.HEARTBEAT_AGE, ("kafka_consumer_last_heartbeat_seconds",)),
+        Metric(Quantity.JOIN_TIME_MAX, ("kafka_consumer_join_time_max_seconds",)),
+    ),
+    needed=_NEEDED,
+    withheld=MappingProxyType(dict.fromkeys(_NEEDED, _NO_COUNTERS)),
+)
+
+KIP714: Final = Convention(
+    name="kip714",
+    title="the client's own telemetry (KIP-714), pushed through the broker",
+    libraries=LIBRARIES,
+    group_label="group_id",
+    with_labels=frozenset({"group_id"}),
+    metrics=_metrics(_telemetry, ("_total",)),
+    needed=_NEEDED,
+)
+
+CONVENTIONS: Final = (
+    JMX_EXPORTER,
+    MICROMETER,
+    STRIMZI,
+    OPENTELEMETRY,
+    OPENTELEMETRY_DOTTED,
+    STRIMZI_BRIDGE,
+    MICROMETER_JMX,
+    KIP714,
+)

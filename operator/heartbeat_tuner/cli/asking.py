@@ -1,0 +1,190 @@
+"""How commands ask a Prometheus: the options that say where it is and who we are, and what it cannot answer.
+
+The rules are those of the operator's settings, so that what works here works there.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import re
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+import pydantic
+
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.cli.options import duration
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.wording import shown
+from heartbeat_tuner.connections import prometheus_source
+from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
+from heartbeat_tuner.metrics import discovery
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.diagnosis import Inventory
+from heartbeat_tuner.settings.prometheus import PrometheusSettings
+
+_T = TypeVar("_T")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+CONVENTIONS: Final = tuple(
+    one for one in catalogue.CONVENTIONS if one.libraries and (one.group_label or one.client_label)
+)
+"""Those of consumers whose group can be told: the others say nothing of one."""
+
+TENANT_HEADER: Final = "X-Scope-OrgID"
+
+LARGEST_ANSWER: Final = 2**26
+"""Bytes: a thousand groups of ten members."""
+
+SHOWN_QUERY: Final = 120
+"""Characters of a query that a message repeats: these are made of hundreds of names."""
+
+_FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_HEADER: Final = re.compile(r"(?P<name>[^:\s]+):\s*(?P<value>.*)", re.DOTALL)
+
+_OPTIONS: Final = (
+    click.option("--prometheus", "url", required=True, metavar="URL", help="To which /api/v1/query is appended."),
+    click.option("--bearer-token-file", type=_FILE, help="What to send as a bearer token."),
+    click.option("--username", help="Of basic authentication; with --password-file."),
+    click.option("--password-file", type=_FILE, help="Likewise."),
+    click.option("--ca-file", type=_FILE, help="The authority to trust, in PEM."),
+    click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="To send, too; may be repeated."),
+    click.option("--tenant", help=f"Of Mimir and its like: what to send as {TENANT_HEADER}."),
+    click.option("--timeout", type=duration, default="10s", show_default=True, help="For each wait for an answer."),
+    click.option("--namespace", "namespaces", multiple=True, help="Where to look; may be repeated. Else everywhere."),
+    click.option(
+        "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+    ),
+)
+
+_OF_FIELD: Final = {
+    "url": "--prometheus",
+    "headers": "--header or --tenant",
+    "bearerTokenFile": "--bearer-token-file",
+    "basicAuth": "--username",
+    "tls": "--ca-file",
+    "timeout": "--timeout",
+}
+
+_WORDS: Final = {
+    " of the operator's prometheus settings": " that you gave",
+    "the operator's": "this machine's",
+    "prometheus.url": "--prometheus",
+    " (prometheus.maxAnswerBytes)": "",
+}
+"""What the adapter says of the operator's settings, in words of the command line."""
+
+_LOOKBACKS: Final = (timedelta(minutes=1), timedelta(days=1))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """Which Prometheus, and what of it.
+
+    Attributes:
+        settings: where it is, and who we are.
+        namespaces: where to look; everywhere if empty.
+        lookback: how far.
+    """
+
+    settings: PrometheusSettings
+    namespaces: tuple[str, ...]
+    lookback: timedelta
+
+
+def options(command: _Command) -> _Command:
+    """Give a command the options that `asked` reads."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def asked(  # noqa: PLR0913 - one parameter for each option
+    *,
+    url: str,
+    bearer_token_file: Path | None,
+    username: str | None,
+    password_file: Path | None,
+    ca_file: Path | None,
+    headers: tuple[str, ...],
+    tenant: str | None,
+    timeout: timedelta,
+    namespaces: tuple[str, ...],
+    lookback: timedelta,
+) -> Asked:
+    """Return what the options say.
+
+    Raises:
+        UsageProblem: they cannot be used; it names the option, the value and the rule.
+    """
+    if (username is None) != (password_file is None):
+        raise UsageProblem("--username and --password-file belong together; give both or none")
+    shortest, longest = _LOOKBACKS
+    if not shortest <= lookback <= longest:
+        raise UsageProblem("--lookback: choose a time between 1m and 24h")
+    given = dict(_header(one) for one in headers)
+    if tenant is not None:
+        given[TENANT_HEADER] = tenant
+    document: dict[str, Any] = {
+        "url": url,
+        "timeout": f"{timeout.total_seconds():g}s",
+        "headers": given,
+        "maxAnswerBytes": LARGEST_ANSWER,
+        "bearerTokenFile": bearer_token_file,
+        "basicAuth": None if username is None else {"username": username, "passwordFile": password_file},
+        "tls": None if ca_file is None else {"caFile": ca_file},
+    }
+    try:
+        return Asked(PrometheusSettings.model_validate(document), namespaces, lookback)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        field = next((str(part) for part in first["loc"]), "")
+        rule = first["msg"].removeprefix("Value error, ")
+        raise UsageProblem(f"{_OF_FIELD.get(field, 'the options')}: {shown(rule, 300)}") from None
+
+
+def run(what: Asked, question: Callable[[PrometheusSource], Awaitable[_T]]) -> _T:
+    """Ask, and return the answer.
+
+    Raises:
+        UsageProblem: Prometheus could not be asked, or gave no usable answer.
+    """
+
+    async def ask() -> _T:
+        with contextlib.closing(prometheus_source(what.settings, SystemClock())) as source:
+            return await question(source)
+
+    try:
+        return asyncio.run(ask())
+    except MetricsUnavailableError as error:
+        told, _, query = str(error).partition("; tried ")
+        for theirs, ours in _WORDS.items():
+            told = told.replace(theirs, ours)
+        less = "; ask for less: --namespace, or a shorter --lookback" if error.cause is MetricsCause.TOO_MUCH else ""
+        raise UsageProblem(f"{told}{less}; tried {shown(query, SHOWN_QUERY)} at {what.settings.url}") from None
+
+
+async def inventory(source: PrometheusSource, what: Asked) -> Inventory:
+    """Return what there is of consumers.
+
+    Raises:
+        MetricsUnavailableError: Prometheus gave no usable answer.
+    """
+    now = SystemClock().now()
+    kinds, members, strangers = await asyncio.gather(
+        source.vector(discovery.kinds(CONVENTIONS, what.namespaces, lookback=what.lookback), at=now),
+        source.instant(discovery.members(CONVENTIONS, what.namespaces), at=now),
+        source.vector(discovery.strangers(CONVENTIONS, what.namespaces), at=now),
+    )
+    return Inventory(kinds, members, strangers, now)
+
+
+def _header(text: str) -> tuple[str, str]:
+    found = _HEADER.fullmatch(text)
+    if found is None:
+        raise UsageProblem("--header: write NAME:VALUE, like X-Scope-OrgID:shop")  # the value may be secret
+    return found["name"], found["value"]

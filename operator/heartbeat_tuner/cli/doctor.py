@@ -1,0 +1,190 @@
+"""`heartbeat-tuner doctor`: what a Prometheus has of consumer groups, what is missing, and how to get it.
+
+Three queries, whatever its size; `metrics.diagnosis` says what the answers mean. What labels and names say is somebody
+else's text: it is shown escaped and cut.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import click
+import yaml
+
+from heartbeat_tuner.cli import asking
+from heartbeat_tuner.cli.asking import Asked
+from heartbeat_tuner.cli.cards import LETTERS
+from heartbeat_tuner.cli.wording import shown, table, wrapped
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.metrics import diagnosis
+from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, Finding, FoundGroup, Severity
+from heartbeat_tuner.metrics.fixes import Fix
+
+SUBJECTS: Final = 5
+"""How many groups one finding names."""
+
+NAMED: Final = 2
+"""How many missing quantities a group's line names."""
+
+SHOWN_MESSAGE: Final = 2_000
+
+_OF_JOBS: Final = frozenset({"group-not-told", "labels-unknown", "namespace-not-told", "names-unknown", "pod-not-told"})
+
+FORMATS: Final = ("text", "json", "yaml")
+
+
+@click.command("doctor", short_help="Say what a Prometheus has of consumer groups, and what is missing.")
+@asking.options
+@click.option("--group", help="Say it of this group only.")
+@click.option("--output", "-o", type=click.Choice(FORMATS), default="text", show_default=True)
+def command(*, group: str | None, output: str, **given: Any) -> None:
+    """Say which consumer groups a Prometheus shows, by which exporter, and what is missing to measure them.
+
+    Each finding comes with the shortest fix, ready to paste.
+
+    Exit status: 0 if all groups can be measured in full, 1 if something is missing, 2 if Prometheus could not be asked.
+    """
+    asked = asking.asked(**given)
+    inventory = asking.run(asked, lambda source: asking.inventory(source, asked))
+    found = diagnosis.diagnose(inventory, asking.CONVENTIONS)
+    if group is not None:
+        found = found.only(group)
+    click.echo(as_text(found, asked) if output == "text" else as_document(document(found), output), nl=False)
+    if not found.is_whole:
+        raise click.exceptions.Exit(1)
+
+
+def as_text(found: Diagnosis, asked: Asked) -> str:
+    """Return a table of the groups, what is read of them, and the findings, the worst first."""
+    blocks = []
+    if found.groups:
+        blocks += ["\n".join(_groups(found.groups)), "\n".join(_uses(found.groups))]
+    blocks += [told for several in _alike(found.findings) for told in ["\n".join(finding_text(several))]]
+    return "\n\n".join([*blocks, _summary(found, asked)]) + "\n"
+
+
+def as_document(content: dict[str, Any], output: str) -> str:
+    """Return the same for programs, as JSON or YAML; foreign words are escaped where they are not plain."""
+    if output == "json":
+        return json.dumps(content, indent=2) + "\n"
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=False, width=120)
+
+
+def document(found: Diagnosis) -> dict[str, Any]:
+    """Return what was found, as plain values."""
+    return {
+        "groups": [
+            {
+                "namespace": one.namespace,
+                "group": one.group,
+                "convention": one.convention.name,
+                "pods": list(one.pods),
+                "members": one.members,
+                "scrapeIntervalSeconds": _seconds(one.interval),
+                "newestSampleAgeSeconds": _seconds(one.age),
+                "measurable": one.measurable,
+                "quantities": {quantity.camel: quantity in one.there for quantity in (*one.there, *one.missing)},
+            }
+            for one in found.groups
+        ],
+        "findings": [
+            {
+                "id": one.id,
+                "severity": one.severity.value,
+                "subject": list(one.subject),
+                "message": one.message,
+                "fix": fix_object(one.fix),
+            }
+            for one in found.findings
+        ],
+    }
+
+
+def fix_object(fix: Fix | None) -> dict[str, str] | None:
+    """Return a fix as plain values."""
+    return None if fix is None else {"do": fix.sentence, "language": fix.language, "snippet": fix.snippet}
+
+
+def finding_text(several: Sequence[Finding]) -> list[str]:
+    """Return findings that differ in their subjects only as lines."""
+    first = several[0]
+    subjects = [_subject(one) for one in several[:SUBJECTS]]
+    more = [f"and {len(several) - SUBJECTS} more"] if len(several) > SUBJECTS else []
+    about = ", ".join([*subjects, *more])
+    message = f"{about}: {first.message}" if about.strip() else first.message
+    lines = [f"{first.severity}: {first.id}", wrapped(f"{shown(message, SHOWN_MESSAGE)}.", "  ")]
+    if first.fix is not None:
+        lines.append(wrapped(f"Fix: {first.fix.sentence}{':' if first.fix.snippet else '.'}", "  "))
+        lines += ["", *(f"    {line}".rstrip() for line in first.fix.snippet.splitlines())] if first.fix.snippet else []
+    return lines
+
+
+def _groups(groups: Sequence[FoundGroup]) -> list[str]:
+    head = ("group", "namespace", "exported by", "members", "pods", "scraped", "newest", "lacks")
+    rows = [
+        (
+            shown(one.group),
+            shown(one.namespace),
+            one.convention.name,
+            str(one.members) if one.members else "-",
+            str(len(one.pods)) if one.pods else "-",
+            "-" if one.interval is None else f"every {durations.about(one.interval)}",
+            "-" if one.age is None else f"{durations.about(one.age)} ago",
+            _lacks(one),
+        )
+        for one in groups
+    ]
+    return table([head, *rows], "")
+
+
+def _lacks(group: FoundGroup) -> str:
+    if len(group.missing) > NAMED:
+        return f"{len(group.missing)}/{len(group.missing) + len(group.there)}"  # one word: it is not wrapped
+    return ", ".join(quantity.camel for quantity in group.missing) or "nothing"
+
+
+def _uses(groups: Sequence[FoundGroup]) -> list[str]:
+    """Return what is read, for which settings and what for, and of how many groups it is there."""
+    rows = []
+    for quantity, use in USES.items():
+        there = sum(quantity in one.there for one in groups)
+        wanted = there + sum(quantity in one.missing for one in groups)
+        if wanted:
+            letters = " ".join(LETTERS[setting] for setting in use.settings)
+            rows.append((quantity.camel, f"{there} of {wanted}", letters, use.tells))
+    return table([("what is read", "groups", "for", "it tells"), *rows], "") if rows else []
+
+
+def _alike(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Return findings that say the same of different subjects together."""
+    found: dict[tuple[str, str, Fix | None], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.id, one.message, one.fix), []).append(one)
+    return list(found.values())
+
+
+def _subject(finding: Finding) -> str:
+    """Return what a finding is about: a group and its namespace, or a job, its namespace and examples."""
+    first, *rest = [shown(one) for one in finding.subject] or [""]
+    title = f"job {first or '(none)'}" if finding.id in _OF_JOBS else first
+    told = [one for one in rest if one]
+    return f"{title} ({', '.join(told)})" if told else title
+
+
+def _summary(found: Diagnosis, asked: Asked) -> str:
+    counts = {severity: sum(one.severity is severity for one in found.findings) for severity in Severity}
+    whole = sum(one.measurable for one in found.groups)
+    where = f" of {', '.join(map(shown, asked.namespaces))}" if asked.namespaces else ""
+    return (
+        f"{_counted(counts[Severity.ERROR], 'error')}, {_counted(counts[Severity.WARNING], 'warning')}, "
+        f"{counts[Severity.INFO]} for information; {whole} of {_counted(len(found.groups), 'group')}{where} measurable"
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _seconds(time: timedelta | None) -> float | None:
+    return None if time is None else round(time.total_seconds(), 3)

@@ -1,0 +1,22 @@
+"""From settings to adapters, where more than the operator needs them: the command line asks Prometheus, too."""
+
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
+from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
+
+
+def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
+    """Return the metrics source that the settings describe; the caller closes it."""
+    basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
+    certificate = ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
+    access = Access(
+        settings.url,
+        headers=settings.headers,
+        bearer_token_file=settings.bearer_token_file,
+        basic_auth=BasicAuth(basic.username, basic.password_file) if basic else None,
+        ca_file=tls.ca_file,
+        client_certificate=certificate,
+        server_name=tls.server_name,
+    )
+    return PrometheusSource(access, timeout=settings.timeout, max_answer_bytes=settings.max_answer_bytes, clock=clock)

@@ -1,0 +1,87 @@
+"""Real consumers seen through their metrics alone: no policy, no operator, no question to broker or API server."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from sandbox.environment import Sandbox
+from sandbox.processes import wait_until
+from sandbox.scenario import JavaSettings
+from tests.e2e.teams import Team
+
+pytestmark = pytest.mark.timeout(300)
+
+STEADY: Final = JavaSettings(session_timeout_ms=45_000, heartbeat_interval_ms=3_000, max_poll_interval_ms=300_000)
+STORM_FLAGS: Final = ("--session-timeout", "1s", "--heartbeat-interval", "333ms", "--fetch-wait", "5s")
+
+
+@pytest.fixture(scope="module")
+def steady(sandbox: Sandbox) -> Iterator[Team]:
+    """A team of Java consumers that are well, with the library's defaults."""
+    team = Team(sandbox, "steady")
+    team.create()
+    team.deploy_java(STEADY)
+    yield team
+    team.delete()
+
+
+def run(sandbox: Sandbox, command: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """Run a command as people do; return its exit status and what it says."""
+    given = [sys.executable, "-m", "heartbeat_tuner", command, "--prometheus", sandbox.prometheus.url, "-o", "json"]
+    done = subprocess.run([*given, *arguments], check=False, capture_output=True, text=True, timeout=100)
+    assert done.stderr == ""
+    found: dict[str, Any] = json.loads(done.stdout)
+    return done.returncode, found
+
+
+def recommended(sandbox: Sandbox, *arguments: str) -> dict[str, Any]:
+    """Return what is recommended once the pods have been there for a minute."""
+    found: dict[str, Any] = {}
+
+    def known() -> bool:
+        status, said = run(sandbox, "recommend", *arguments)
+        found.update(said)
+        return status == 0
+
+    wait_until(known, part="recommend", what="an answer", timeout_s=150, poll_s=5.0)
+    return found
+
+
+def test_doctor_finds_both_groups_whole(sandbox: Sandbox, storming: Team, steady: Team) -> None:
+    """The sandbox's consumers export as the pages tell people to: KafkaJS with its counters, Java by the agent."""
+    found: dict[str, Any] = {}
+
+    def whole() -> bool:
+        places = [argument for team in (storming, steady) for argument in ("--namespace", team.namespace)]
+        status, said = run(sandbox, "doctor", *places)
+        found.update(said)
+        return status == 0 and all(one["pods"] for one in said["groups"])
+
+    wait_until(whole, part="doctor", what="two whole groups", timeout_s=90, poll_s=5.0)
+    seen = {one["group"]: (one["convention"], one["pods"], one["measurable"]) for one in found["groups"]}
+    assert seen == {
+        storming.name: ("kafkajs", storming.pods(), True),
+        steady.name: ("jmx-exporter", steady.pods(), True),
+    }
+
+
+def test_a_real_storm_is_cured_from_metrics_alone(sandbox: Sandbox, storming: Team) -> None:
+    """What the operator decides with broker and API server, it decides without."""
+    found = recommended(sandbox, "--group", storming.name, "--client", "kafkajs", *STORM_FLAGS)
+    assert (found["verdict"], found["reason"]) == ("Change", "CadenceExceedsSession")
+    assert found["pods"] == storming.pods()
+    assert found["measured"]["evictions"] >= 3
+    assert [one["recommendedMilliseconds"] for one in found["settings"].values()] == [30_000, 1_000, 1_000]
+
+
+def test_java_consumers_that_are_well_are_left_alone(sandbox: Sandbox, steady: Team) -> None:
+    """Their beat is what the settings give, measured and computed."""
+    given = ("--session-timeout", "45s", "--heartbeat-interval", "3s", "--max-poll-interval", "5m")
+    found = recommended(sandbox, "--group", steady.name, "--client", "java", *given)
+    assert (found["verdict"], found["measured"]["evictions"]) == ("Healthy", 0)
+    assert found["measured"]["beatPeriodSeconds"] == pytest.approx(3.05, rel=0.2)
+    assert not any("do not beat as" in note for note in found["notes"])

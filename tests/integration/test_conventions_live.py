@@ -1,0 +1,185 @@
+"""What real exporters showed of one story each, through a real Prometheus: the same record, or why there is none.
+
+The stories are alike: two evictions of one paused member, one member that leaves for want of a poll, clean joins and
+ends. What the record must say is what the broker's own log says of the same minutes.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pytest
+
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.metrics import queries, record, resolver
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.record import Watched
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity, Scope
+from tests.exporters import recording
+from tests.exporters.recording import Recording
+from tests.exporters.replayed import Replayed
+from tests.support import sources, worlds
+
+pytestmark = pytest.mark.timeout(120)
+
+MEASURED: Final[Mapping[str, str]] = {
+    "jmx-0-default": "jmx-exporter",
+    "jmx-0-gauges": "jmx-exporter",
+    "jmx-1-bridge": "strimzi-bridge",
+    "jmx-1-default": "jmx-exporter",
+    "jmx-1-gauges": "jmx-exporter",
+    "jmx-1-infer": "jmx-exporter",
+    "jmx-1-lower-case": "strimzi",
+    "kafkajs-sandbox": "kafkajs",
+    "micrometer-client": "micrometer",
+    "otel-scraped": "opentelemetry",
+    "spring-observed": "micrometer",
+    "spring-timers": "micrometer",
+    "strimzi-reporter": "jmx-exporter",
+}
+"""Recording to the convention that its series follow."""
+
+EVICTIONS_UNCOUNTED: Final = {"jmx-1-kip848": "jmx-exporter"}
+"""A member of the consumer protocol counts neither lost ids nor leaves; each step of an assignment is a rebalance."""
+
+REFUSED: Final[Mapping[str, str]] = {
+    "franz-go-kprom": "no series of group",
+    "group-exporters-stand-in": "add the counters of docs/how-to/install.md",
+    "kafkajs-exporter": "add the counters of docs/how-to/install.md",
+    "kafkajs-exporter-client-id": "add the counters of docs/how-to/install.md",
+    "klag-exporter": "no series of group",
+    "kip714-cumulative": "no series of group",
+    "kip714-delta": "no series of group",
+    "librdkafka-allsopp-kip848-stand-in": "no series of group",
+    "librdkafka-allsopp-stand-in": "no series of group",
+    "librdkafka-confluent-dotnet-stand-in": "no series of group",
+    "librdkafka-mcolomerc-stand-in": "no series of group",
+    "micrometer-jmx": "bind KafkaClientMetrics instead",
+    "node-rdkafka-prometheus": "no series of group",
+    "otel-otlp": "no series of group",
+    "otel-otlp-untranslated": "no series of group",
+    "otel-otlp-utf8": "no series of group",
+    "prometheus-kafka-metrics": "no series of group",
+}
+"""Recording to what is said of why its group cannot be measured."""
+
+NO_CONSUMERS: Final = {"kubernetes"}
+
+BEATS_SHARE: Final = 0.12
+"""The Java consumer counts refused beats as answered ones, and each rebalance and eviction refuses some."""
+
+
+@pytest.fixture
+def source(replayed: Replayed) -> Iterator[PrometheusSource]:
+    """Read the Prometheus that has all recordings."""
+    with sources.reading(replayed.prometheus.url, timeout_s=30, max_answer_bytes=2**24) as found:
+        yield found
+
+
+class Story:
+    """The part of a recording between the end of the third member and that of the second.
+
+    Attributes:
+        since_s: its beginning, as the recording counts.
+        now_s: its end.
+        pods: who was there all the while.
+    """
+
+    def __init__(self, of: Recording) -> None:
+        self.of = of
+        told_to_end = [one["at_s"] for one in of.meta["events"] if one["event"] == "told to end"]
+        self.since_s = next(one["at_s"] for one in of.meta["events"] if one["event"] == "ended")
+        self.now_s = told_to_end[1] - 0.5
+        self.pods = [
+            name
+            for name, pod in of.meta["pods"].items()
+            if pod["started_s"] < self.since_s and (pod["ended_s"] is None or pod["ended_s"] > self.now_s)
+        ]
+
+    def within(self, at_s: float) -> bool:
+        """Whether something happened in it."""
+        return bool(self.since_s < at_s <= self.now_s)
+
+    def counted(self, kind: str) -> int:
+        """Return how many evictions, or leaves for want of a poll, the broker knows of."""
+        return sum(1 for one in self.of.meta["truth"][kind] if self.within(one["at_s"]))
+
+    def beats(self) -> int:
+        """Return how many heartbeats the broker accepted."""
+        return sum(1 for pod in self.pods for at_s in self.of.heartbeats_s.get(pod, ()) if self.within(at_s))
+
+    def joins_a_member(self) -> float:
+        """Return how often a member joined, settled as the record counts."""
+        settled = self.since_s + record.SETTLING.total_seconds()
+        pods = self.of.meta["truth"]["pods"]
+        joins = [one for name in self.pods for one in pods[name]["joins"] if settled < one["at_s"] <= self.now_s]
+        return len(joins) / len(self.pods)
+
+
+async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> tuple[Record | Unknown, Convention]:
+    """Return what is said of a recording's group, and the convention that was found."""
+    of = replayed.recordings[name]
+    story, began_s = Story(of), replayed.began_s(name)
+    since, now = (datetime.fromtimestamp(began_s + at_s, UTC) for at_s in (story.since_s, story.now_s))
+    conventions = catalogue.of_library(of.meta["client"]["library"]) or catalogue.CONVENTIONS
+    found: list[Series] = []
+    for quantity in (one for one in Quantity if one.scope is Scope.MEMBER):
+        if names := catalogue.names(conventions, quantity):
+            asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=story.now_s))
+            found += await source.instant(asked, at=now)
+    group = (name, of.meta["group"])
+    by_convention = resolver.by_group(found, catalogue.CONVENTIONS, {group}).get(group, {})
+    convention, observed = resolver.followed(by_convention, conventions)
+    limit_s = of.meta["settings"].get("max_poll_interval_s")
+    watched = Watched(
+        policy=worlds.policy(key=ObjectKey(name, "recorded"), group_id=of.meta["group"]),
+        pods=[
+            Pod(pod, pod, of.meta["pods"][pod]["ip"], datetime.fromtimestamp(began_s + story.since_s, UTC), 0)
+            for pod in story.pods
+        ],
+        poll_limit=None if limit_s is None else timedelta(seconds=limit_s),
+        changes=(),
+        since=since,
+        now=now,
+    )
+    return record.measure(watched, observed, convention, query=lambda one: one.camel), convention
+
+
+def test_every_recording_is_either_measured_or_refused() -> None:
+    """A new one says which of them it is."""
+    told = [*MEASURED, *EVICTIONS_UNCOUNTED, *REFUSED, *NO_CONSUMERS]
+    assert sorted(told) == recording.names()
+
+
+@pytest.mark.parametrize("name", [*MEASURED, *EVICTIONS_UNCOUNTED])
+async def test_a_group_is_measured_as_the_broker_saw_it(
+    source: PrometheusSource, replayed: Replayed, name: str
+) -> None:
+    """Whatever the exporter: its name for things is found, and the same happened."""
+    found, convention = await measured(source, replayed, name)
+    story = Story(replayed.recordings[name])
+    assert isinstance(found, Record), found
+    assert convention.name == {**MEASURED, **EVICTIONS_UNCOUNTED}[name]
+    assert found.unobserved_pods == ()
+    if name in MEASURED:
+        assert found.evictions == story.counted("evictions") == 2
+        assert found.poll_gap_evictions == story.counted("poll_gap_leaves")
+        assert found.rebalances == pytest.approx(story.joins_a_member(), abs=1.0)
+    assert found.accepted_beats == pytest.approx(story.beats(), rel=BEATS_SHARE)
+    if found.longest_poll_gap is not None:
+        assert found.longest_poll_gap >= timedelta(seconds=12)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_a_group_that_cannot_be_measured_is_unknown_and_says_why(
+    source: PrometheusSource, replayed: Replayed, name: str
+) -> None:
+    """Exporters that tell too little, or not whose it is."""
+    found, _ = await measured(source, replayed, name)
+    assert isinstance(found, Unknown), found
+    assert re.search(REFUSED[name], found.message)

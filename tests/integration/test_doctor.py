@@ -1,0 +1,211 @@
+"""`doctor` and `recommend` against a real Prometheus: only it knows what our questions are in its query language."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from heartbeat_tuner.metrics import fixes
+from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from sandbox import consumers
+from sandbox.binaries import Binaries
+from sandbox.prometheus import Prometheus
+from tests.support import counters, pushed, worlds
+
+pytestmark = pytest.mark.timeout(120)
+
+LATELY = timedelta(hours=1, minutes=5)
+NASTY = 'x"}\n\x1b[31mred\u202e{{.*|' + "é" * 10_000
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes nothing, with the series of a motley site."""
+    with Prometheus(tmp_path_factory.mktemp("bare"), binaries, kubeconfig=None) as started:
+        now = datetime.now(UTC)
+        pushed.push(started.url, site(now))
+        nan = named(java.JMX_EXPORTER, Quantity.POLL_GAP_MAX, "mute", namespace="bank", pod="m-0")
+        pushed.push_nan(started.url, nan, at_s=now.timestamp())
+        pushed.push(started.url, [flat(now, {"__name__": "app_kafka_rebalance_total", "namespace": "odd", "c": NASTY})])
+        yield started
+
+
+def named(convention: Convention, quantity: Quantity, group: str, **labels: str) -> dict[str, str]:
+    """Return the labels of one of a Java group's metrics."""
+    metric = convention.by_quantity[quantity]
+    fingerprint = dict.fromkeys(convention.with_labels, "1")
+    return {"__name__": metric.names[0], **fingerprint, convention.client_label: f"consumer-{group}-1", **labels}
+
+
+def flat(now: datetime, labels: dict[str, str], *, age_s: float = 0.0) -> Series:
+    """Return a series that stands still, a sample in 30 s; of long labels, which each sample carries, few."""
+    newest_s, count = now.timestamp() - age_s, 4 if any(NASTY in value for value in labels.values()) else 100
+    return Series.from_raw(labels, ((newest_s - 30 * number, 1.0) for number in range(count, -1, -1)))
+
+
+def site(now: datetime) -> list[Series]:
+    """Return a storm, and Java groups: whole, without maxima, ended, of an own client.id, of a nasty name."""
+    begins, pods = now - LATELY, worlds.pods()
+    found = counters.exported(counters.stormy(pods, begins, now), kafkajs.EXPORTER)
+    groups: list[tuple[Convention, str, float, set[Quantity]]] = [
+        (java.MICROMETER, "whole", 0, set()),
+        (java.STRIMZI, "poor", 0, {Quantity.POLL_GAP_MAX}),
+        (java.JMX_EXPORTER, "ended", 1500, set()),
+        (java.OPENTELEMETRY, "otel", 0, set()),
+        (java.JMX_EXPORTER, NASTY, 0, set()),
+    ]
+    for convention, group, age_s, without in groups:
+        for quantity in set(convention.by_quantity) - without:
+            labels = named(convention, quantity, group, namespace="bank", pod="p-0")
+            found.append(flat(now, labels, age_s=age_s))
+    own = named(java.JMX_EXPORTER, Quantity.HEARTBEATS, "x", namespace="bank", pod="q-0") | {"client_id": "billing"}
+    return [*found, flat(now, own)]
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Run a command as people do; return its exit status and what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "heartbeat_tuner", *arguments], check=False, capture_output=True, text=True, timeout=100
+    )
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def doctor(prometheus: Prometheus, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """Return what it finds, and its exit status."""
+    status, said = run("doctor", "--prometheus", prometheus.url, "-o", "json", *arguments)
+    return status, json.loads(said)
+
+
+def test_a_motley_site_is_seen_as_it_is(bare: Prometheus) -> None:
+    """Every group with its exporter, and what each lacks, in the first look."""
+    status, found = doctor(bare)
+    groups = {one["group"]: one for one in found["groups"]}
+    assert status == 1
+    assert {name: (one["convention"], one["measurable"]) for name, one in groups.items()} == {
+        "orders": ("kafkajs", True),
+        "whole": ("micrometer", True),
+        "poor": ("strimzi", True),
+        "ended": ("jmx-exporter", False),
+        "otel": ("opentelemetry", True),
+        "mute": ("jmx-exporter", False),
+        NASTY: ("jmx-exporter", True),
+    }
+    assert (groups["orders"]["pods"], groups["orders"]["scrapeIntervalSeconds"]) == (
+        ["orders-0", "orders-1", "orders-2"],
+        5.0,
+    )
+    assert groups["poor"]["quantities"]["pollGapMax"] is False
+    assert groups["mute"]["quantities"]["pollGapMax"] is True  # there, though it is no number yet
+    assert {(one["id"], one["subject"][0]) for one in found["findings"]} == {
+        ("group-not-told", "pods"),
+        ("needed-missing", "mute"),
+        ("stale", "ended"),
+        ("quantity-missing", "poor"),
+        ("nothing-accepted", "orders"),
+        ("names-unknown", "pods"),
+    }
+
+
+def test_a_whole_namespace_and_a_whole_group_are_well(bare: Prometheus) -> None:
+    """What is wrong elsewhere is not theirs."""
+    status, found = doctor(bare, "--namespace", "shop")
+    assert status == 0
+    assert [one["group"] for one in found["groups"]] == ["orders"]
+    assert doctor(bare, "--group", "whole")[0] == 0
+    assert doctor(bare, "--group", NASTY)[0] == 0
+    status, found = doctor(bare, "--group", "order")
+    assert status == 1
+    assert "orders" in found["findings"][0]["message"]
+
+
+def test_text_is_harmless_and_its_snippets_are_whole(bare: Prometheus) -> None:
+    """However the labels look."""
+    status, said = run("doctor", "--prometheus", bare.url)
+    assert status == 1
+    assert all(one.isprintable() or one == "\n" for one in said)
+    assert 'rebalances: "app_kafka_rebalance_total"' in said
+
+
+def test_a_storm_is_cured_from_metrics_alone(bare: Prometheus) -> None:
+    """As the operator would, for the settings that somebody says are set."""
+    now = ("--session-timeout", "1s", "--heartbeat-interval", "333ms", "--fetch-wait", "5s")
+    given = ("--prometheus", bare.url, "--group", "orders", "--client", "kafkajs", *now)
+    status, said = run("recommend", *given, "-o", "yaml")
+    found = yaml.safe_load(said)
+    assert status == 0
+    assert (found["verdict"], found["reason"], found["pods"]) == (
+        "Change",
+        "CadenceExceedsSession",
+        ["orders-0", "orders-1", "orders-2"],
+    )
+    assert found["measured"]["evictions"] > 2_000
+    assert {name: one["recommendedMilliseconds"] for name, one in found["settings"].items()} == {
+        "sessionTimeout": 30_000,
+        "heartbeatInterval": 1_000,
+        "fetchWait": 1_000,
+    }
+    status, said = run("recommend", *given)
+    assert status == 0
+    assert "session timeout     1s     30s          CadenceExceedsSession" in said
+
+
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [("mute", "needed-missing"), ("ended", "stale"), ("whole", "TooLittleData"), ("nobody", "group-unknown")],
+)
+def test_what_is_unknown_is_no_number(bare: Prometheus, group: str, told: str) -> None:
+    """It says what is missing instead; a counter that never moves is no healthy group."""
+    status, said = run("recommend", "--prometheus", bare.url, "--group", group, "--client", "java")
+    assert status == 1
+    assert told in said
+    assert "Unknown: nothing is recommended" in said
+
+
+def test_a_nasty_group_is_asked_for_by_its_name(bare: Prometheus) -> None:
+    """Ten kilobytes with quotes, braces and line breaks: no error of the query language, and nobody else's series."""
+    given = ("--prometheus", bare.url, "--group", NASTY, "--client", "java")
+    status, said = run("recommend", *given, "-o", "json")
+    found = json.loads(said)
+    assert (status, found["group"], found["pods"]) == (1, NASTY, ["p-0"])
+
+
+def test_the_counters_that_are_to_be_pasted_are_those_that_are_known(tmp_path: Path) -> None:
+    """The JavaScript runs, on a real KafkaJS consumer, and exports each series from the start, at 0."""
+    snippet = fixes.of_quantities(kafkajs.EXPORTER, [Quantity.REBALANCES]).snippet
+    *_, program = consumers.kafkajs_command()
+    packages = Path(program).parent / "node_modules"
+    script = (
+        "const { Kafka } = require('kafkajs')\n"
+        "const consumer = new Kafka({ brokers: ['127.0.0.1:1'] }).consumer({ groupId: 'GROUP' })\n"
+        f"{snippet}renderGroup().then(text => process.stdout.write(text))\n"
+    )
+    (tmp_path / "pasted.js").write_text(script)
+    (tmp_path / "node_modules").symlink_to(packages)
+    done = subprocess.run(["node", "pasted.js"], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60)
+    told = {}
+    for line in done.stdout.splitlines():
+        name, _, rest = line.partition("{")
+        if rest:
+            labels = {"__name__": name, **yaml.safe_load("{" + rest.rpartition("}")[0].replace("=", ": ") + "}")}
+            metric = kafkajs.EXPORTER.metric_of(labels)
+            if metric is not None:
+                told[metric.quantity] = (labels["group_id"], rest.rpartition(" ")[2])
+    assert told == dict.fromkeys(kafkajs.EXPORTER.needed, ("GROUP", "0"))
+
+
+def test_it_answers_soon(bare: Prometheus) -> None:
+    """A person waits; measured figures stand in the pages, this only finds what hangs."""
+    began = time.monotonic()
+    run("doctor", "--prometheus", bare.url)
+    assert time.monotonic() - began < 60

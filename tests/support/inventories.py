@@ -1,0 +1,73 @@
+"""What a Prometheus might answer to `doctor`, made from conventions: consumers by the dozen, in any disorder."""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.cli import asking
+from heartbeat_tuner.metrics import discovery
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.diagnosis import Diagnosis, Inventory, diagnose
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support.worlds import NOW
+
+CONVENTIONS: Final = asking.CONVENTIONS
+
+
+def labelled(convention: Convention, group: str = "orders", **labels: str) -> dict[str, str]:
+    """Return labels as this exporter's consumers of a group carry them, with changes; an empty one is left out."""
+    own = (
+        {convention.group_label: group} if convention.group_label else {convention.client_label: f"consumer-{group}-1"}
+    )
+    fingerprint = dict.fromkeys(convention.with_labels, "1")
+    found = {"namespace": "shop", "pod": "orders-0", "job": "pods", **fingerprint, **own, **labels}
+    return {name: value for name, value in found.items() if value}
+
+
+def exported(
+    convention: Convention,
+    group: str = "orders",
+    *,
+    without: Collection[Quantity] = (),
+    age: timedelta = timedelta(seconds=5),
+    every: timedelta = timedelta(seconds=30),
+    **labels: str,
+) -> list[Series]:
+    """Return one consumer's series, all that its exporter has but for `without`."""
+    newest_s = (NOW - age).timestamp()
+    times = [newest_s - number * every.total_seconds() for number in range(3, -1, -1)]
+    found = []
+    for metric in convention.metrics:
+        if metric.quantity not in without:
+            name = {"__name__": metric.names[0], **dict(metric.matchers)}
+            whole = {**labelled(convention, group, **labels), **name}
+            found.append(Series.from_raw(whole, ((time_s, 1.0) for time_s in times)))
+    return found
+
+
+def stranger(name: str, **labels: str) -> Series:
+    """Return a series of an unknown name."""
+    return Series.from_raw({"__name__": name, "namespace": "odd", "job": "odd", **labels}, [(NOW.timestamp(), 1.0)])
+
+
+def inventory(*series: Iterable[Series], strangers: Sequence[Series] = ()) -> Inventory:
+    """Return what the three queries of `discovery` would give of these series."""
+    everything = [one for several in series for one in several]
+    kept = set(discovery.kind_labels(CONVENTIONS))
+    kinds = {frozenset((name, value) for name, value in one.labels.items() if name in kept): one for one in everything}
+    telling = {name for one in CONVENTIONS for metric in discovery.telling(one) for name in metric.names}
+    recent_s = (NOW - discovery.RECENT).timestamp()
+    members = [
+        Series(one.labels, one.samples.between(recent_s, NOW.timestamp()))
+        for one in everything
+        if one.labels["__name__"] in telling and one.samples and one.samples[-1].time_s > recent_s
+    ]
+    return Inventory([Series.from_raw(dict(kind), [(NOW.timestamp(), 1.0)]) for kind in kinds], members, strangers, NOW)
+
+
+def diagnosed(
+    *series: Iterable[Series], strangers: Sequence[Series] = (), conventions: Sequence[Convention] = CONVENTIONS
+) -> Diagnosis:
+    """Return what is said of these series."""
+    return diagnose(inventory(*series, strangers=strangers), conventions)

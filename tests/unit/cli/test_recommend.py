@@ -1,0 +1,116 @@
+"""What `recommend` refuses before it asks, and how it tells what it rests on."""
+
+from datetime import timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from heartbeat_tuner.cli import cli, recommend
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.recommend import Answer
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain.liveness import Source
+from heartbeat_tuner.metrics.conventions import java, kafkajs
+from tests.support import counters, worlds
+from tests.support.inventories import diagnosed, exported
+from tests.support.telling import answer
+from tests.support.worlds import HOUR, NOW
+
+BEGAN = NOW - HOUR - timedelta(minutes=5)
+NOWHERE = ("--prometheus", "http://127.0.0.1:1", "--group", "orders")
+
+
+def refused(*arguments: str) -> str:
+    """Return the sentence with which the command ends, status 2."""
+    result = CliRunner().invoke(cli, ["recommend", *NOWHERE, *arguments])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (2, "")
+    return " ".join(result.stderr.split())
+
+
+def text(said: Answer) -> str:
+    """Return it as a terminal gets it, in one line."""
+    return " ".join(recommend.as_text(said, HOUR).split())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--client", "kafkjs"), "client library 'kafkjs' is unknown; did you mean kafkajs?"),
+        (("--client", "sarama"), "--client sarama: consumers of Sarama cannot be measured yet, those of java and"),
+        (("--client", "kafkajs", "--max-poll-interval", "5m"), "--max-poll-interval: KafkaJS has no max poll interval"),
+        (("--client", "java", "--session-timeout", "45"), "'45' has no unit"),
+        ((), "Missing option '--client'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_asked(options: tuple[str, ...], words: str) -> None:
+    """There is no Prometheus at all."""
+    assert words in refused(*options)
+
+
+def test_a_storm_is_one_table_with_its_reason() -> None:
+    """Measured, now, recommended, why."""
+    said = text(answer(counters.stormy(worlds.pods(), BEGAN, NOW)))
+    assert "orders (shop): KafkaJS, 3 pods, measured by kafkajs-prometheus-exporter" in said
+    assert "a heartbeat every none was accepted; by the settings, 5s to 5s" in said
+    assert "evictions 2160 of live members" in said
+    assert "session timeout 1s 30s CadenceExceedsSession" in said
+    assert "Set sessionTimeout 1s → 30s" in said
+    assert "no broker was asked" in said
+    assert "assumed for" not in said
+
+
+def test_assumed_settings_are_told_wherever_they_count() -> None:
+    """Who raises an assumed value may lower the real one."""
+    said = answer(counters.stormy(worlds.pods(), BEGAN, NOW), worlds.settings(), Source.DEFAULT)
+    assert "session timeout 30s (assumed)" in text(said)
+    assert "the answer rests on that; say what is set with --session-timeout, --heartbeat-interval" in text(said)
+    assert all(one["assumed"] for one in recommend.document(said)["settings"].values())
+
+
+def test_a_beat_of_other_settings_is_told() -> None:
+    """The members beat every 5 s, which these settings cannot give."""
+    said = answer(counters.quiet(worlds.pods(), BEGAN, NOW), worlds.settings("30s", "1s", "1s"))
+    assert "the members do not beat as these settings say" in text(said)
+    assert said.is_known
+
+
+def test_the_unknown_has_no_values() -> None:
+    """A column of what is set would read as a recommendation to keep it."""
+    young = NOW - timedelta(seconds=30)
+    said = answer(counters.quiet(worlds.pods(), young, NOW), worlds.settings())
+    assert not said.is_known
+    assert "session timeout 30s - TooLittleData" in text(said)
+    assert "Unknown: nothing is recommended" in text(said)
+    assert recommend.document(said)["settings"]["sessionTimeout"]["recommendedMilliseconds"] is None
+
+
+def test_names_that_could_steer_a_terminal_are_escaped() -> None:
+    """They stand in the decision's sentences, too."""
+    nasty = "or\x1b[2Jders\n"
+    for found in ({}, counters.stormy(worlds.pods(), BEGAN, NOW)):
+        said = recommend.as_text(answer(found, group=nasty, namespace=nasty), HOUR)
+        assert all(one.isprintable() or one == "\n" for one in said)
+
+
+def test_java_is_told_with_its_polls() -> None:
+    """Its settings have one more."""
+    said = answer(
+        {},
+        worlds.java_settings(),
+        client=catalogue.client("java"),
+        convention=java.JMX_EXPORTER,
+    )
+    assert recommend.document(said)["measured"] is None
+    assert set(recommend.document(said)["settings"]) >= {"maxPollInterval", "sessionTimeout"}
+
+
+def test_a_group_in_two_namespaces_or_of_another_library_is_asked_back() -> None:
+    """Which one is meant, nobody can guess."""
+    client = catalogue.client("java")
+    both = diagnosed(exported(java.JMX_EXPORTER), exported(java.JMX_EXPORTER, namespace="bank"))
+    with pytest.raises(UsageProblem, match="in namespaces bank, shop; say which with --namespace"):
+        recommend.the_group(both.only("orders"), client)
+    with pytest.raises(UsageProblem, match="exported by kafkajs-prometheus-exporter, as consumers of kafkajs are"):
+        recommend.the_group(diagnosed(exported(kafkajs.EXPORTER)).only("orders"), client)
+    assert recommend.the_group(diagnosed().only("orders"), client) is None

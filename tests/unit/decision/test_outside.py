@@ -1,0 +1,168 @@
+"""A decision from metrics alone is the operator's own; what only a broker or a cluster knows is never made up."""
+
+import dataclasses
+from datetime import datetime, timedelta
+
+import pytest
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import outside
+from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.outside import Outside
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.liveness import LivenessSettings, Source
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.resolver import Observed
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import counters, worlds
+from tests.support.counters import Answers
+from tests.support.worlds import HOUR, NOW
+
+LONG_AGO = NOW - HOUR - timedelta(minutes=5)
+PODS = worlds.pods()
+
+
+def seen(
+    observed: Observed,
+    now: LivenessSettings = worlds.STORM,
+    *,
+    library: str = "kafkajs",
+    convention: Convention = counters.KAFKAJS,
+    source: Source = Source.POLICY,
+) -> Outside:
+    """Return group shop/orders as seen from outside."""
+    return Outside(
+        namespace="shop",
+        group="orders",
+        client=catalogue.client(library),
+        convention=convention,
+        observed=observed,
+        current=worlds.current(now, source),
+        brokers=1,
+        max_detection_time=timedelta(seconds=60),
+        lookback=HOUR,
+        now=NOW,
+    )
+
+
+def recorded(found: Outside) -> Record:
+    """Return the record, which must be there."""
+    record = outside.situation(found).record
+    assert isinstance(record, Record)
+    return record
+
+
+def java(found: Answers, now: LivenessSettings | None = None) -> Outside:
+    """Return the same of Java consumers."""
+    return seen(found, now or worlds.java_settings(), library="java", convention=counters.JMX)
+
+
+def java_consumers(lost: int = 0, *, since: datetime = LONG_AGO) -> Answers:
+    """Return well Java consumers, each of which lost its id so often, once in ten minutes."""
+    failed = [counters.counter(pod, since, NOW, lambda s: 1 + min(lost, s // 600)) for pod in PODS]
+    return {
+        Quantity.HEARTBEATS: [counters.counter(pod, since, NOW, lambda s: s // 5) for pod in PODS],
+        Quantity.REBALANCES: [counters.counter(pod, since, NOW, lambda _: 1) for pod in PODS],
+        Quantity.REBALANCE_TIME: [counters.counter(pod, since, NOW, lambda _: 0.1) for pod in PODS],
+        Quantity.POLL_AGE: [counters.counter(pod, since, NOW, lambda _: 0) for pod in PODS],
+        Quantity.FAILED_REBALANCES: failed,
+        Quantity.JOIN_ANSWERS: [counters.counter(pod, since, NOW, lambda _: 1) for pod in PODS],
+    }
+
+
+def test_a_storm_is_cured_as_the_operator_would() -> None:
+    """The same engine, with the same words."""
+    decision = decide(outside.situation(seen(counters.stormy(PODS, LONG_AGO, NOW))))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.CADENCE_EXCEEDS_SESSION)
+    assert decision.target == worlds.settings("30s", "1s", "1s")
+
+
+def test_a_quiet_group_is_left_alone() -> None:
+    """Whatever its settings."""
+    decision = decide(outside.situation(seen(counters.quiet(PODS, LONG_AGO, NOW), worlds.settings())))
+    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+
+
+def test_pods_are_those_with_fresh_samples_and_began_with_their_first() -> None:
+    """A pod that a rollout ended is history; the record begins with the newest of the others."""
+    young = NOW - timedelta(minutes=20)
+    found = counters.together(
+        counters.quiet(PODS[:1], LONG_AGO, NOW),
+        counters.quiet(PODS[1:2], young, NOW),
+        counters.quiet(PODS[2:], LONG_AGO, NOW - timedelta(minutes=5)),
+    )
+    situation = outside.situation(seen(found))
+    assert [(pod.name, pod.started) for pod in situation.workload.pods] == [("orders-0", LONG_AGO), ("orders-1", young)]
+    assert recorded(seen(found)).since == young
+
+
+def test_a_restart_in_place_shows_as_a_reset() -> None:
+    """What was before it is another process."""
+    at = timedelta(minutes=35)
+    found = counters.quiet(PODS, LONG_AGO, NOW)
+    found[Quantity.REBALANCES] = [
+        counters.counter(pod, LONG_AGO, NOW, lambda s: 7 if s < at.total_seconds() else 1) for pod in PODS
+    ]
+    assert recorded(seen(found)).since == LONG_AGO + at
+
+
+def test_a_rare_scrape_is_fresh_for_longer() -> None:
+    """Three scrapes, as for the operator."""
+    found = counters.quiet(PODS, LONG_AGO, NOW)
+    thinned = {
+        quantity: [dataclasses.replace(one, samples=one.samples[::24]) for one in group]
+        for quantity, group in found.items()
+    }
+    late = dataclasses.replace(seen(thinned), now=NOW + timedelta(seconds=200))
+    assert len(outside.situation(late).workload.pods) == 3
+    assert len(outside.situation(dataclasses.replace(late, now=NOW + timedelta(seconds=700))).workload.pods) == 0
+
+
+def test_lost_ids_of_java_consumers_are_evictions() -> None:
+    """As the client's own counters show them."""
+    assert recorded(java(java_consumers(lost=2))).evictions == 6
+
+
+@pytest.mark.parametrize("quantity", [Quantity.FAILED_REBALANCES, Quantity.JOIN_ANSWERS], ids=lambda one: one.camel)
+def test_without_counters_evictions_are_unknown_and_not_zero(quantity: Quantity) -> None:
+    """The operator asks the broker for member ids there; from outside a storm would look healthy."""
+    found = java_consumers()
+    found[quantity] = found[quantity][1:]  # one pod of an older release is enough
+    record = outside.situation(java(found)).record
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES
+    assert counters.JMX.by_quantity[quantity].names[0] in record.message
+    assert decide(outside.situation(java(found))).verdict is Verdict.UNKNOWN
+
+
+def test_series_without_a_pod_are_unknown() -> None:
+    """Members could not be told apart."""
+    nobody = [Pod("", "", "", NOW, 0)]
+    record = outside.situation(seen(counters.quiet(nobody, LONG_AGO, NOW))).record
+    assert isinstance(record, Unknown)
+    assert "no label pod" in record.message
+
+
+def test_nothing_read_is_unknown() -> None:
+    """Never a number from nothing; what is not known by any name is told by its own."""
+    bare = dataclasses.replace(counters.JMX, metrics=counters.JMX.metrics[:1], needed=())
+    for found in (seen({}), java({}), seen({}, library="java", convention=bare)):
+        assert decide(outside.situation(found)).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("now", "otherwise"),
+    [(worlds.settings("30s", "3s", "5s"), False), (worlds.settings("30s", "1s", "1s"), True)],
+)
+def test_a_beat_that_the_settings_cannot_give_is_noticed(now: LivenessSettings, *, otherwise: bool) -> None:
+    """Most likely, others are set than was said."""
+    found = seen(counters.quiet(PODS, LONG_AGO, NOW), now)
+    assert outside.beats_otherwise(found, recorded(found)) is otherwise
+
+
+def test_without_beats_nothing_is_noticed() -> None:
+    """In a storm none is accepted."""
+    found = seen(counters.stormy(PODS, LONG_AGO, NOW))
+    assert not outside.beats_otherwise(found, recorded(found))
