@@ -61,7 +61,8 @@ def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]
     )
     members = len(failures)
     if _stand_still([*failures, *answers, *joins]):
-        failures, answers, joins = ([_ends(one, since_s) for one in group] for group in (failures, answers, joins))
+        groups = (failures, answers, joins)
+        failures, answers, joins = ([_first_after(one, since_s) for one in group] for group in groups)
     failed, answered, joined = (_by_time(group, pod) for group in (failures, answers, joins))
     balance = {
         at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
@@ -163,7 +164,7 @@ def _stand_still(group: Sequence[Series]) -> bool:
     return all(one.samples.stands_still and one.samples.is_scraped_with(group[0].samples) for one in group)
 
 
-def _ends(series: Series, since_s: float) -> Series:
-    """Return all that a counter that stands still has to tell: its newest sample before a time, its first after it."""
-    first = bisect_right(series.samples.times_s, since_s)
-    return Series(series.labels, series.samples[max(0, first - 1) : first + 1])
+def _first_after(series: Series, time_s: float) -> Series:
+    """Return all that a counter that stands still has to tell: its first sample after a time."""
+    first = bisect_right(series.samples.times_s, time_s)
+    return Series(series.labels, series.samples[first : first + 1])
