@@ -192,7 +192,10 @@ def _spliced(old: Samples, new: Samples, span: Span, keep_after_s: float) -> Sam
 
 
 def _is_late(old: Samples, new: Samples, span: Span) -> bool:
-    """Whether samples begin at the very beginning of a span, though there were none just before it."""
-    if not new or new.times_s[0] > span.after_s + LATE_S / 2:
+    """Whether samples begin with a span, as near as they are scraped, though there were none just before it."""
+    if not new:
+        return False
+    interval_s = new.times_s[1] - new.times_s[0] if len(new) > 1 else 0.0
+    if new.times_s[0] > span.after_s + min(LATE_S, max(LATE_S / 2, interval_s)):
         return False
     return not old or old.times_s[-1] < new.times_s[0] - LATE_S

@@ -90,6 +90,7 @@ def test_samples_that_begin_where_nothing_was_are_late() -> None:
     for before, found, expected in (
         ([], late, {GROUP}),
         ([(20.0, 1.0)], late, {GROUP}),
+        ([], [(150.0, 1.0), (210.0, 1.0)], {GROUP}),  # each minute
         ([(95.0, 1.0)], late, set()),  # goes on
         ([(20.0, 1.0)], [(180.0, 1.0)], set()),  # began anew
         ([(20.0, 1.0)], [], set()),
