@@ -76,6 +76,7 @@ def eager(storming: Team, operator: Operator) -> Iterator[Team]:
     storming.apply_policy(storming.name, mode="Apply")
     yield storming
     storming.delete_policy()
+    await_cycles(operator, CYCLES)  # in which what was read for it is forgotten
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
