@@ -66,8 +66,6 @@ class Gatherer:
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
         """Return a situation per policy, or why there is none."""
-        if not policies:
-            return {}
         kafka, workloads = await asyncio.gather(self._read_kafka(policies), self._read_workloads(policies))
         # Before the metrics: where a client.id names no group, the broker says whose it is.
         self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))

@@ -184,6 +184,19 @@ async def test_nothing_is_read_for_nobody() -> None:
     assert await gatherer_of(stages.storm()).gather([]) == {}
 
 
+async def test_what_was_read_for_the_last_policy_is_forgotten_with_it() -> None:
+    """A policy that comes back is looked at anew: what Prometheus had then may not be what it has now."""
+    stage = stages.storm()
+    gatherer = gatherer_of(stage)
+    await gatherer.gather([worlds.policy()])
+    await gatherer.gather([])
+    stage.prometheus.answers = {}
+    found = (await gatherer.gather([worlds.policy()]))[worlds.policy().key]
+    assert isinstance(found, Situation)
+    assert isinstance(found.record, Unknown)
+    assert found.record.reason is Reason.NO_SERIES
+
+
 async def test_a_broker_outage_is_told_in_the_words_of_one_request() -> None:
     """Two requests that fail in turn would be a status write each time."""
     stage = stages.storm()
