@@ -64,17 +64,19 @@ class KeptSeries:
 
     def keep_only(
         self, groups: Collection[GroupKey], own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
-    ) -> None:
+    ) -> frozenset[GroupKey]:
         """Keep the series of these groups from now on, and forget all others.
-
-        Series that come to a group later, with a `client.id` of its own, are found to be late by `take`.
 
         Args:
             groups: those to keep.
             own_ids: whose a `client.id` is that names no group.
+
+        Returns:
+            The groups that a `client.id` has come to: what was read of them before was not kept.
         """
         if self._groups == groups and self._own_ids == own_ids:
-            return
+            return frozenset()
+        grown = frozenset(group for key, group in own_ids.items() if self._own_ids.get(key) != group)
         self._groups, self._own_ids = frozenset(groups), dict(own_ids)
         for key, kept in list(self._kept.items()):
             place = self._place_of(kept.series.labels)
@@ -83,6 +85,7 @@ class KeptSeries:
             else:
                 kept.place = place
         self._index()
+        return grown
 
     def forget_all(self) -> None:
         """Begin anew."""

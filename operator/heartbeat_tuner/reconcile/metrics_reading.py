@@ -185,7 +185,8 @@ class MetricsReader:
         self._libraries = sorted({policy.library for policy in policies})
         self._coverage.move_to(until_s, reading_plan.wanted(policies))
         groups = {_group(policy) for policy in policies}
-        self._kept.keep_only(groups, own_ids)
+        for group in self._kept.keep_only(groups, own_ids):
+            self._coverage.forget_until(until_s, group)
         namespaces = {namespace for namespace, _ in groups}
         self._sizes = {place: size for place, size in self._sizes.items() if place[1] in namespaces}
 

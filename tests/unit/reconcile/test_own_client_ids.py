@@ -59,11 +59,13 @@ def test_pods_that_share_an_address_are_not_told_apart() -> None:
 
 
 def java_values(client_id: str) -> Answers:
-    """Return what healthy Java consumers with this client id export: a beat every 5 s, one join."""
-    since, until = worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR
+    """Return what healthy Java consumers export that are scraped every 90 s: a beat every 5 s, one join."""
+    since, until = (worlds.NOW + sign * worlds.HOUR for sign in (-1, 1))
+    times_s = [since.timestamp() + 90 * number for number in range(round((until - since).total_seconds() / 90) + 1)]
 
     def of(count: Callable[[float], float]) -> list[Series]:
-        return [counters.counter(pod, since, until, count, client_id=client_id) for pod in worlds.pods()]
+        pairs = [(time_s, count(time_s - since.timestamp())) for time_s in times_s]
+        return [counters.series(pairs, pod=pod.name, client_id=client_id) for pod in worlds.pods()]
 
     standing = {quantity: of(lambda _: 1.0) for quantity in counters.JMX.needed}
     return {**standing, Quantity.HEARTBEATS: of(lambda s: s // 5)}
