@@ -107,7 +107,7 @@ def test_a_source_out_of_reach(
         await_cycles(operator, 1)  # one that is under way may have its metrics already
         wires.broker.heal()
         found = storming.await_condition("MetricsAvailable", "PrometheusUnreachable", status="False")
-        assert "tried kafka" in found["message"]
+        assert 'tried {__name__=~"kafka' in found["message"]
         edit(bystander, 1)
         await_status(bystander)
         await_cycles(operator, CYCLES)
