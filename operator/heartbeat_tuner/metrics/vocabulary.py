@@ -24,8 +24,6 @@ class Scope(enum.Enum):
 
     MEMBER = "a consumer"
     PROCESS = "a pod, and everything in it"
-    GROUP = "a consumer group, seen from outside"
-    BROKER = "a broker, and all groups that it coordinates"
 
 
 def _camel(name: str) -> str:
@@ -67,7 +65,6 @@ class Quantity(enum.Enum):
         Kind.WINDOWED_MAX,
         Scope.MEMBER,
     )
-    HANDLER_TIME_MAX = ("the longest handling of a message or a batch", Kind.WINDOWED_MAX, Scope.MEMBER)
 
     GC_PAUSE_MAX = ("the longest pause of garbage collection", Kind.WINDOWED_MAX, Scope.PROCESS)
     GC_TIME = ("time spent in garbage collection, paused or not", Kind.COUNTER, Scope.PROCESS)
@@ -86,9 +83,3 @@ class Quantity(enum.Enum):
     CONTAINER_STARTED = ("when a container was started", Kind.INSTANT, Scope.PROCESS)
     CONTAINER_ENDED = ("when a container ended last", Kind.INSTANT, Scope.PROCESS)
     CONTAINER_RESTARTS = ("restarts of a container in place", Kind.COUNTER, Scope.PROCESS)
-
-    GROUP_MEMBERS = ("members of a group", Kind.GAUGE, Scope.GROUP)
-    PARTITION_LAG = ("messages that a group has not committed, by partition and its member", Kind.GAUGE, Scope.GROUP)
-
-    REFUSED_HEARTBEATS = ("heartbeats of members that the broker had removed", Kind.COUNTER, Scope.BROKER)
-    HEARTBEAT_SERVICE_TIME = ("how long the broker took to answer a heartbeat", Kind.GAUGE, Scope.BROKER)

@@ -16,7 +16,9 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, stranger
 
 TUNED_CONVENTIONS = [
-    one for one in catalogue.CONVENTIONS if set(one.libraries) & set(catalogue.LIBRARIES) and one.measurable
+    one
+    for one in catalogue.CONVENTIONS
+    if set(one.libraries) & set(catalogue.LIBRARIES) and set(one.needed) <= one.by_quantity.keys()
 ]
 
 

@@ -69,11 +69,6 @@ class Convention:
         """Its metrics, by what they are."""
         return MappingProxyType({metric.quantity: metric for metric in self.metrics})
 
-    @property
-    def measurable(self) -> bool:
-        """Whether a group can be measured by it at all."""
-        return set(self.needed) <= self.by_quantity.keys()
-
     @functools.cached_property
     def by_name(self) -> Mapping[str, tuple[Metric, ...]]:
         """Its metrics, by each of their names; matchers tell those of one name apart."""
