@@ -146,3 +146,11 @@ def test_a_quarter_of_an_hour_is_needed() -> None:
     assert isinstance(found, Unknown)
     assert "fewer than 10 blocks" in found.message
     assert isinstance(deficits.of_member("orders-0", beats.until(-1.0), {}), Unknown)
+
+
+def test_stretches_that_lack_beats_one_after_the_other_are_one_absence() -> None:
+    """The edge of a block cuts it in two, with a beat or two between: neither part alone holds all that is missing."""
+    parts = (Stop(1_000.0, 20.0, scraped=True), Stop(1_030.0, 40.0))
+    found = of(beating(2.0, 30.0, *parts, jitter_s=0.0))
+    (shown,) = [one for one in found.blocks if one.at_least_s > 0]
+    assert shown.at_least_s > 50.0
