@@ -3,8 +3,9 @@
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
+SPARK := $(VENV)/.spark
 
-.PHONY: help demo test lint unit integration e2e faults schedules lab up down bench-idle bench-metrics doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,10 +13,13 @@ help:  ## Print this help
 demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure (KEEP=1 keeps it running)
 	@$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
 
-test: $(INSTALLED)  ## Run everything that CI runs
+test: $(INSTALLED) $(SPARK)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
 lint unit integration e2e faults schedules: $(INSTALLED)  ## Run one ring of the tests
+	@$(PYTHON) tests/rings.py $@
+
+spark: $(INSTALLED) $(SPARK)  ## Run the tests of the fit
 	@$(PYTHON) tests/rings.py $@
 
 bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
@@ -45,7 +49,8 @@ COMPILE := uv pip compile -q --upgrade --generate-hashes --no-header --no-annota
 locks:  ## Pin the Python dependencies anew (needs uv)
 	$(COMPILE) pyproject.toml -o requirements/runtime.lock
 	$(COMPILE) pyproject.toml --group dev -o requirements/dev.lock
-	echo "hatchling>=1.27" | $(COMPILE) - -o requirements/build.lock
+	$(COMPILE) pyproject.toml --extra fit -c requirements/dev.lock -o requirements/fit.lock
+	printf 'hatchling>=1.27\nsetuptools>=80\n' | $(COMPILE) - -o requirements/build.lock
 
 clean:  ## Remove what was made here; the cache of programs stays
 	rm -rf $(VENV) build dist
@@ -57,4 +62,12 @@ $(INSTALLED): requirements/dev.lock pyproject.toml sandbox/prerequisites.py
 	@python3 -m venv $(VENV)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.lock
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Spark is 450 MB and comes as source: a first demo does without.
+$(SPARK): requirements/fit.lock $(INSTALLED)
+	@echo "installing Spark into $(VENV) (about a minute, more on a first download)"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/build.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-build-isolation \
+		-r requirements/fit.lock
 	@touch $@

@@ -34,7 +34,8 @@ from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.prometheus_access import Access
 from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.domain.evidence import Pod, Record, Situation, Workload
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Pod, Record, Workload
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics import queries

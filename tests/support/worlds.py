@@ -11,20 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.clients import java
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import (
-    Cluster,
-    Group,
-    GroupState,
-    Member,
-    Pod,
-    Record,
-    Situation,
-    Unknown,
-    Workload,
-)
+from heartbeat_tuner.domain.evidence import Cluster, Group, GroupState, Member, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
+from heartbeat_tuner.tails.group_model import NO_MODEL, GroupModel, Unfitted
 
 NOW: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 HOUR: Final = timedelta(hours=1)
@@ -196,6 +188,7 @@ def situation(
     on: Cluster | None = None,
     has: Workload | None = None,
     rebalancing: bool = False,
+    model: GroupModel | Unfitted = NO_MODEL,
 ) -> Situation:
     """Return a situation of a healthy group at KafkaJS' defaults, but for what is said.
 
@@ -206,6 +199,7 @@ def situation(
         on: the Kafka cluster.
         has: the workload, in place of one with `now`.
         rebalancing: whether the group rebalances at this moment.
+        model: what history says.
 
     Raises:
         ImpossibleWorldError: both `now` and `has` are given.
@@ -219,6 +213,7 @@ def situation(
         group=group([member(one) for one in pods()], rebalancing=rebalancing),
         cluster=on or cluster(),
         record=seen or record(),
+        model=model,
     )
 
 

@@ -13,7 +13,7 @@ from heartbeat_tuner.clients import presets, removal
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Period, Protocol, StaticMembership
 from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.clients.removal import Delay, Event
-from heartbeat_tuner.decision.choice import BEATS_PER_SESSION
+from heartbeat_tuner.decision.limits import BEATS_PER_SESSION
 from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION

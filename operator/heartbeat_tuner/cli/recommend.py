@@ -21,8 +21,9 @@ from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.decision.outside import Outside
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.metrics import diagnosis, discovery, resolver

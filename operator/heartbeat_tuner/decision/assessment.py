@@ -10,8 +10,9 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding

@@ -12,20 +12,15 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client
-from heartbeat_tuner.decision import assessment
+from heartbeat_tuner.decision import assessment, limits
+from heartbeat_tuner.decision.limits import Infeasible, Limit
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Cluster, Record, Situation
+from heartbeat_tuner.domain.evidence import Cluster, Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
 
-BEATS_PER_SESSION: Final = 3
 ABSENCE_MARGIN: Final = 1.5
-POLL_GAP_MARGIN: Final = 1.3
-HEARTBEAT_FLOOR: Final = timedelta(seconds=1)
-"""H is an announcement delay; below this it only costs requests (design, section 7.4)."""
-
-FINE_STEPS_BELOW: Final = timedelta(seconds=60)
-COARSE_STEP: Final = timedelta(seconds=5)
 BAND: Final = timedelta(seconds=1)
 BAND_SHARE: Final = 0.05
 
@@ -40,21 +35,6 @@ class Chosen:
 
     settings: LivenessSettings
     message: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Infeasible:
-    """No values satisfy everything; the sentence names the two numbers that collide."""
-
-    message: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limit:
-    """A value with its name, so that a sentence can say whose it is."""
-
-    value: timedelta
-    name: str
 
 
 def choose(
@@ -93,7 +73,7 @@ def _session(
     period = client.period(beat, Circumstances(brokers=situation.cluster.brokers)).longest
     floor = max(_floors(situation, record, current, client, cause=cause, period=period), key=lambda limit: limit.value)
     ceiling = min(_ceilings(situation), key=lambda limit: limit.value)
-    fitted = session_between(floor, ceiling, client)
+    fitted = limits.session_between(floor, ceiling, client)
     if isinstance(fitted, Infeasible):
         return fitted
     if current.session_timeout > ceiling.value:
@@ -116,43 +96,21 @@ def _poll(situation: Situation, record: Record, settings: LivenessSettings, clie
         return Chosen(settings, "")
     bounds = situation.policy.range_of(Setting.MAX_POLL_INTERVAL)
     gap = max(record.longest_poll_gap or now, now)  # who left under the limit of now took longer than that
-    needed = max(durations.ceil_to_second(POLL_GAP_MARGIN * gap), bounds.min or timedelta(0))
+    needed = max(durations.ceil_to_second(limits.POLL_GAP_MARGIN * gap), bounds.min or timedelta(0))
     ceiling = timedelta.max if bounds.max is None else bounds.max
     if needed > ceiling:
         return Infeasible(
-            f"No poll interval fits: handlers need at least {durations.show(needed)} ({POLL_GAP_MARGIN:g} times the "
-            f"longest poll gap, {durations.about(gap)}), but bounds.maxPollInterval.max allows at most "
+            f"No poll interval fits: handlers need at least {durations.show(needed)} ({limits.POLL_GAP_MARGIN:g} times "
+            f"the longest poll gap, {durations.about(gap)}), but bounds.maxPollInterval.max allows at most "
             f"{durations.show(ceiling)}"
         )
-    limit = step(max(needed, default), ceiling)
+    limit = limits.step(max(needed, default), ceiling)
     return Chosen(
         dataclasses.replace(settings, max_poll_interval=limit),
         f"a handler may then take {durations.show(limit)} (at least {durations.show(needed)} is needed: "
-        f"{POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}); so late a handler that hangs is "
-        f"noticed, and so long may a rebalance wait for it",
+        f"{limits.POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}); so late a handler that hangs "
+        f"is noticed, and so long may a rebalance wait for it",
     )
-
-
-def with_interval(current: LivenessSettings, client: Client, interval: timedelta) -> LivenessSettings:
-    """Return `current` with H set to `interval`, and W of at most H where the beat waits for the fetch."""
-    wait = min(current.fetch_wait, interval) if client.beat_waits_for_fetch else current.fetch_wait
-    return dataclasses.replace(current, heartbeat_interval=interval, fetch_wait=wait)
-
-
-def session_between(floor: Limit, ceiling: Limit, client: Client) -> timedelta | Infeasible:
-    """Return S of at least `floor` and, where `ceiling` allows it, the library's default; or the two that collide."""
-    if floor.value > ceiling.value:
-        return Infeasible(
-            f"No session timeout fits: the group needs at least {durations.show(floor.value)} ({floor.name}), but "
-            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-        )
-    return step(max(floor.value, client.default_session_timeout), ceiling.value)
-
-
-def step(wish: timedelta, ceiling: timedelta) -> timedelta:
-    """Return `wish` rounded up to whole seconds, above a minute to 5 s, but not above `ceiling`."""
-    size = timedelta(seconds=1) if wish <= FINE_STEPS_BELOW else COARSE_STEP
-    return min(-(-durations.to_ms(wish) // durations.to_ms(size)) * size, ceiling)
 
 
 def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
@@ -165,8 +123,8 @@ def within_band(current: LivenessSettings, target: LivenessSettings) -> bool:
 
 def _cadence_cured(situation: Situation, current: LivenessSettings, client: Client) -> LivenessSettings:
     """Return H of at least the floor, as far as the policy's bounds let it rise, and W of at most H where it counts."""
-    interval = _clamp(situation, Setting.HEARTBEAT_INTERVAL, max(current.heartbeat_interval, HEARTBEAT_FLOOR))
-    return with_interval(current, client, interval)
+    interval = _clamp(situation, Setting.HEARTBEAT_INTERVAL, max(current.heartbeat_interval, limits.HEARTBEAT_FLOOR))
+    return limits.with_interval(current, client, interval)
 
 
 def _bounded(situation: Situation, beat: LivenessSettings) -> LivenessSettings:
@@ -195,7 +153,7 @@ def _floors(
     """Return what S must not be below."""
     set_period = client.period(current, Circumstances(brokers=situation.cluster.brokers))
     floors = [
-        Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
+        Limit(limits.BEATS_PER_SESSION * period, f"{limits.BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
         Limit(situation.cluster.min_session_timeout, _broker_limit(situation.cluster, "min")),
     ]
     lower = situation.policy.range_of(Setting.SESSION_TIMEOUT).min

@@ -8,9 +8,10 @@ from typing import Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import assessment, choice, gates
+from heartbeat_tuner.decision import assessment, choice, gates, limits
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
+from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -63,7 +64,7 @@ def _cured(
 ) -> Decision:
     """Return the decision for a finding that asks for other values."""
     chosen = choice.choose(situation, record, current, client, cause=finding.reason)
-    if isinstance(chosen, choice.Infeasible):
+    if isinstance(chosen, limits.Infeasible):
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
     if choice.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"

@@ -8,8 +8,8 @@ little data, a rebalance going on) do not stand here: a group in a storm is alwa
 from collections.abc import Callable
 from typing import Final
 
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason

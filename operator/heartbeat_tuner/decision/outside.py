@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client, Period
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import (
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
@@ -19,7 +20,6 @@ from heartbeat_tuner.domain.evidence import (
     GroupState,
     Pod,
     Record,
-    Situation,
     Unknown,
     Workload,
 )
@@ -32,6 +32,7 @@ from heartbeat_tuner.metrics.record import STALE_AFTER, STALE_SCRAPES, Watched
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.tails.group_model import NO_MODEL
 
 PERIOD_MARGIN: Final = 0.2
 """How far a measured beat period may be from what the settings give: a scrape sees a beat late, a pause delays it."""
@@ -92,7 +93,7 @@ def situation(seen: Outside) -> Situation:
     )
     cluster = Cluster(seen.brokers, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
     group = Group(seen.group, GroupState.UNKNOWN, members=())
-    return Situation(seen.now, policy, workload, group, cluster, _record(seen, policy, pods))
+    return Situation(seen.now, policy, workload, group, cluster, _record(seen, policy, pods), NO_MODEL)
 
 
 def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:

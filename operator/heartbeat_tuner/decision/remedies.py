@@ -1,6 +1,6 @@
 """Which values would hold, where `linting` found errors or warnings?
 
-The operator's own rule (`choice`), without a record: H of at least 1 s, W of at most H where the beat waits for the
+The operator's own rule (`limits`), without a record: H of at least 1 s, W of at most H where the beat waits for the
 fetch, S of at least the library's default, three beats and the broker's minimum, M and R of 1.3 times the longest
 handler, and of at least S where the library wants that.
 What nothing was found against is kept. Only a session above what is allowed is lowered: somebody asked for it; and H,
@@ -13,8 +13,8 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import choice, lint_rules, linting
-from heartbeat_tuner.decision.choice import Infeasible, Limit
+from heartbeat_tuner.decision import limits, lint_rules, linting
+from heartbeat_tuner.decision.limits import Infeasible, Limit
 from heartbeat_tuner.decision.linting import Expectations, Finding, Inspected, Origin
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
@@ -93,11 +93,11 @@ def _session_held(
 ) -> LivenessSettings | Infeasible:
     """Return values whose session holds, with the beat that is nearest to what is set."""
     values, client = inspected.values, inspected.client
-    interval = max(values.heartbeat_interval, choice.HEARTBEAT_FLOOR)
+    interval = max(values.heartbeat_interval, limits.HEARTBEAT_FLOOR)
     # The least change first.
     beats = [values] if beat_is_sound else []
-    beats.append(choice.with_interval(values, client, interval))
-    beats.append(choice.with_interval(values, client, min(interval, client.defaults.heartbeat_interval)))
+    beats.append(limits.with_interval(values, client, interval))
+    beats.append(limits.with_interval(values, client, min(interval, client.defaults.heartbeat_interval)))
     tried = [_with_session(dataclasses.replace(inspected, values=beat), expectations) for beat in beats]
     return next((one for one in tried if isinstance(one, LivenessSettings)), tried[-1])
 
@@ -106,7 +106,7 @@ def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessS
     """Return the values with a session that holds for their beat."""
     floor = max(_floors(inspected, expectations), key=lambda limit: limit.value)
     ceiling = min(_ceilings(expectations), key=lambda limit: limit.value)
-    session = choice.session_between(floor, ceiling, inspected.client)
+    session = limits.session_between(floor, ceiling, inspected.client)
     if isinstance(session, Infeasible):
         return session
     kept = min(inspected.values.session_timeout, ceiling.value)
@@ -116,7 +116,7 @@ def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessS
 def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     """Return what S must not be below."""
     period = inspected.client.period(inspected.values, expectations.at_rest).longest
-    beats = choice.BEATS_PER_SESSION
+    beats = limits.BEATS_PER_SESSION
     floors = [
         Limit(beats * period, f"{beats} heartbeats of {durations.show(period)}"),
         Limit(DEFAULT_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
@@ -141,14 +141,14 @@ def _limit_held(
 ) -> LivenessSettings | Infeasible:
     """Return `values` with a limit that the handler keeps."""
     default = inspected.client.defaults[setting]
-    needed = durations.ceil_to_second(choice.POLL_GAP_MARGIN * handler)
+    needed = durations.ceil_to_second(limits.POLL_GAP_MARGIN * handler)
     if needed > LONGEST:
         return Infeasible(
             f"No {linting.NAMES[setting]} fits: the handler needs at least {durations.show(needed)} "
-            f"({choice.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
+            f"({limits.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
             f"{durations.show(LONGEST)}"
         )
-    return LivenessSettings.of({**values.by_setting, setting: choice.step(max(needed, default), LONGEST)})
+    return LivenessSettings.of({**values.by_setting, setting: limits.step(max(needed, default), LONGEST)})
 
 
 def _session_covered(values: LivenessSettings, client: Client) -> LivenessSettings:

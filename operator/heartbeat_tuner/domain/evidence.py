@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
-from heartbeat_tuner.domain.policies import Application, Policy
+from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
 
 T = TypeVar("T")
@@ -269,15 +269,3 @@ class MissingWorkload:
 
     reason: Reason
     message: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Situation:
-    """Everything one decision rests on."""
-
-    now: datetime
-    policy: Policy
-    workload: Workload
-    group: Group
-    cluster: Cluster
-    record: Record | Unknown

@@ -16,6 +16,7 @@ import structlog
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of
 from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     FieldOwnedError,
@@ -23,7 +24,6 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
-from heartbeat_tuner.domain.evidence import Situation
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict

@@ -12,17 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import (
-    Cluster,
-    Group,
-    MissingWorkload,
-    Record,
-    Situation,
-    Unknown,
-    UnreadableGroup,
-    Workload,
-)
+from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Record, Unknown, UnreadableGroup, Workload
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
@@ -37,6 +29,7 @@ from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.sightings import Ledger
+from heartbeat_tuner.tails.group_model import NO_MODEL
 
 CONCURRENT_READS: Final = 10
 
@@ -117,7 +110,7 @@ class Gatherer:
         if workload.current is not None:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         seen = self._record(policy, workload, ledger, now=now)
-        return Situation(now, policy, workload, group, kafka.cluster, seen)
+        return Situation(now, policy, workload, group, kafka.cluster, seen, NO_MODEL)
 
     def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
         """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""

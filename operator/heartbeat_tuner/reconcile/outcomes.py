@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from heartbeat_tuner.domain.evidence import Situation
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.verdicts import Decision, Finding

@@ -17,19 +17,29 @@ from heartbeat_tuner.tails.histogram import BUCKETS, Histogram
 
 HALF_LIFE_DAYS: Final = 7.0
 
+MEMBER_BLOCKS: Final = -1
+"""In place of a bucket, in a stored table: blocks of 90 s in which members were watched, of all members together."""
+
+GROUP_BLOCKS: Final = -2
+"""Likewise: the blocks in which any member of the group was."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Subject:
     """What a histogram is of.
 
     Attributes:
-        cluster: the Kafka cluster.
+        cluster: the Kafka cluster, by the name that the fit was given; empty if it was given none.
+        namespace: of the group's pods.
         group: the consumer group.
+        client: the client library that was measured.
         quantity: what was measured, by the name that the contract stores.
     """
 
     cluster: str
+    namespace: str
     group: str
+    client: str
     quantity: str
 
 

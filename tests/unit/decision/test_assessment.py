@@ -4,7 +4,8 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import assessment
-from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason

@@ -8,8 +8,10 @@ import pytest
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import choice
-from heartbeat_tuner.decision.choice import Chosen, Infeasible
-from heartbeat_tuner.domain.evidence import Record, Situation
+from heartbeat_tuner.decision.choice import Chosen
+from heartbeat_tuner.decision.limits import Infeasible
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason

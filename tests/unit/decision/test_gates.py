@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.decision import gates
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Situation
 from heartbeat_tuner.domain.liveness import Setting, Source
 from heartbeat_tuner.domain.policies import Application, Mode
 from heartbeat_tuner.domain.reasons import Reason

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import liveness
-from heartbeat_tuner.domain.evidence import Cluster, Record, Situation, Unknown
+from heartbeat_tuner.domain.evidence import Cluster, Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
 from heartbeat_tuner.domain.reasons import Reason

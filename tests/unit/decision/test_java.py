@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.domain.evidence import GroupConfig, Record, Situation
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import GroupConfig, Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason

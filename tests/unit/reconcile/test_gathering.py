@@ -8,8 +8,9 @@ from datetime import datetime
 
 import pytest
 
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import GroupConfig, Record, Situation, Unknown, UnreadableGroup
+from heartbeat_tuner.domain.evidence import GroupConfig, Record, Unknown, UnreadableGroup
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.samples import Series

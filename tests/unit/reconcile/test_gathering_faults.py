@@ -13,7 +13,8 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics import record, resolver

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import Record, Situation, Unknown
+from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.policies import Naming, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from heartbeat_tuner.domain.evidence import Member, Record, Situation
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Member, Record
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity

@@ -7,7 +7,8 @@ import pytest
 
 from heartbeat_tuner.api.v1alpha1 import ConditionStatus, ConditionType, Status
 from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.domain.evidence import Situation, Unknown, Workload
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict

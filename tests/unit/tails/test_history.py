@@ -10,8 +10,8 @@ from heartbeat_tuner.tails.histogram import Histogram
 from heartbeat_tuner.tails.history import Subject
 
 TODAY = date(2026, 11, 21)
-ORDERS = Subject("main", "orders", "pollGapMax")
-BILLS = Subject("main", "bills", "pollGapMax")
+ORDERS = Subject("main", "shop", "orders", "java", "pollGap")
+BILLS = Subject("main", "shop", "bills", "java", "pollGap")
 
 
 def ago(days: int) -> date:

@@ -1,0 +1,31 @@
+"""Everything one decision rests on."""
+
+import dataclasses
+from datetime import datetime
+
+from heartbeat_tuner.domain.evidence import Cluster, Group, Record, Unknown, Workload
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Situation:
+    """What was gathered of one group.
+
+    Attributes:
+        now: the moment of it.
+        policy: what is asked for.
+        workload: the pods, and what is set in them.
+        group: as the coordinator describes it.
+        cluster: what the brokers allow.
+        record: what happened to the group.
+        model: what weeks of history say of its delays, or why there is none that may be used.
+    """
+
+    now: datetime
+    policy: Policy
+    workload: Workload
+    group: Group
+    cluster: Cluster
+    record: Record | Unknown
+    model: GroupModel | Unfitted

@@ -1,0 +1,6 @@
+"""From weeks of history to models: the only code that knows Spark.
+
+`source` reads Prometheus in parallel, `observations` a lake of values; both end in the histogram contract of `tails`.
+`history` keeps a file of it for each day, `estimate` fits the models, `job` is the whole run, and `backtest` asks
+whether to trust it.
+"""
