@@ -43,8 +43,9 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
             continue
         counts = _steps_of(samples.twins(times, mine.get(Quantity.GC_COUNT, ())))
         edges = {
-            math.inf if one.labels["le"] == "+Inf" else float(one.labels["le"]): _steps_of([one])
+            edge_s: _steps_of([one])
             for one in samples.twins(times, mine.get(Quantity.GC_BUCKETS, ()), but="le")
+            if (edge_s := _edge_s(one.labels.get("le", ""))) is not None
         }
         for step in samples.steps(times):
             count = counts.get(_when(step))
@@ -52,6 +53,15 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
                 continue
             shown.append(_longest_pause(pod, step, count, edges))
     return shown
+
+
+def _edge_s(label: str) -> float | None:
+    """Return the edge of a bucket; None if its label, which is a pod's own word, is no number."""
+    try:
+        edge_s = float(label)
+    except ValueError:
+        return None
+    return None if math.isnan(edge_s) else edge_s
 
 
 def _longest_pause(
