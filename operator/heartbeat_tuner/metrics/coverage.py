@@ -249,7 +249,8 @@ def _unseen(
 
 
 def _lost(untold: str, jobs: Collection[str]) -> str:
-    return f"{untold}: what job {', '.join(jobs)} says of pods has their names under exported_pod"
+    named = ", ".join(one or "(none)" for one in jobs)
+    return f"{untold}: what job {named} says of pods has their names under exported_pod"
 
 
 def _quantities(names: Collection[str]) -> frozenset[Quantity]:

@@ -82,7 +82,8 @@ def around(conventions: Collection[Convention], namespaces: Collection[str]) -> 
         f"count by ({queries.NAME_LABEL}, {place}) ({one})" for one in selected
     )
     names = {name for one in conventions for metric in telling(one) for name in metric.names}
-    consumers = f"count by ({place}) (last_over_time({_selector(_exactly(names, ()), namespaces)}[{_RECENT}]))"
+    in_pods = _selector(_exactly(names, (queries.POD_LABEL,)), namespaces)
+    consumers = f"count by ({place}) (last_over_time({in_pods}[{_RECENT}]))"
     others = (platform.KUBE_STATE_METRICS, platform.KUBE_STATE_METRICS_CONTAINERS, platform.CADVISOR)
     where = [queries.any_of("exported_namespace", map(re.escape, namespaces))] if namespaces else []
     unkept = _selector([*_exactly(_names(others), ("exported_pod",)), *where], ())

@@ -30,6 +30,7 @@ def test_namespaces_are_quoted(hostile: str) -> None:
         discovery.kinds(CONVENTIONS, [hostile], lookback=HOUR),
         discovery.members(CONVENTIONS, [hostile]),
         discovery.strangers(CONVENTIONS, [hostile]),
+        discovery.around(CONVENTIONS, [hostile]),
     ):
         escaped = re.escape(hostile).replace("\\", "\\\\").replace('"', '\\"')
         assert f'namespace=~"{escaped}"' in asked

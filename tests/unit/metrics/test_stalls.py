@@ -54,6 +54,12 @@ def test_buckets_narrow_it_down() -> None:
     assert gc(at(0.0, 80.0), at(0, 4), *beyond) == [(30.0, 20.0, 80.0)]
 
 
+@pytest.mark.parametrize("edge", ["", "NaN", "a\nb", "1s"])
+def test_a_bucket_whose_edge_is_no_number_says_nothing(edge: str) -> None:
+    """Labels are a pod's own words: none ends the cycle of all groups."""
+    assert gc(at(0.0, 2.5), at(0, 4), at(0, 1, le=edge)) == [(30.0, 0.625, 2.5)]
+
+
 def test_buckets_of_other_scrapes_say_nothing() -> None:
     """A bucket that was not scraped with the sum tells of another time."""
     assert gc(at(0.0, 2.5), at(0, 4), counters.series([(0, 0), (15, 0), (30, 4)], le="0.1")) == [(30.0, 0.625, 2.5)]
