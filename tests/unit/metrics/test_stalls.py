@@ -1,5 +1,7 @@
 """What each witness of an absence surely shows, and what it leaves open."""
 
+from typing import Any
+
 import pytest
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
@@ -69,9 +71,11 @@ def test_buckets_of_other_scrapes_say_nothing() -> None:
 @pytest.mark.parametrize("label", ["gc", "jvm_gc_name"])
 def test_cycles_are_no_pauses(name: str, label: str) -> None:
     """The time of such a collector is that of cycles beside which the process runs."""
+    cycles: dict[str, Any] = {label: name}
+    pauses: dict[str, Any] = {label: "ZGC Pauses"}
     mine = {
-        Quantity.GC_TIME: [at(0.0, 20.0, **{label: name}), at(0.0, 0.1, **{label: "ZGC Pauses"})],
-        Quantity.GC_COUNT: [at(0, 1, **{label: name}), at(0, 1, **{label: "ZGC Pauses"})],
+        Quantity.GC_TIME: [at(0.0, 20.0, **cycles), at(0.0, 0.1, **pauses)],
+        Quantity.GC_COUNT: [at(0, 1, **cycles), at(0, 1, **pauses)],
     }
     assert bounds(stalls.gc_pauses(POD, mine)) == [(30.0, 0.1, 0.1)]
 
