@@ -69,10 +69,10 @@ def inventory(
     return Inventory(counted, members, strangers, around, NOW)
 
 
-def near(*conventions: Convention, pod: str = "orders-0") -> list[Series]:
-    """Return what is exported around a pod of namespace shop: all that these conventions have."""
+def near(*conventions: Convention, namespace: str = "shop", pod: str = "orders-0") -> list[Series]:
+    """Return what is exported around a pod: all that these conventions have."""
     names = sorted({name for one in conventions for name in one.by_name})
-    return [_one({"__name__": name, "namespace": "shop", "pod": pod}) for name in names]
+    return [_one({"__name__": name, "namespace": namespace, "pod": pod}) for name in names]
 
 
 def unkept(name: str, job: str) -> Series:

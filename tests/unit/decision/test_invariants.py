@@ -50,7 +50,7 @@ def policies(draw: st.DrawFn, library: str) -> Policy:
     settings_of = client.settings
     return worlds.policy(
         library=library,
-        env_names={setting: client.env_preset[setting] for setting in settings_of},
+        env_names={setting: name for setting, name in client.env_preset.items() if setting in liveness.TUNED},
         mode=draw(st.sampled_from(Mode)),
         suspended=draw(st.booleans()),
         objective=Objective(
