@@ -3,11 +3,17 @@
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 import yaml
 
+from sandbox.binaries import Binaries
+from sandbox.prometheus import Prometheus
+from tests.exporters import recording, replay
+from tests.exporters.recording import Recording, Series
 from tests.exporters.replayed import Replayed
 
 pytestmark = pytest.mark.timeout(180)
@@ -71,3 +77,65 @@ def test_a_rate_is_no_count(found: dict[str, Any]) -> None:
     mapped = [one["spec"]["metrics"] for one in fixes]
     assert mapped
     assert not any("rate" in name for one in mapped for name in one["names"].values())
+
+
+AROUND: Final = {
+    "jmx-1-default": ({"missing-beats", "failed-scrapes", "poll-gap", "gc-pause"}, {"restarts"}),
+    "kafkajs-exporter": ({"missing-beats", "failed-scrapes", "event-loop"}, {"rebalances", "restarts"}),
+    "kubernetes": ({"missing-beats", "failed-scrapes", "throttling"}, set()),
+    "otel-scraped": ({"missing-beats", "failed-scrapes", "poll-gap", "gc-pause"}, {"restarts"}),
+    "spring-timers": ({"missing-beats", "failed-scrapes", "poll-gap", "gc-pause"}, {"restarts"}),
+}
+"""What shows absences in each, and what else of what its exporter could have cannot be measured."""
+
+NEVER: Final = {"pollGaps", "outages", "rebalanceLatencies"}
+"""What KafkaJS has no metric of."""
+
+
+def moved(of: Recording) -> Recording:
+    """Return what a scrape without honor_labels makes of kube-state-metrics and cAdvisor."""
+
+    def labels(one: Series) -> dict[str, str]:
+        if "pod" not in one.labels or not one.labels["__name__"].startswith(("kube_", "container_")):
+            return {**one.labels, "namespace": "moved"}
+        kept = {name: value for name, value in one.labels.items() if name not in {"namespace", "pod"}}
+        return {**kept, "exported_namespace": "moved", "exported_pod": one.labels["pod"], "pod": "the-exporters-own"}
+
+    found = Recording(of.folder, of.meta)
+    found.__dict__["series"] = [Series(labels(one), one.times_ms, one.values) for one in of.series]
+    return found
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[dict[str, Any]]:
+    """What it finds of recordings that end now, by namespace: what is around a pod counts while that lives."""
+    with Prometheus(tmp_path_factory.mktemp("fresh"), binaries, kubeconfig=None) as started:
+        now_s = round(time.time(), 3)
+        for name in AROUND:
+            replay.load(recording.read(name), started.url, ends_at_s=now_s)
+        replay.load(moved(recording.read("kubernetes")), started.url, ends_at_s=now_s)
+        command = [sys.executable, "-m", "heartbeat_tuner", "doctor", "--prometheus", started.url, "-o", "json"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (1, "")
+        yield json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_what_real_exporters_show_around_a_pod_is_found(fresh: dict[str, Any], name: str) -> None:
+    """JVM, Node, cAdvisor, kube-state-metrics and Prometheus itself, by the labels that they really have."""
+    (group,) = [one for one in fresh["groups"] if one["namespace"] == name]
+    witnesses, missing = AROUND[name]
+    quantities = group["covered"]["quantities"]
+    assert set(group["covered"]["absencesShownBy"]) == witnesses
+    lacking = {one for one, told in quantities.items() if not told["measurable"]}
+    assert lacking - (NEVER if group["convention"] == "kafkajs" else set()) == missing
+    assert (quantities["rebalances"]["because"] is None) == (name == "kubernetes")
+
+
+def test_a_scrape_that_keeps_no_labels_is_known_by_what_it_makes_of_them(fresh: dict[str, Any]) -> None:
+    """The commonest reason for which kube-state-metrics is there and no use."""
+    (group,) = [one for one in fresh["groups"] if one["namespace"] == "moved"]
+    assert group["covered"]["quantities"]["restarts"]["fix"]["snippet"] == "honor_labels: true\n"
+    told = [one["message"] for one in fresh["findings"] if one["id"] == "labels-not-kept"]
+    assert any("restarts are not timed" in one for one in told)
+    assert any("CPU throttling is not seen" in one for one in told)

@@ -51,8 +51,10 @@ def stranger(name: str, **labels: str) -> Series:
     return Series.from_raw({"__name__": name, "namespace": "odd", "job": "odd", **labels}, [(NOW.timestamp(), 1.0)])
 
 
-def inventory(*series: Iterable[Series], strangers: Sequence[Series] = ()) -> Inventory:
-    """Return what the three queries of `discovery` would give of these series."""
+def inventory(
+    *series: Iterable[Series], strangers: Sequence[Series] = (), around: Sequence[Series] | None = None
+) -> Inventory:
+    """Return what the queries of `discovery` would give of these series."""
     everything = [one for several in series for one in several]
     kept = set(discovery.kind_labels(CONVENTIONS))
     kinds = {frozenset((name, value) for name, value in one.labels.items() if name in kept): one for one in everything}
@@ -63,11 +65,30 @@ def inventory(*series: Iterable[Series], strangers: Sequence[Series] = ()) -> In
         for one in everything
         if one.labels["__name__"] in telling and one.samples and one.samples[-1].time_s > recent_s
     ]
-    return Inventory([Series.from_raw(dict(kind), [(NOW.timestamp(), 1.0)]) for kind in kinds], members, strangers, NOW)
+    counted = [Series.from_raw(dict(kind), [(NOW.timestamp(), 1.0)]) for kind in kinds]
+    return Inventory(counted, members, strangers, around, NOW)
+
+
+def near(*conventions: Convention, namespace: str = "shop", pod: str = "orders-0") -> list[Series]:
+    """Return what is exported around a pod: all that these conventions have."""
+    names = sorted({name for one in conventions for name in one.by_name})
+    return [_one({"__name__": name, "namespace": namespace, "pod": pod}) for name in names]
+
+
+def unkept(name: str, job: str) -> Series:
+    """Return what is counted of a job that does not keep the pods of what it tells of."""
+    return _one({"__name__": name, "job": job})
+
+
+def _one(labels: dict[str, str]) -> Series:
+    return Series.from_raw(labels, [(NOW.timestamp(), 1.0)])
 
 
 def diagnosed(
-    *series: Iterable[Series], strangers: Sequence[Series] = (), conventions: Sequence[Convention] = CONVENTIONS
+    *series: Iterable[Series],
+    strangers: Sequence[Series] = (),
+    conventions: Sequence[Convention] = CONVENTIONS,
+    around: Sequence[Series] | None = None,
 ) -> Diagnosis:
     """Return what is said of these series."""
-    return diagnose(inventory(*series, strangers=strangers), conventions)
+    return diagnose(inventory(*series, strangers=strangers, around=around), conventions)

@@ -168,19 +168,30 @@ def run(what: Asked, question: Callable[[PrometheusSource], Awaitable[_T]]) -> _
         raise UsageProblem(f"{told}{less}; tried {shown(query, SHOWN_QUERY)} at {what.settings.url}") from None
 
 
-async def inventory(source: PrometheusSource, what: Asked) -> Inventory:
+async def inventory(source: PrometheusSource, what: Asked, *, around: bool = False) -> Inventory:
     """Return what there is of consumers.
+
+    Args:
+        source: whom to ask.
+        what: for what.
+        around: whether to ask for what is exported around their pods, too.
 
     Raises:
         MetricsUnavailableError: Prometheus gave no usable answer.
     """
     now = SystemClock().now()
-    kinds, members, strangers = await asyncio.gather(
+    asked_around = discovery.around(CONVENTIONS, what.namespaces)
+    kinds, members, strangers, near = await asyncio.gather(
         source.vector(discovery.kinds(CONVENTIONS, what.namespaces, lookback=what.lookback), at=now),
         source.instant(discovery.members(CONVENTIONS, what.namespaces), at=now),
         source.vector(discovery.strangers(CONVENTIONS, what.namespaces), at=now),
+        source.vector(asked_around, at=now) if around else _nothing(),
     )
-    return Inventory(kinds, members, strangers, now)
+    return Inventory(kinds, members, strangers, near, now)
+
+
+async def _nothing() -> None:
+    """Ask nothing."""
 
 
 def _header(text: str) -> tuple[str, str]:

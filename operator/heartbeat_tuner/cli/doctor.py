@@ -1,10 +1,11 @@
 """`heartbeat-tuner doctor`: what a Prometheus has of consumer groups, what is missing, and how to get it.
 
-Three queries, whatever its size; `metrics.diagnosis` says what the answers mean. What labels and names say is somebody
+Four queries, whatever its size; `metrics.diagnosis` says what the answers mean. What labels and names say is somebody
 else's text: it is shown escaped and cut.
 """
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -18,7 +19,9 @@ from heartbeat_tuner.cli.cards import LETTERS
 from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.metrics import diagnosis
-from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, Finding, FoundGroup, Severity
+from heartbeat_tuner.metrics.coverage import Covered
+from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, FoundGroup
+from heartbeat_tuner.metrics.findings import Finding, Severity
 from heartbeat_tuner.metrics.fixes import Fix
 
 SUBJECTS: Final = 5
@@ -28,6 +31,11 @@ NAMED: Final = 2
 """How many missing quantities a group's line names."""
 
 SHOWN_MESSAGE: Final = 2_000
+
+REASONS: Final = 1
+"""How many reasons a line gives: the commonest."""
+
+SHOWN_REASONS: Final = 300
 
 _OF_JOBS: Final = frozenset({"group-not-told", "labels-unknown", "namespace-not-told", "names-unknown", "pod-not-told"})
 
@@ -46,7 +54,7 @@ def command(*, group: str | None, output: str, **given: Any) -> None:
     Exit status: 0 if all groups can be measured in full, 1 if something is missing, 2 if Prometheus could not be asked.
     """
     asked = asking.asked(**given)
-    inventory = asking.run(asked, lambda source: asking.inventory(source, asked))
+    inventory = asking.run(asked, lambda source: asking.inventory(source, asked, around=True))
     found = diagnosis.diagnose(inventory, asking.CONVENTIONS)
     if group is not None:
         found = found.only(group)
@@ -60,7 +68,10 @@ def as_text(found: Diagnosis, asked: Asked) -> str:
     blocks = []
     if found.groups:
         blocks += ["\n".join(_groups(found.groups)), "\n".join(_uses(found.groups))]
-    blocks += [told for several in _alike(found.findings) for told in ["\n".join(finding_text(several))]]
+    if covered := [one.covered for one in found.groups if one.covered is not None]:
+        blocks.append("\n".join(_covered(covered)))
+    pasted = len(found.groups) == 1
+    blocks += ["\n".join(finding_text(several, pasted=pasted)) for several in _alike(found.findings)]
     return "\n\n".join([*blocks, _summary(found, asked)]) + "\n"
 
 
@@ -85,6 +96,7 @@ def document(found: Diagnosis) -> dict[str, Any]:
                 "newestSampleAgeSeconds": _seconds(one.age),
                 "measurable": one.measurable,
                 "quantities": {quantity.camel: quantity in one.there for quantity in (*one.there, *one.missing)},
+                "covered": None if one.covered is None else _covered_document(one.covered),
             }
             for one in found.groups
         ],
@@ -101,20 +113,37 @@ def document(found: Diagnosis) -> dict[str, Any]:
     }
 
 
+def _covered_document(covered: Covered) -> dict[str, Any]:
+    return {
+        "quantities": {
+            one.name: {"measurable": one.measurable, "because": one.because or None, "fix": fix_object(one.fix)}
+            for one in covered.quantities
+        },
+        "absencesShownBy": {one.name.lower().replace("_", "-"): count for one, count in covered.shown_by.items()},
+    }
+
+
 def fix_object(fix: Fix | None) -> dict[str, str] | None:
     """Return a fix as plain values."""
     return None if fix is None else {"do": fix.sentence, "language": fix.language, "snippet": fix.snippet}
 
 
-def finding_text(several: Sequence[Finding]) -> list[str]:
-    """Return findings that differ in their subjects only as lines."""
+def finding_text(several: Sequence[Finding], *, pasted: bool = True) -> list[str]:
+    """Return findings that differ in their subjects only as lines.
+
+    Args:
+        several: not none.
+        pasted: whether to show what to paste even where nothing has to be done: it would hide what has to.
+    """
     first = several[0]
     subjects = [_subject(one) for one in several[:SUBJECTS]]
     more = [f"and {len(several) - SUBJECTS} more"] if len(several) > SUBJECTS else []
     about = ", ".join([*subjects, *more])
     message = f"{about}: {first.message}" if about.strip() else first.message
     lines = [f"{first.severity}: {first.id}", wrapped(f"{shown(message, SHOWN_MESSAGE)}.", "  ")]
-    if first.fix is not None:
+    if first.fix is not None and first.severity is Severity.INFO and not pasted:
+        lines.append(wrapped(f"Fix: {first.fix.sentence} (--group shows what to paste).", "  "))
+    elif first.fix is not None:
         lines.append(wrapped(f"Fix: {first.fix.sentence}{':' if first.fix.snippet else '.'}", "  "))
         lines += ["", *(f"    {line}".rstrip() for line in first.fix.snippet.splitlines())] if first.fix.snippet else []
     return lines
@@ -154,6 +183,20 @@ def _uses(groups: Sequence[FoundGroup]) -> list[str]:
             letters = " ".join(LETTERS[setting] for setting in use.settings)
             rows.append((quantity.camel, f"{there} of {wanted}", letters, use.tells))
     return table([("what is read", "groups", "for", "it tells"), *rows], "") if rows else []
+
+
+def _covered(several: Sequence[Covered]) -> list[str]:
+    """Return what can be measured, of how many groups, and why not of the others."""
+    rows = []
+    for of_all in zip(*(one.quantities for one in several), strict=True):
+        there = sum(one.measurable for one in of_all)
+        because = Counter(one.because for one in of_all if one.because)
+        told = "; ".join(f"{why} ({count})" if len(several) > 1 else why for why, count in because.most_common(REASONS))
+        rows.append((of_all[0].name, f"{there} of {len(of_all)}", shown(told, SHOWN_REASONS)))
+    witnesses = Counter(witness for one in several for witness in one.shown_by)
+    by = ", ".join(f"{one.value} ({count})" if len(several) > 1 else one.value for one, count in witnesses.items())
+    rows[0] = (*rows[0][:2], f"shown by {by}" if by else rows[0][2])
+    return [line.rstrip() for line in table([("what can be measured", "groups", "what of it"), *rows], "")]
 
 
 def _alike(findings: Sequence[Finding]) -> list[list[Finding]]:

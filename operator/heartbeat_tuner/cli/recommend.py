@@ -28,7 +28,8 @@ from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSett
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.metrics import diagnosis, discovery, resolver
 from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, Finding, FoundGroup, Severity
+from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, FoundGroup
+from heartbeat_tuner.metrics.findings import Finding, Severity
 
 BASELINE_MARGIN: Final = timedelta(minutes=5)
 """Read this much more, so that counters have a sample before the time that is counted."""

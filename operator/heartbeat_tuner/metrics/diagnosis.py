@@ -6,7 +6,6 @@ Nothing here judges a group; it only says whether it could be judged.
 
 import dataclasses
 import difflib
-import enum
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -14,9 +13,11 @@ from typing import Final
 
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.metrics import discovery, fixes, misnamed, queries, resolver, samples
+from heartbeat_tuner.metrics import coverage, discovery, fixes, misnamed, queries, resolver, samples
 from heartbeat_tuner.metrics.conventions import catalogue, kafkajs
 from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.coverage import Around, Covered
+from heartbeat_tuner.metrics.findings import Finding, Severity
 from heartbeat_tuner.metrics.fixes import Fix
 from heartbeat_tuner.metrics.record import STALE_AFTER, STALE_SCRAPES
 from heartbeat_tuner.metrics.samples import Series
@@ -63,33 +64,6 @@ USES: Final[Mapping[Quantity, Use]] = MappingProxyType(
 """What is read today, and what for."""
 
 
-class Severity(enum.StrEnum):
-    """How bad a finding is."""
-
-    ERROR = "error"  # of something, nothing can be known
-    WARNING = "warning"  # less can be known
-    INFO = "info"  # nothing to do
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is missing or not as it should be.
-
-    Attributes:
-        id: stable, for programs.
-        severity: how bad it is.
-        subject: what it is about, in raw words of Prometheus' labels: groups, client ids, jobs.
-        message: a sentence about the subject, which it does not repeat.
-        fix: what to do about it; None where there is nothing to do.
-    """
-
-    id: str
-    severity: Severity
-    subject: tuple[str, ...]
-    message: str
-    fix: Fix | None = None
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Inventory:
     """What Prometheus answered to the queries of `discovery`.
@@ -98,12 +72,14 @@ class Inventory:
         kinds: one series for each kind, without values that matter.
         members: recent raw samples of each consumer, with all labels.
         strangers: one example of each unknown name.
+        around: one element for each name that is exported around a consumer's pod; None if it was not asked for.
         now: when it was asked.
     """
 
     kinds: Sequence[Series]
     members: Sequence[Series]
     strangers: Sequence[Series]
+    around: Sequence[Series] | None
     now: datetime
 
 
@@ -122,6 +98,8 @@ class FoundGroup:
         there: what it exports of what is used.
         missing: what it lacks of that, as far as consumers of its kind have it at all.
         measurable: whether its record can be made.
+        covered: which quantities can be measured with what is around its pods, too; None if that was not asked
+            for, or if no pod is alive.
     """
 
     namespace: str
@@ -134,6 +112,7 @@ class FoundGroup:
     there: tuple[Quantity, ...]
     missing: tuple[Quantity, ...]
     measurable: bool
+    covered: Covered | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -215,8 +194,9 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
             mine = _seen(seen, namespace, group, convention)
             mine.quantities.add(metric.quantity)
             mine.jobs.add(labels.get(discovery.JOB_LABEL, ""))
+    around = None if inventory.around is None else Around.of(inventory.around)
     groups = tuple(
-        _group(place, by_convention, inventory.now) for place, by_convention in sorted(seen.items()) if place[0]
+        _group(place, by_convention, inventory.now, around) for place, by_convention in sorted(seen.items()) if place[0]
     )
     whole = {
         (one.namespace, job)
@@ -226,6 +206,7 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
     }
     found = [
         *(finding for one in groups for finding in _of_group(one)),
+        *(finding for one in groups if one.covered is not None for finding in one.covered.findings),
         *_untold(puzzles),
         *_strange(inventory.strangers, whole),
     ]
@@ -250,8 +231,11 @@ def _seen(seen: _ByGroup, namespace: str, group: str, convention: Convention) ->
     return seen.setdefault((namespace, group), {}).setdefault(convention, _Seen())
 
 
-def _group(place: resolver.GroupKey, by_convention: Mapping[Convention, _Seen], now: datetime) -> FoundGroup:
+def _group(
+    place: resolver.GroupKey, by_convention: Mapping[Convention, _Seen], now: datetime, around: Around | None
+) -> FoundGroup:
     """Return what is known of a group from the exporter that tells most of it."""
+    namespace, group = place
     convention, mine = max(
         by_convention.items(),
         key=lambda item: (len(item[1].quantities & set(item[0].needed)), len(item[1].quantities)),
@@ -275,6 +259,16 @@ def _group(place: resolver.GroupKey, by_convention: Mapping[Convention, _Seen], 
         there=tuple(one for one in USES if one in mine.quantities),
         missing=tuple(missing),
         measurable=fresh and bool(pods) and not set(missing) & set(convention.needed) and _is_tuned(convention),
+        covered=None
+        if around is None or not (fresh and pods)
+        else coverage.covered(
+            convention,
+            mine.quantities,
+            subject=(group, namespace),
+            pods=pods,
+            interval=interval,
+            around=around,
+        ),
     )
 
 

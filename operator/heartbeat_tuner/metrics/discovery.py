@@ -1,7 +1,8 @@
-"""Queries that find what a Prometheus has, before anything is known of it: three, however large it is.
+"""Queries that find what a Prometheus has, before anything is known of it: four, however large it is.
 
 One row for each kind of series (its name, and the labels that tell exporter, group and consumer), the raw samples of
-one metric or two of each consumer, and one example of each name that only looks like a consumer's.
+one metric or two of each consumer, one row for each name that is exported around a consumer's pod, and one example of
+each name that only looks like a consumer's.
 """
 
 import re
@@ -11,11 +12,14 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.metrics import queries
+from heartbeat_tuner.metrics.conventions import platform
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 RECENT: Final = timedelta(minutes=10)
 """How far back raw samples are read: enough for two of a rare scrape."""
+
+_RECENT: Final = f"{round(RECENT.total_seconds())}s"
 
 JOB_LABEL: Final = "job"
 
@@ -57,7 +61,34 @@ def members(conventions: Collection[Convention], namespaces: Collection[str]) ->
     """Return the query that reads recent samples of each consumer."""
     names = {name for one in conventions for metric in telling(one) for name in metric.names}
     chosen = _selector([queries.any_of(queries.NAME_LABEL, map(re.escape, names))], namespaces)
-    return f"{chosen}[{round(RECENT.total_seconds())}s]"
+    return f"{chosen}[{_RECENT}]"
+
+
+def around(conventions: Collection[Convention], namespaces: Collection[str]) -> str:
+    """Return the query that finds what is exported around the pods of consumers: name, namespace and pod.
+
+    What kube-state-metrics and cAdvisor say of pods whose names Prometheus did not keep (`exported_pod`) is counted by
+    name and job.
+    """
+    place = f"{queries.NAMESPACE_LABEL}, {queries.POD_LABEL}"
+    asked = [(_names([one]), one.with_labels) for one in platform.CONVENTIONS]
+    asked.append(({platform.CONTAINERS}, platform.CADVISOR.with_labels))
+    selected = [
+        f"last_over_time({_selector(_exactly(names, with_labels), namespaces)}[{_RECENT}])"
+        for names, with_labels in asked
+    ]
+    # Without the name among them, two metrics of one target would be the same to `or`.
+    everything = f" or on ({queries.NAME_LABEL}, {place}) ".join(
+        f"count by ({queries.NAME_LABEL}, {place}) ({one})" for one in selected
+    )
+    names = {name for one in conventions for metric in telling(one) for name in metric.names}
+    in_pods = _selector(_exactly(names, (queries.POD_LABEL,)), namespaces)
+    consumers = f"count by ({place}) (last_over_time({in_pods}[{_RECENT}]))"
+    others = (platform.KUBE_STATE_METRICS, platform.KUBE_STATE_METRICS_CONTAINERS, platform.CADVISOR)
+    where = [queries.any_of("exported_namespace", map(re.escape, namespaces))] if namespaces else []
+    unkept = _selector([*_exactly(_names(others), ("exported_pod",)), *where], ())
+    moved = f"count by ({queries.NAME_LABEL}, {JOB_LABEL}) ({unkept})"
+    return f"(({everything}) and on ({place}) {consumers}) or on ({JOB_LABEL}) {moved}"
 
 
 def telling(convention: Convention) -> tuple[Metric, ...]:
@@ -105,6 +136,12 @@ def likely(name: str) -> Quantity | None:
 
 def _names(conventions: Iterable[Convention]) -> set[str]:
     return {name for one in conventions for metric in one.metrics for name in metric.names}
+
+
+def _exactly(names: Iterable[str], with_labels: Iterable[str]) -> list[str]:
+    """Return the matchers of metrics that have these labels."""
+    there = [f'{queries.label_name(label)}!=""' for label in sorted(with_labels)]
+    return [queries.any_of(queries.NAME_LABEL, map(re.escape, names)), *there]
 
 
 def _selector(matchers: list[str], namespaces: Collection[str]) -> str:

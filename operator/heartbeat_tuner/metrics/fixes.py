@@ -91,6 +91,11 @@ env:
   - {name: OTEL_INSTRUMENTATION_KAFKA_CLIENTS_METRICS_ENABLED, value: "true"}
 """
 
+_AGENT_OF_JVM: Final = """\
+env:
+  - {name: OTEL_INSTRUMENTATION_RUNTIME_TELEMETRY_ENABLED, value: "true"}
+"""
+
 _BRIDGE_RULE: Final = """\
 rules:
   - pattern: 'kafka\\.consumer<type=(.+)-metrics, client-id=([^,]+)><>(.+-total):'
@@ -143,6 +148,71 @@ OWN_CLIENT_ID: Final = Fix(
 NO_PLACE: Final = Fix("let the scrape job say namespace and pod", "yaml", _POD_LABELS)
 
 SCRAPE_MORE: Final = Fix("scrape these pods every 30 s", "yaml", "scrape_interval: 30s\n")
+
+
+_STATE_JOB: Final = """\
+scrape_configs:
+  - job_name: kube-state-metrics
+    honor_labels: true
+    static_configs: [{targets: ["kube-state-metrics.kube-system:8080"]}]
+"""
+
+_CADVISOR_JOB: Final = """\
+scrape_configs:
+  - job_name: cadvisor
+    honor_labels: true
+    scheme: https
+    metrics_path: /metrics/cadvisor
+    kubernetes_sd_configs: [{role: node}]
+    tls_config: {ca_file: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt, insecure_skip_verify: true}
+    authorization: {credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token}
+"""
+
+KUBE_STATE_METRICS: Final = Fix(
+    "install kube-state-metrics, and scrape it with the labels that it gives (with a ServiceMonitor: honorLabels)",
+    "yaml",
+    _STATE_JOB,
+)
+
+UNKEPT: Final = Fix(
+    "let the scrape job keep the labels that the exporter gives (with a ServiceMonitor: honorLabels)",
+    "yaml",
+    "honor_labels: true\n",
+)
+
+CADVISOR: Final = Fix(
+    "scrape the kubelets' cAdvisor, and drop no container_cpu_cfs_* (metric_relabel_configs)", "yaml", _CADVISOR_JOB
+)
+
+EVENT_LOOP: Final = Fix(
+    "collect prom-client's default metrics in the consumer",
+    "javascript",
+    "require('prom-client').collectDefaultMetrics()\n",
+)
+
+_OF_JVM: Final[Mapping[Convention, Fix]] = MappingProxyType(
+    {
+        java.MICROMETER: Fix(
+            "let Micrometer watch the JVM, as Spring Boot does by itself unless it is denied",
+            "java",
+            "new io.micrometer.core.instrument.binder.jvm.JvmGcMetrics().bindTo(registry);\n",
+        ),
+        java.OPENTELEMETRY: Fix("let the agent watch the JVM", "yaml", _AGENT_OF_JVM),
+        java.OPENTELEMETRY_DOTTED: Fix("let the agent watch the JVM", "yaml", _AGENT_OF_JVM),
+    }
+)
+
+_JVM: Final = Fix(
+    "export the JVM's own metrics: the JMX exporter's agent does by itself, unless metric_relabel_configs drop them; "
+    "elsewhere",
+    "java",
+    "io.prometheus.metrics.instrumentation.jvm.JvmMetrics.builder().register();\n",
+)
+
+
+def of_gc(convention: Convention) -> Fix:
+    """Return how to get the metrics of a JVM's garbage collection beside those of its consumers."""
+    return _OF_JVM.get(convention, _JVM)
 
 
 _OF_CONVENTION: Final[Mapping[Convention, Fix]] = MappingProxyType(

@@ -5,6 +5,7 @@ for a measurement invents absences; who takes the smaller one for all of it must
 """
 
 import dataclasses
+import itertools
 import math
 import statistics
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
 from heartbeat_tuner.metrics import blocks, lives, queries, samples
-from heartbeat_tuner.metrics.samples import Sample, Series, Step
+from heartbeat_tuner.metrics.samples import Series, Step
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 OfPod = Mapping[Quantity, Sequence[Series]]
@@ -23,6 +24,10 @@ CPU_PERIOD_S: Final = 0.1
 
 HANDLERS_FROM_S: Final = 1.0
 """Where poll gaps are usually as long as this, they are handlers at work, and no absences."""
+
+LATE_FROM_S: Final = 1.0
+LATE_TIMES: Final = 10
+"""An answer to a scrape is late if it takes so long, and so many times as long as usual."""
 
 GC_SHOWN_S: Final = 180.0
 """Micrometer's maximum is that of three slices of a minute."""
@@ -43,8 +48,9 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
             continue
         counts = _steps_of(samples.twins(times, mine.get(Quantity.GC_COUNT, ())))
         edges = {
-            math.inf if one.labels["le"] == "+Inf" else float(one.labels["le"]): _steps_of([one])
+            edge_s: _steps_of([one])
             for one in samples.twins(times, mine.get(Quantity.GC_BUCKETS, ()), but="le")
+            if (edge_s := _edge_s(one.labels.get("le", ""))) is not None
         }
         for step in samples.steps(times):
             count = counts.get(_when(step))
@@ -52,6 +58,15 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
                 continue
             shown.append(_longest_pause(pod, step, count, edges))
     return shown
+
+
+def _edge_s(label: str) -> float | None:
+    """Return the edge of a bucket; None if its label, which is a pod's own word, is no number."""
+    try:
+        edge_s = float(label)
+    except ValueError:
+        return None
+    return None if math.isnan(edge_s) else edge_s
 
 
 def _longest_pause(
@@ -122,9 +137,12 @@ def event_loop(pod: str, mine: OfPod) -> list[Absence]:
 
 
 def short_gaps(mine: OfPod) -> list[tuple[Series, float]]:
-    """Return the poll gaps of members that usually poll at once, with what is usual, in seconds."""
+    """Return the poll gaps of members that usually poll at once, with what is usual, in seconds.
+
+    What is usual is told by what each sample shows anew: one long gap stands in the samples for more than a minute.
+    """
     usual = [
-        (one, statistics.median(sample.value for sample in one.samples))
+        (one, statistics.median(sample.value for sample in blocks.news(one).samples))
         for one in mine.get(Quantity.POLL_GAP_MAX, ())
         if one.samples
     ]
@@ -134,30 +152,76 @@ def short_gaps(mine: OfPod) -> list[tuple[Series, float]]:
 def poll_gaps(pod: str, mine: OfPod) -> list[Absence]:
     """Return what the gaps between polls show, of members whose gaps are usually short; others' are handlers.
 
-    A stop lies within a gap, beside what is usual. Who beat all the while was a handler at work.
+    A stop lies within a gap, beside what is usual. Who beat all the while was a handler at work, and who had not beaten
+    yet was no member: its first polls find the coordinator and join.
     """
     shown = []
     for one, usual_s in short_gaps(mine):
-        beats = samples.twins(one, mine.get(Quantity.HEARTBEATS, ()))
-        shown += [
-            Absence(pod, Witness.POLL_GAP, sample.time_s, sample.value - usual_s, sample.value)
-            for sample in blocks.news(one).samples
-            if sample.value > usual_s and not any(_beat_on(other, sample, sample.value - usual_s) for other in beats)
-        ]
+        every = mine.get(Quantity.HEARTBEATS, ())
+        # Strimzi's Bridge says in a label which MBean it is from; whoever of a process beats, it does not stand still.
+        beats = [other for other in samples.twins(one, every) or every if other.samples]
+        for gap in _gaps(one):
+            lasted_s = gap.value - usual_s
+            if lasted_s > 0 and not any(_began_in(other, gap) or _beat_on(other, gap, lasted_s) for other in beats):
+                shown.append(Absence(pod, Witness.POLL_GAP, gap.time_s, lasted_s, gap.value))
     return shown
 
 
-def _beat_on(beats: Series, shown: Sample, lasted_s: float) -> bool:
-    """Whether a member was never silent for so long in the time in which a shown poll gap can have been."""
-    since_s = shown.time_s - blocks.BLOCK_S - shown.value
-    return samples.longest_possible_silence_s(beats, since_s=since_s, until_s=shown.time_s) < lasted_s
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Gap:
+    """A gap between polls that a sample shows anew, and since when it can have been."""
+
+    time_s: float
+    value: float
+    since_s: float
+
+
+def _gaps(one: Series) -> list[_Gap]:
+    """Return the gaps that a windowed maximum shows by its growth: they ended since the scrape before.
+
+    A shorter one, which shows when a longer one leaves the window, was at some time of more than a minute: what the
+    member did meanwhile cannot be told.
+    """
+    return [
+        _Gap(sample.time_s, sample.value, before.time_s - sample.value)
+        for before, sample in itertools.pairwise(one.samples)
+        if sample.value > before.value
+    ]
+
+
+def _began_in(beats: Series, gap: _Gap) -> bool:
+    """Whether a member may have sent its first heartbeat only after a gap began."""
+    before = [sample for sample in beats.samples.between(-math.inf, gap.since_s) if sample.value > 0]
+    return not before
+
+
+def _beat_on(beats: Series, gap: _Gap, lasted_s: float) -> bool:
+    """Whether a member was never silent for so long in the time in which a gap can have been.
+
+    Either no two of its beats were so far apart; or it has as many as usual: who is away for X lacks X/P - 1 of them,
+    and a scrape counts one more or less by chance.
+    """
+    if samples.longest_possible_silence_s(beats, since_s=gap.since_s, until_s=gap.time_s) < lasted_s:
+        return True
+    every = samples.steps(beats)
+    rates = [step.grown / (step.until_s - step.since_s) for step in every if step.grown > 0]
+    rate = statistics.median(rates) if rates else 0.0
+    near = [step for step in every if step.until_s > gap.since_s and step.since_s < gap.time_s]
+    lacking = most = 0.0
+    for step in near:
+        lacking = max(0.0, lacking + rate * (step.until_s - step.since_s) - step.grown)
+        most = max(most, lacking)
+    return bool(near) and most < rate * lasted_s - 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Scrape:
+    """A scrape of a target; `prompt` if it was answered, and about as soon as usual."""
+
     at_s: float
     succeeded: bool
     took_s: float
+    prompt: bool
 
 
 def scraped_blocks(observed: Mapping[Quantity, Sequence[Series]]) -> dict[float, set[str]]:
@@ -171,10 +235,11 @@ def scraped_blocks(observed: Mapping[Quantity, Sequence[Series]]) -> dict[float,
 
 
 def failed_scrapes(pod: str, mine: OfPod, *, scraped: Mapping[float, Collection[str]]) -> list[Absence]:
-    """Return what failed scrapes show of a living pod.
+    """Return what failed scrapes show of a living pod, and those that were answered late.
 
-    A run of them between two that succeeded. It is no absence if another target of the pod answered meanwhile, if the
-    process was made anew, or if nobody else was scraped in one of its blocks: then Prometheus was away, or its network.
+    A run of them after one that was answered, up to the next answer, however late it came. It is no absence if another
+    target of the pod answered meanwhile, if the process was made anew, or if nobody else was scraped in one of its
+    blocks: then Prometheus was away, or its network.
 
     Args:
         pod: whose.
@@ -185,28 +250,32 @@ def failed_scrapes(pod: str, mine: OfPod, *, scraped: Mapping[float, Collection[
     targets = [_scrapes(one, mine) for one in mine.get(Quantity.SCRAPED, ())]
     shown = []
     for number, target in enumerate(targets):
-        answers = [one.at_s for other in targets[:number] + targets[number + 1 :] for one in other if one.succeeded]
+        answers = [one.at_s for other in targets[:number] + targets[number + 1 :] for one in other if one.prompt]
         for before, run, after in _runs(target):
             first_s, last_s = run[0].at_s, run[-1].at_s + run[-1].took_s
+            ended_s = last_s if after is run[-1] else after.at_s + after.took_s
             alone = any(not set(scraped.get(blocks.start_s(one.at_s), ())) - {pod} for one in run)
             answered = any(first_s <= at_s <= last_s for at_s in answers)
             if not (alone or answered or lives.overlap((before.at_s, after.at_s), renewed)):
-                at_most_s = after.at_s + after.took_s - before.at_s
+                at_most_s = ended_s - before.at_s
                 shown.append(Absence(pod, Witness.FAILED_SCRAPES, after.at_s, last_s - first_s, at_most_s))
     return shown
 
 
 def _runs(target: Iterable[_Scrape]) -> Iterator[tuple[_Scrape, list[_Scrape], _Scrape]]:
-    """Yield the runs of failed scrapes of a target, with the successes before and after them."""
+    """Yield the runs of failed and late scrapes of a target, with the answers before and after them.
+
+    Who answers late is back: its answer is the last of the run, and stands for the one after it, too.
+    """
     before: _Scrape | None = None
     run: list[_Scrape] = []
     for scrape in target:
-        if not scrape.succeeded:
+        if not scrape.prompt:
             run.append(scrape)
-            continue
-        if run and before is not None:
-            yield before, run, scrape
-        before, run = scrape, []
+        if scrape.succeeded:
+            if run and before is not None:
+                yield before, run, scrape
+            before, run = scrape, []
 
 
 def _scrapes(one: Series, mine: OfPod) -> list[_Scrape]:
@@ -216,7 +285,13 @@ def _scrapes(one: Series, mine: OfPod) -> list[_Scrape]:
         for times in samples.twins(one, mine.get(Quantity.SCRAPE_TIME, ()))
         for sample in times.samples
     }
-    return [_Scrape(sample.time_s, sample.value > 0, took.get(sample.time_s, 0.0)) for sample in one.samples]
+    answered = [took[sample.time_s] for sample in one.samples if sample.value > 0 and sample.time_s in took]
+    late_s = max(LATE_FROM_S, LATE_TIMES * statistics.median(answered)) if answered else math.inf
+    return [
+        _Scrape(sample.time_s, sample.value > 0, lasted_s, sample.value > 0 and lasted_s < late_s)
+        for sample in one.samples
+        for lasted_s in [took.get(sample.time_s, 0.0)]
+    ]
 
 
 def _when(step: Step) -> tuple[float, float]:

@@ -8,11 +8,11 @@ import yaml
 
 from heartbeat_tuner.cli import doctor
 from heartbeat_tuner.cli.wording import shown
-from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
 from heartbeat_tuner.metrics.diagnosis import Diagnosis
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from tests.support.inventories import diagnosed, exported, stranger
+from tests.support.inventories import diagnosed, exported, near, stranger
 from tests.support.telling import doctor_text as text
 
 HOSTILE = {
@@ -66,6 +66,39 @@ def test_who_lacks_much_is_told_how_much() -> None:
     """A line of a table is no list."""
     without = [one for one in java.JMX_EXPORTER.by_quantity if one is not Quantity.HEARTBEATS]
     assert "6/7" in text(diagnosed(exported(java.JMX_EXPORTER, without=without)))
+
+
+def test_what_can_be_measured_is_a_line_for_each_quantity() -> None:
+    """And what is missing around the pods comes after what has to be done."""
+    found = diagnosed(exported(java.JMX_EXPORTER, without={Quantity.POLL_GAP_MAX}), around=near(platform.PROMETHEUS))
+    said = text(found)
+    assert "absences              1 of 1  shown by missing heartbeats, failed scrapes\n" in said
+    assert "pollGaps              0 of 1  only the mean" in said
+    assert "rebalances            1 of 1  nothing tells planned ones from others\n" in said
+    assert said.index("warning: quantity-missing") < said.index("info: no-kube-state-metrics")
+    assert not any(line.endswith(" ") for line in said.splitlines())
+
+
+def test_what_nobody_has_to_do_does_not_hide_what_somebody_has_to() -> None:
+    """Of many groups, snippets are for what is wrong; of one, all are shown."""
+    groups = [exported(java.JMX_EXPORTER, f"g-{number}") for number in range(2)]
+    said = words(diagnosed(*groups, around=[]))
+    assert "scrape_configs" not in said
+    assert "(--group shows what to paste)" in said
+    assert "scrape_configs" in text(diagnosed(groups[0], around=[]))
+
+
+def test_programs_are_told_what_can_be_measured_and_how_to_get_the_rest() -> None:
+    """Of each quantity, with the witnesses of absences by pods."""
+    around = [*near(platform.PROMETHEUS), *near(platform.PROMETHEUS, pod="orders-1")]
+    found = diagnosed(exported(kafkajs.EXPORTER), exported(kafkajs.EXPORTER, pod="orders-1"), around=around)
+    (group,) = doctor.document(found)["groups"]
+    covered = group["covered"]
+    assert covered["absencesShownBy"] == {"missing-beats": 2, "failed-scrapes": 2}
+    assert covered["quantities"]["missingBeats"] == {"measurable": True, "because": None, "fix": None}
+    assert covered["quantities"]["pollGaps"]["measurable"] is False
+    assert covered["quantities"]["restarts"]["fix"]["snippet"].startswith("scrape_configs:")
+    assert doctor.document(diagnosed(exported(kafkajs.EXPORTER)))["groups"][0]["covered"] is None
 
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)

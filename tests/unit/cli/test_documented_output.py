@@ -7,14 +7,15 @@ import yaml
 
 from heartbeat_tuner.cli import recommend
 from heartbeat_tuner.domain.policies import Naming
-from heartbeat_tuner.metrics.conventions import java, kafkajs
-from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
+from heartbeat_tuner.metrics.vocabulary import Kind
 from tests.support import counters, documents, worlds
-from tests.support.inventories import diagnosed, exported
+from tests.support.inventories import diagnosed, exported, near
 from tests.support.naming import naming_of
 from tests.support.telling import answer, doctor_text
 from tests.support.worlds import HOUR, NOW
 
+CLUSTER = (platform.KUBE_STATE_METRICS, platform.KUBE_STATE_METRICS_CONTAINERS, platform.CADVISOR, platform.PROMETHEUS)
 DOCTOR = "docs/how-to/doctor.md"
 NAMES = "docs/how-to/metrics-names.md"
 
@@ -25,17 +26,24 @@ def shown(page: str, number: int) -> str:
 
 
 def test_the_page_shows_what_doctor_prints() -> None:
-    """Of a KafkaJS group that is whole, and one of Strimzi's rules, which drop maxima."""
+    """Of a KafkaJS group that is whole, and one of Strimzi's rules, which drop maxima, in a cluster that is watched."""
+    maxima = {one for one in java.STRIMZI.by_quantity if one.kind is Kind.WINDOWED_MAX}
     groups = [
         *(exported(kafkajs.EXPORTER, pod=f"orders-{number}") for number in range(3)),
         *(
-            exported(
-                java.STRIMZI, "billing", namespace="bank", pod=f"billing-{number}", without={Quantity.POLL_GAP_MAX}
-            )
+            exported(java.STRIMZI, "billing", namespace="bank", pod=f"billing-{number}", without=maxima)
             for number in range(2)
         ),
     ]
-    assert shown(DOCTOR, 0) == doctor_text(diagnosed(*groups))
+    around = [
+        *(one for number in range(3) for one in near(*CLUSTER, platform.PROM_CLIENT, pod=f"orders-{number}")),
+        *(
+            one
+            for number in range(2)
+            for one in near(*CLUSTER, platform.JVM_CLIENT_JAVA, namespace="bank", pod=f"billing-{number}")
+        ),
+    ]
+    assert shown(DOCTOR, 0) == doctor_text(diagnosed(*groups, around=around))
 
 
 def test_the_page_shows_what_recommend_prints() -> None:

@@ -29,7 +29,8 @@ def milliseconds(low: int, high: int) -> st.SearchStrategy[timedelta]:
 @st.composite
 def settings(draw: st.DrawFn, library: str) -> LivenessSettings:
     """Return settings that a group may really run with: H >= S too, those need us most."""
-    poll = draw(milliseconds(1, 600_000)) if library == "java" else None
+    has_limit = Setting.MAX_POLL_INTERVAL in catalogue.client(library).settings
+    poll = draw(milliseconds(1, 600_000)) if has_limit else None
     return LivenessSettings(
         draw(milliseconds(1, 90_000)), draw(milliseconds(1, 6_000)), draw(milliseconds(1, 8_000)), poll
     )
@@ -45,8 +46,11 @@ def ranges(draw: st.DrawFn) -> Range:
 @st.composite
 def policies(draw: st.DrawFn, library: str) -> Policy:
     """Return policies that the API server would accept, but for rules between fields that the tuner must bear."""
-    settings_of = catalogue.client(library).settings
-    return {"java": worlds.java_policy, "kafkajs": worlds.policy}[library](
+    client = catalogue.client(library)
+    settings_of = client.settings
+    return worlds.policy(
+        library=library,
+        env_names={setting: name for setting, name in client.env_preset.items() if setting in liveness.TUNED},
         mode=draw(st.sampled_from(Mode)),
         suspended=draw(st.booleans()),
         objective=Objective(

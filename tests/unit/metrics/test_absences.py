@@ -126,7 +126,7 @@ def test_every_witness_is_heard() -> None:
         return [(time_s, by if time_s >= at_s else 0.0) for time_s in every]
 
     observed = {
-        Quantity.POLL_GAP_MAX: [counters.series(once(900.0, 7.0, usual=0.3))],
+        Quantity.POLL_GAP_MAX: [counters.series(once(900.0, 5.0, usual=0.3))],
         Quantity.HEARTBEATS: [
             counters.series((time_s, time_s / 3.0 - (10.0 if time_s >= 1_200.0 else 0.0)) for time_s in every)
         ],
@@ -149,7 +149,7 @@ def test_every_witness_is_heard() -> None:
     assert found[Witness.THROTTLING] == (270.0, 0.05, 9.0)  # the pressure leaves more open
     assert found[Witness.EVENT_LOOP] == (450.0, 4.0, 4.0)
     assert found[Witness.FAILED_SCRAPES][:2] == (720.0, 10.0)  # it is known when it has ended
-    assert found[Witness.POLL_GAP] == (900.0, 6.7, 7.0)
+    assert found[Witness.POLL_GAP] == (900.0, 4.7, 5.0)
     assert 25.0 < found[Witness.MISSING_BEATS][1] <= 30.0
     assert len(watched) == 20
     assert withheld == []

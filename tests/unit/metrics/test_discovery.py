@@ -30,6 +30,7 @@ def test_namespaces_are_quoted(hostile: str) -> None:
         discovery.kinds(CONVENTIONS, [hostile], lookback=HOUR),
         discovery.members(CONVENTIONS, [hostile]),
         discovery.strangers(CONVENTIONS, [hostile]),
+        discovery.around(CONVENTIONS, [hostile]),
     ):
         escaped = re.escape(hostile).replace("\\", "\\\\").replace('"', '\\"')
         assert f'namespace=~"{escaped}"' in asked
@@ -96,3 +97,9 @@ def test_a_group_is_read_by_its_label_or_by_its_client_ids() -> None:
     assert re.fullmatch(pattern, '"consumer-a.b-1"')
     assert not re.fullmatch(pattern, "consumer-axb-1")
     assert not re.fullmatch(pattern, "consumer-a.bc-1")
+
+
+def test_what_has_no_pod_is_around_none() -> None:
+    """Pushed series may lack it: those of a process beside a consumer's would look like a job that lost its pods."""
+    consumers = discovery.around(CONVENTIONS, ()).partition(" and on (namespace, pod) ")[2]
+    assert 'pod!=""' in consumers.partition(" or on (job) ")[0]

@@ -1,5 +1,7 @@
 """What each witness of an absence surely shows, and what it leaves open."""
 
+from typing import Any
+
 import pytest
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
@@ -11,9 +13,9 @@ from tests.support import counters
 POD = "orders-0"
 
 
-def at(*values: float, **labels: str) -> Series:
-    """Return a series with a sample every 30 seconds from 0 on."""
-    return counters.series(((number * 30.0, value) for number, value in enumerate(values)), **labels)
+def at(*values: float, every_s: float = 30.0, **labels: str) -> Series:
+    """Return a series with a sample every 30 seconds, or so many, from 0 on."""
+    return counters.series(((number * every_s, value) for number, value in enumerate(values)), **labels)
 
 
 def bounds(found: list[Absence]) -> list[tuple[float, float, float]]:
@@ -54,6 +56,12 @@ def test_buckets_narrow_it_down() -> None:
     assert gc(at(0.0, 80.0), at(0, 4), *beyond) == [(30.0, 20.0, 80.0)]
 
 
+@pytest.mark.parametrize("edge", ["", "NaN", "a\nb", "1s"])
+def test_a_bucket_whose_edge_is_no_number_says_nothing(edge: str) -> None:
+    """Labels are a pod's own words: none ends the cycle of all groups."""
+    assert gc(at(0.0, 2.5), at(0, 4), at(0, 1, le=edge)) == [(30.0, 0.625, 2.5)]
+
+
 def test_buckets_of_other_scrapes_say_nothing() -> None:
     """A bucket that was not scraped with the sum tells of another time."""
     assert gc(at(0.0, 2.5), at(0, 4), counters.series([(0, 0), (15, 0), (30, 4)], le="0.1")) == [(30.0, 0.625, 2.5)]
@@ -63,9 +71,11 @@ def test_buckets_of_other_scrapes_say_nothing() -> None:
 @pytest.mark.parametrize("label", ["gc", "jvm_gc_name"])
 def test_cycles_are_no_pauses(name: str, label: str) -> None:
     """The time of such a collector is that of cycles beside which the process runs."""
+    cycles: dict[str, Any] = {label: name}
+    pauses: dict[str, Any] = {label: "ZGC Pauses"}
     mine = {
-        Quantity.GC_TIME: [at(0.0, 20.0, **{label: name}), at(0.0, 0.1, **{label: "ZGC Pauses"})],
-        Quantity.GC_COUNT: [at(0, 1, **{label: name}), at(0, 1, **{label: "ZGC Pauses"})],
+        Quantity.GC_TIME: [at(0.0, 20.0, **cycles), at(0.0, 0.1, **pauses)],
+        Quantity.GC_COUNT: [at(0, 1, **cycles), at(0, 1, **pauses)],
     }
     assert bounds(stalls.gc_pauses(POD, mine)) == [(30.0, 0.1, 0.1)]
 
@@ -125,13 +135,52 @@ def test_a_long_gap_in_which_the_member_beat_on_is_a_handler() -> None:
     gaps = at(0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 100.0, 0.5)
     for beats, shown in (
         (at(*range(10, 110, 10)), []),
-        (at(10, 20, 30, 40, 40, 40, 40, 50, 60, 70), [(240.0, 99.5, 100.0)]),
-        (at(10, 20, 30, 40, 50, 60, 60, 60, 60, 60), [(240.0, 99.5, 100.0)]),
+        (at(10, 20, 30, 40, 40, 40, 40, 40, 50, 60), [(240.0, 99.5, 100.0)]),
+        (at(10, 20, 30, 40, 40, 40, 40, 50, 60, 70), []),  # 30 beats of 3 s are missing, and 34 would be
+        (at(10, 20, 30, 40, 50, 50, 50, 50, 50, 50), [(240.0, 99.5, 100.0)]),
         (at(10), [(240.0, 99.5, 100.0)]),
         (at(), [(240.0, 99.5, 100.0)]),
     ):
         found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
         assert bounds(found) == shown, beats
+
+
+def test_a_long_gap_is_a_handler_where_no_beat_is_missing() -> None:
+    """Scrapes are too rare to see four seconds of silence between two beats a second; their count is not."""
+    gaps = at(0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 4.2, 4.2, 4.2, 4.2, every_s=5)
+    steady, paused = at(*range(5, 55, 5), every_s=5), at(5, 10, 15, 20, 25, 30, 31, 36, 41, 46, every_s=5)
+    for beats, shown in ((steady, []), (paused, [(30.0, 4.0, 4.2)])):
+        found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
+        assert [one for one in bounds(found) if one[1] > 1.0] == shown, beats.samples.values
+
+
+def test_beats_of_another_bean_of_the_process_count_as_well() -> None:
+    """Strimzi's Bridge says in a label from which MBean a series is."""
+    gaps = at(0.2, 0.2, 0.3, 0.2, 4.2, 4.2, every_s=5, type="consumer-metrics")
+    beats = at(*range(5, 35, 5), every_s=5, type="consumer-coordinator-metrics")
+    found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
+    assert [one for one in found if one.at_least_s > 1.0] == []
+
+
+def test_one_long_gap_is_not_what_is_usual_however_long_it_is_shown() -> None:
+    """It stands in most samples of a short time."""
+    gaps = at(0.2, 0.3, *[8.4] * 12, 0.2, 0.3, every_s=5)
+    assert bounds(stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps]})) == [(10.0, 8.1, 8.4)]
+
+
+def test_the_first_polls_of_a_new_member_are_no_absence() -> None:
+    """They find the coordinator and join: it has not beaten yet."""
+    gaps = at(0.2, *[3.8] * 12, 0.2, 0.3, 0.2, 0.3, every_s=5)
+    beats = at(0, 0, *range(2, 72, 5), every_s=5)
+    found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps], Quantity.HEARTBEATS: [beats]})
+    assert [one for one in found if one.at_least_s > 1.0] == []
+
+
+def test_a_gap_that_shows_when_a_longer_one_is_gone_is_not_placed() -> None:
+    """It was at some time of more than a minute, the longer one's among them."""
+    gaps = at(0.3, 0.2, 0.3, 0.2, 0.3, 0.2, 8.4, 8.4, 4.1, 4.1)
+    found = stalls.poll_gaps(POD, {Quantity.POLL_GAP_MAX: [gaps]})
+    assert [one.at_most_s for one in found if one.at_least_s > 1.0] == [8.4]
 
 
 def test_long_poll_gaps_are_handlers() -> None:
@@ -168,6 +217,35 @@ def test_a_run_that_has_not_ended_or_not_begun_is_none() -> None:
     """Who never came back is dead, and nobody knows since when one was away who was never there."""
     assert failed(at(1, 0, 0)) == []
     assert failed(at(0, 0, 1, 1)) == []
+
+
+def test_a_late_answer_shows_an_absence_that_ended_with_it() -> None:
+    """A stopped process answers as soon as it goes on: alone, or after scrapes that gave up."""
+    took = at(0.01, 0.01, 4.3, 0.01, 0.01)
+    assert failed(at(1, 1, 1, 1, 1), took=took) == [(60.0, 4.3, 34.3)]
+    took = at(0.01, 5.0, 1.3, 0.01, 0.01)
+    assert failed(at(1, 0, 1, 1, 1), took=took) == [(60.0, 31.3, 61.3)]
+    took = at(0.01, 4.3, 4.4, 0.01, 0.01, 0.01, 0.01)
+    assert failed(at(1, 1, 1, 1, 1, 1, 1), took=took) == [(30.0, 4.3, 34.3), (60.0, 4.4, 34.4)]
+
+
+def test_an_exporter_that_is_slow_is_not_late() -> None:
+    """Thousands of series take their time; a process that begins answers its first scrapes late, too."""
+    assert failed(at(1, 1, 1, 1, 1), took=at(2.0, 2.0, 4.3, 2.0, 2.0)) == []
+    assert failed(at(0, 1, 1, 1, 1), took=at(0.01, 2.1, 0.01, 0.01, 0.01)) == []
+
+
+def test_a_late_answer_of_another_target_is_none_meanwhile() -> None:
+    """Both ports of a stopped process are late: neither speaks against the other."""
+    up, took = (1, 1, 1, 1, 1), (0.01, 0.01, 4.3, 0.01, 0.01)
+    mine = {
+        Quantity.SCRAPED: [at(*up), at(*up, job="other")],
+        Quantity.SCRAPE_TIME: [at(*took), at(*took, job="other")],
+    }
+    found = stalls.failed_scrapes(POD, mine, scraped={0.0: {"orders-1"}, 90.0: {"orders-1"}})
+    assert bounds(found) == [(60.0, 4.3, 34.3)] * 2
+    mine[Quantity.SCRAPE_TIME] = mine[Quantity.SCRAPE_TIME][:1]  # the other one was prompt, as far as is known
+    assert stalls.failed_scrapes(POD, mine, scraped={0.0: {"orders-1"}, 90.0: {"orders-1"}}) == []
 
 
 def test_where_nobody_was_scraped_it_was_prometheus() -> None:

@@ -14,7 +14,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     *librdkafka.CONVENTIONS,
 )
 
-LIBRARIES: Final = ("java", "kafkajs")
+LIBRARIES: Final = ("java", "kafkajs", "spring")
 """The client libraries whose consumers can be measured well enough to be tuned; of the others only the physics are
 known."""
 

@@ -107,6 +107,9 @@ PROMETHEUS: Final = Convention(
     ),
 )
 
+CONTAINERS: Final = "container_cpu_usage_seconds_total"
+"""What cAdvisor has of every container: only those with a CPU limit have periods of a quota."""
+
 CONVENTIONS: Final = (
     KUBE_STATE_METRICS,
     KUBE_STATE_METRICS_CONTAINERS,

@@ -1,0 +1,263 @@
+"""What is measured of one group on recordings of real exporters, against what the broker and the story know.
+
+Every recording is of the same five minutes: one member stands still twice for 8.4 s, one handler takes 16.8 s, members
+come and go, and the network is quiet. The recording `kubernetes` has a story of its own: a rollout, a crash, a pod that
+is deleted, one that hangs. Each quantity is within tolerance of the truth, or unknown for the reason told here.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.metrics import quantities, queries, resolver
+from heartbeat_tuner.metrics.conventions import catalogue, platform
+from heartbeat_tuner.metrics.quantities import Measured, Observation, Quantities, Rebalances
+from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Kind, Quantity, Scope
+from tests.exporters import recording
+from tests.exporters.recording import Recording
+from tests.exporters.replayed import Replayed
+from tests.support import sources
+
+pytestmark = pytest.mark.timeout(120)
+
+PAUSE_S: Final = 8.4
+HANDLER_S: Final = 16.8
+
+SURELY_S: Final = 3.5
+"""So much of a pause any exporter shows: a scrape of 5 s is late by the rest of it."""
+
+NOISE_S: Final = 1.5
+"""JVMs that begin on two busy cores collect garbage for so long."""
+
+POLL_S: Final = 5.1
+"""Spring polls for so long where there is nothing: a gap between two polls holds one."""
+
+_Check = Callable[[Any, Recording, float], None]
+
+
+@pytest.fixture
+def source(replayed: Replayed) -> Iterator[PrometheusSource]:
+    """Read the Prometheus that has all recordings."""
+    with sources.reading(replayed.prometheus.url, timeout_s=30, max_answer_bytes=2**25) as found:
+        yield found
+
+
+def known(found: object) -> Measured:
+    """Return what must be known."""
+    assert isinstance(found, Measured), found
+    return found
+
+
+def pauses(found: object, of: Recording, began_s: float) -> None:
+    """Both pauses of the one member lie between the bounds of what is shown, and no other member was away."""
+    del began_s
+    (paused,) = {one["pod"] for one in of.meta["events"] if one["event"] == "paused"}
+    values = known(found).observations
+    mine = max((one for one in values if one.pod == paused), key=lambda one: one.value_s)
+    assert SURELY_S <= mine.value_s <= PAUSE_S + 0.3
+    assert mine.at_most_s >= PAUSE_S - 0.1
+    assert max((one.value_s for one in values if one.pod != paused), default=0.0) <= NOISE_S
+
+
+def throttled(found: object, of: Recording, began_s: float) -> None:
+    """Every container had 0.03 cores: stops of up to a period surely, and no more of a pod that lives on.
+
+    The pod that hung was killed: it never came back, and is no absence.
+    """
+    del of, began_s
+    values = known(found).observations
+    assert {one.value_s <= 0.1 for one in values} == {True}
+    assert max(one.value_s for one in values) > 0.05
+
+
+def handler(found: object, of: Recording, began_s: float) -> None:
+    """The longest gap between polls is the long handler's, and the next one its redelivery's or a pause."""
+    del began_s
+    values = known(found)
+    assert values.largest_s is not None
+    polls_s = POLL_S if of.meta["client"]["library"] == "spring" else 0.5
+    assert HANDLER_S - 0.2 <= values.largest_s <= HANDLER_S + polls_s
+    (paused,) = {one["pod"] for one in of.meta["events"] if one["event"] == "paused"}
+    assert max(one.value_s for one in values.observations if one.pod == paused) >= PAUSE_S - 0.1
+
+
+def quiet(found: object, of: Recording, began_s: float) -> None:
+    """Nothing was wrong with the network or the coordinator."""
+    del of, began_s
+    values = known(found)
+    assert values.largest_s is not None
+    assert 0 < values.largest_s <= 1.0
+
+
+def joins(found: object, of: Recording, began_s: float) -> None:
+    """The longest join is as long as the broker saw it, from its request to the assignment."""
+    del began_s
+    longest_s = max(join["took_s"] or 0.0 for pod in of.meta["truth"]["pods"].values() for join in pod["joins"])
+    values = known(found)
+    assert values.largest_s == pytest.approx(longest_s, abs=0.8)
+
+
+def steps(found: object, of: Recording, began_s: float) -> None:
+    """A member of the consumer protocol has no barrier: an assignment takes a beat or two."""
+    del of, began_s
+    values = known(found)
+    assert values.largest_s is not None
+    assert values.largest_s <= 1.0
+
+
+def rebalances(found: object, of: Recording, began_s: float) -> None:
+    """As many as the coordinator made generations since the first scrape; nothing tells a plan, so none is one."""
+    assert isinstance(found, Rebalances), found
+    assert found.planned == 0
+    settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
+    made = [one for one in of.meta["truth"]["rebalances"] if one["last_s"] > settled_s]
+    seen = [one for one in found.events if one.until_s - began_s > settled_s]
+    assert len(seen) == pytest.approx(len(made), abs=1)
+
+
+def assignments(found: object, of: Recording, began_s: float) -> None:
+    """Of a rebalance of the consumer protocol each member has several steps: no fewer than the broker's epochs."""
+    assert isinstance(found, Rebalances), found
+    settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
+    made = [one for one in of.meta["truth"]["rebalances"] if one["last_s"] > settled_s]
+    seen = [one for one in found.events if one.until_s - began_s > settled_s]
+    assert 0.5 * len(made) <= len(seen) <= 2 * len(made)
+
+
+def planned(found: object, of: Recording, began_s: float) -> None:
+    """Each moment of that story is within 90 s of a pod's start: all are planned, the crash's, too."""
+    assert isinstance(found, Rebalances), found
+    assert found.unplanned == 0
+    settled_s = found.since_s - began_s + 3 * of.meta["settings"]["scrape_interval_s"]
+    made = [one for one in of.meta["truth"]["rebalances"] if one["last_s"] > settled_s]
+    seen = [one for one in found.events if one.until_s - began_s > settled_s]
+    assert len(seen) == pytest.approx(len(made), abs=2)
+
+
+def restarted(found: object, of: Recording, began_s: float) -> None:
+    """Six: three by the rollout, a crash, a deletion, and a pod that hung; scaling down replaces none.
+
+    The crash is the one that took its member away for sure: its pod came back by the same name.
+    """
+    values = known(found).observations
+    assert len(values) == 6
+    pod, at_s = next((one["pod"], one["at_s"]) for one in of.meta["events"] if one["event"] == "crashed")
+    back_s = next(one["at_s"] for one in of.meta["truth"]["pods"][pod]["joins"] if one["at_s"] > at_s)
+    crash = next(one for one in values if one.pod == pod and _held(one, began_s + at_s))
+    assert crash.value_s <= back_s - at_s <= crash.at_most_s
+
+
+def _held(one: Observation, at_s: float) -> bool:
+    return one.block_s <= at_s < one.block_s + 90.0
+
+
+SOON: Final = "fewer than 10 blocks of 90 s"
+NO_PLATFORM: Final = "install kube-state-metrics"
+NO_GAP: Final = r"the longest gap between polls is not exported"
+NO_MAXIMUM: Final = "the client's maxima are not exported"
+NO_JOINS: Final = "completed joins are not counted"
+NO_BEATS: Final = "no counter of accepted heartbeats is exported"
+NOTHING: Final = "nothing shows absences: the group's heartbeats are not counted"
+
+NAMES: Final = tuple(Quantities.__dataclass_fields__)
+
+_Expected = Sequence[str | _Check]
+
+JVM: Final[_Expected] = (pauses, SOON, handler, quiet, joins, rebalances, NO_PLATFORM)
+NONE: Final[_Expected] = (NOTHING, NO_BEATS, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, NO_JOINS, NO_PLATFORM)
+BEATS: Final[_Expected] = (pauses, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, NO_JOINS, NO_PLATFORM)
+
+EXPECTED: Final[Mapping[str, _Expected]] = {
+    "franz-go-kprom": NONE,
+    "group-exporters-stand-in": BEATS,
+    "jmx-0-default": JVM,
+    "jmx-0-gauges": JVM,
+    "jmx-1-bridge": JVM,
+    "jmx-1-default": JVM,
+    "jmx-1-gauges": JVM,
+    "jmx-1-infer": JVM,
+    "jmx-1-kip848": (pauses, SOON, handler, quiet, steps, assignments, NO_PLATFORM),
+    "jmx-1-lower-case": (pauses, SOON, "only the mean of the gaps", NO_MAXIMUM, NO_MAXIMUM, rebalances, NO_PLATFORM),
+    "kafkajs-exporter": BEATS,
+    "kafkajs-exporter-client-id": BEATS,
+    "kafkajs-sandbox": (pauses, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, rebalances, NO_PLATFORM),
+    "kip714-cumulative": NONE,
+    "kip714-delta": NONE,
+    "klag-exporter": NONE,
+    "kubernetes": (throttled, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, planned, restarted),
+    "librdkafka-allsopp-kip848-stand-in": NONE,
+    "librdkafka-allsopp-stand-in": NONE,
+    "librdkafka-confluent-dotnet-stand-in": NONE,
+    "librdkafka-mcolomerc-stand-in": NONE,
+    "micrometer-client": JVM,
+    "micrometer-jmx": (pauses, NO_BEATS, NO_GAP, quiet, NO_MAXIMUM, NO_JOINS, NO_PLATFORM),
+    "node-rdkafka-prometheus": NONE,
+    "otel-otlp": NONE,
+    "otel-otlp-untranslated": NONE,
+    "otel-otlp-utf8": NONE,
+    "otel-scraped": JVM,
+    "prometheus-kafka-metrics": NONE,
+    "spring-observed": JVM,
+    "spring-timers": JVM,
+    "strimzi-reporter": JVM,
+}
+"""Recording to what is expected of each quantity: a check of what is known, or why it is not."""
+
+
+async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> Quantities:
+    """Return everything that is measured of a recording's group, from its first sample to its last."""
+    of = replayed.recordings[name]
+    conventions = catalogue.of_library(of.meta["client"]["library"]) or catalogue.CONVENTIONS
+    found: list[Series] = []
+    for quantity in Quantity:
+        of_it = conventions if quantity.scope is Scope.MEMBER else platform.CONVENTIONS
+        if names := catalogue.names(of_it, quantity):
+            asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=of.length_s + 1))
+            found += await source.instant(asked, at=datetime.fromtimestamp(replayed.ends_at_s, UTC))
+    # Instants are those of the recorded minutes.
+    moved_s = replayed.began_s(name) - of.meta.get("began_s", replayed.began_s(name))
+    instants = {
+        told
+        for one in platform.CONVENTIONS
+        for it in one.metrics
+        if it.quantity.kind is Kind.INSTANT
+        for told in it.names
+    }
+    found = [_moved(one, moved_s) if one.labels["__name__"] in instants else one for one in found]
+    group = (name, of.meta["group"])
+    by_convention = resolver.by_group(found, catalogue.CONVENTIONS, {group}).get(group, {})
+    _, observed = resolver.followed(by_convention, conventions)
+    return quantities.measured(
+        observed, resolver.by_pod(found, platform.CONVENTIONS, {(name, pod) for pod in of.meta["pods"]})
+    )
+
+
+def _moved(one: Series, by_s: float) -> Series:
+    return Series.from_raw(one.labels, ((at_s, value + by_s) for at_s, value in one.samples.pairs()))
+
+
+def test_every_recording_has_an_expectation_of_every_quantity() -> None:
+    """A new one says what can be measured of it."""
+    assert sorted(EXPECTED) == recording.names()
+    assert {len(expected) for expected in EXPECTED.values()} == {len(NAMES)}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+async def test_each_quantity_is_what_the_story_tells_or_unknown(
+    source: PrometheusSource, replayed: Replayed, name: str
+) -> None:
+    """Whatever the exporter and wherever its blocks begin."""
+    found = await measured(source, replayed, name)
+    for quantity, expected in zip(NAMES, EXPECTED[name], strict=True):
+        value = getattr(found, quantity)
+        if isinstance(expected, str):
+            assert isinstance(value, Unknown), (quantity, value)
+            assert re.search(expected, value.message), (quantity, value.message)
+        else:
+            expected(value, replayed.recordings[name], replayed.began_s(name))
