@@ -30,11 +30,6 @@ from heartbeat_tuner.settings.prometheus import PrometheusSettings
 _T = TypeVar("_T")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-CONVENTIONS: Final = tuple(
-    one for one in catalogue.CONVENTIONS if one.libraries and (one.group_label or one.client_label)
-)
-"""Those of consumers whose group can be told: the others say nothing of one."""
-
 TENANT_HEADER: Final = "X-Scope-OrgID"
 
 LARGEST_ANSWER: Final = 2**26
@@ -180,11 +175,11 @@ async def inventory(source: PrometheusSource, what: Asked, *, around: bool = Fal
         MetricsUnavailableError: Prometheus gave no usable answer.
     """
     now = SystemClock().now()
-    asked_around = discovery.around(CONVENTIONS, what.namespaces)
+    asked_around = discovery.around(catalogue.OF_GROUPS, what.namespaces)
     kinds, members, strangers, near = await asyncio.gather(
-        source.vector(discovery.kinds(CONVENTIONS, what.namespaces, lookback=what.lookback), at=now),
-        source.instant(discovery.members(CONVENTIONS, what.namespaces), at=now),
-        source.vector(discovery.strangers(CONVENTIONS, what.namespaces), at=now),
+        source.vector(discovery.kinds(catalogue.OF_GROUPS, what.namespaces, lookback=what.lookback), at=now),
+        source.instant(discovery.members(catalogue.OF_GROUPS, what.namespaces), at=now),
+        source.vector(discovery.strangers(catalogue.OF_GROUPS, what.namespaces), at=now),
         source.vector(asked_around, at=now) if around else _nothing(),
     )
     return Inventory(kinds, members, strangers, near, now)
