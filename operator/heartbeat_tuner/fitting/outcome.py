@@ -1,0 +1,108 @@
+"""What came of a run: counts, what went wrong, and the exit status: values only."""
+
+import dataclasses
+import enum
+from collections.abc import Mapping
+from datetime import date
+
+
+class Status(enum.IntEnum):
+    """Exit status of a run, for whoever schedules it."""
+
+    DONE = 0
+    IN_PART = 1  # some day or group failed; models are fitted from what is there
+    NOTHING = 2  # no model was fitted or written
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DayFailure:
+    """A day that could not be read or kept.
+
+    Attributes:
+        day: which.
+        message: why, as a sentence.
+    """
+
+    day: date
+    message: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of the history.
+
+    Attributes:
+        window: the first and the last day that the fit rests on, both included.
+        kept: how many days were there before.
+        read: days that were read in this run and have data.
+        empty: days that were read and have none.
+        values: how many values the days that were read hold.
+        failures: days that could not be read or kept, ascending.
+        damaged: files of the history that could not be read; those days were asked for again.
+    """
+
+    window: tuple[date, date]
+    kept: int
+    read: tuple[date, ...]
+    empty: tuple[date, ...]
+    values: int
+    failures: tuple[DayFailure, ...]
+    damaged: tuple[DayFailure, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fitted:
+    """What came of the fit.
+
+    Attributes:
+        groups: how many have a model.
+        tails: fitted tails, by quantity.
+        rejected: rejected tails, by quantity and by reason.
+    """
+
+    groups: int
+    tails: Mapping[str, int]
+    rejected: Mapping[str, Mapping[str, int]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stored:
+    """What came of writing the models.
+
+    Attributes:
+        written: models that are new or changed.
+        unchanged: models that said the same before, and were left alone.
+        failed: why some were not written: a sentence for each.
+    """
+
+    written: int = 0
+    unchanged: int = 0
+    failed: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        job: its name, as the models say it.
+        reading: of the history.
+        fitted: of the fit.
+        stored: of the models; None if none were to be written.
+        seconds: how long it took.
+    """
+
+    job: str
+    reading: Reading
+    fitted: Fitted
+    stored: Stored | None
+    seconds: float
+
+    @property
+    def status(self) -> Status:
+        """What the process exits with."""
+        wrote_none = self.stored is not None and self.stored.failed and not self.stored.written + self.stored.unchanged
+        if not self.fitted.groups or wrote_none:
+            return Status.NOTHING
+        failed = self.reading.failures or (self.stored is not None and self.stored.failed)
+        return Status.IN_PART if failed else Status.DONE
