@@ -2,8 +2,13 @@
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import date
+
+from heartbeat_tuner.ports import Written
+from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.tails.model import Rejected
 
 
 class Status(enum.IntEnum):
@@ -38,7 +43,7 @@ class Reading:
         empty: days that were read and have none.
         values: how many values the days that were read hold.
         failures: days that could not be read or kept, ascending.
-        damaged: files of the history that could not be read; those days were asked for again.
+        broken: files of the history that could not be read; those days were asked for again.
     """
 
     window: tuple[date, date]
@@ -47,7 +52,7 @@ class Reading:
     empty: tuple[date, ...]
     values: int
     failures: tuple[DayFailure, ...]
-    damaged: tuple[DayFailure, ...]
+    broken: tuple[DayFailure, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,21 +71,6 @@ class Fitted:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Stored:
-    """What came of writing the models.
-
-    Attributes:
-        written: models that are new or changed.
-        unchanged: models that said the same before, and were left alone.
-        failed: why some were not written: a sentence for each.
-    """
-
-    written: int = 0
-    unchanged: int = 0
-    failed: tuple[str, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a run.
 
@@ -95,7 +85,7 @@ class Outcome:
     job: str
     reading: Reading
     fitted: Fitted
-    stored: Stored | None
+    stored: Written | None
     seconds: float
 
     @property
@@ -106,3 +96,16 @@ class Outcome:
             return Status.NOTHING
         failed = self.reading.failures or (self.stored is not None and self.stored.failed)
         return Status.IN_PART if failed else Status.DONE
+
+
+def fitted(models: Sequence[GroupModel]) -> Fitted:
+    """Return what came of a fit."""
+    tails: Counter[str] = Counter()
+    rejected: dict[str, Counter[str]] = defaultdict(Counter)
+    for model in models:
+        for name, quantity in model.quantities.items():
+            if isinstance(quantity.tail, Rejected):
+                rejected[name][quantity.tail.reason.value] += 1
+            else:
+                tails[name] += 1
+    return Fitted(len(models), dict(sorted(tails.items())), {name: dict(rejected[name]) for name in sorted(rejected)})

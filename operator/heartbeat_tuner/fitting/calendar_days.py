@@ -14,8 +14,9 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-SETTLING: Final = timedelta(minutes=10)
-"""How long after its end a day is not yet read: samples come late, and clocks are apart."""
+SETTLING: Final = timedelta(hours=1)
+"""How long after its end a day is not yet read: the source looks half an hour beyond it, samples come late, and clocks
+are apart."""
 
 DAY: Final = timedelta(days=1)
 

@@ -1,0 +1,90 @@
+"""Puts a run of `fit` together: order in, exit status out. The one module of the command line that loads Spark."""
+
+import functools
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from pathlib import Path
+
+import click
+from pyspark.sql import DataFrame, SparkSession
+
+from heartbeat_tuner.adapters import models
+from heartbeat_tuner.adapters.model_files import ModelFiles
+from heartbeat_tuner.cli import fit_summary, json_lines
+from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
+from heartbeat_tuner.cli.fit_telling import JsonLines, Terminal
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.fitting import calendar_days, estimate, job, observations, source
+from heartbeat_tuner.fitting.history import History
+from heartbeat_tuner.fitting.job import Days, Order, Parts
+from heartbeat_tuner.fitting.reading import Reading
+from heartbeat_tuner.fitting.reading_days import SparkDays
+from heartbeat_tuner.ports import Written
+from heartbeat_tuner.tails.group_model import GroupModel
+
+
+def run(order: FitOrder, now: datetime) -> int:
+    """Carry an order out; return the exit status.
+
+    Args:
+        order: what was asked for.
+        now: the time.
+
+    Raises:
+        UsageProblem: nothing could be done; it says why.
+    """
+    newest = calendar_days.newest_whole_day(now)
+    until = order.until or newest
+    if until > newest:
+        raise UsageProblem(
+            f"--until {until}: that day is not over, or over for less than {durations.show(calendar_days.SETTLING)}; "
+            f"the newest that can be read whole is {newest}"
+        )
+    teller = Terminal() if sys.stderr.isatty() else JsonLines()
+    name = f"{socket.gethostname()}-{now:%Y%m%dT%H%M%SZ}"
+    with tempfile.TemporaryDirectory(prefix="heartbeat-tuner-") as scratch:
+        days = SparkDays(order.master, log=Path(scratch) / "spark.log", tell=teller.progress)
+        try:
+            outcome, rows = job.run(
+                Order(until=until, since=order.since, now=now, job=name),
+                Parts(
+                    days=_source(order, days),
+                    history=History(order.history),
+                    estimate=functools.partial(estimate.models, on=until, fitted_at=now, job=name),
+                    write=_writer(order.models),
+                ),
+                teller,
+            )
+        except TunerError as error:
+            raise UsageProblem(str(error)) from None
+    click.echo(fit_summary.as_json(outcome) if order.as_json else fit_summary.as_text(outcome), nl=False)
+    return int(outcome.status)
+
+
+def _source(order: FitOrder, days: SparkDays) -> Days:
+    """Return what reads the days."""
+    if order.parquet is not None:
+        path = order.parquet
+
+        def lake(spark: SparkSession) -> DataFrame:
+            return observations.read(spark, path, cluster=order.cluster).rows
+
+        return functools.partial(days.all_at_once, lake, path)
+    assert order.prometheus is not None  # noqa: S101 - the command sees to it
+    settings = order.prometheus
+
+    def day(spark: SparkSession, one: date) -> DataFrame:
+        return source.read(spark, Reading(settings, one, one, order.cluster, order.namespaces))
+
+    return functools.partial(days.one_by_one, day)
+
+
+def _writer(where: str | None) -> Callable[[Sequence[GroupModel]], Written] | None:
+    if where is None:
+        return None
+    return models.write_to_cluster if where == KUBERNETES else ModelFiles(Path(where)).write
