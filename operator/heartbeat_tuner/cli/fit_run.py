@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import click
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from heartbeat_tuner.adapters import models
@@ -22,6 +23,7 @@ from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import calendar_days, estimate, job, observations, source
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Order, Parts
+from heartbeat_tuner.fitting.outcome import DayFailure
 from heartbeat_tuner.fitting.reading import Reading
 from heartbeat_tuner.fitting.reading_days import SparkDays
 from heartbeat_tuner.ports import Written
@@ -45,6 +47,7 @@ def run(order: FitOrder, now: datetime) -> int:
             f"--until {until}: that day is not over, or over for less than {durations.show(calendar_days.SETTLING)}; "
             f"the newest that can be read whole is {newest}"
         )
+    json_lines.configure()
     teller = Terminal() if sys.stderr.isatty() else JsonLines()
     name = f"{socket.gethostname()}-{now:%Y%m%dT%H%M%SZ}"
     with tempfile.TemporaryDirectory(prefix="heartbeat-tuner-") as scratch:
@@ -78,8 +81,9 @@ def _source(order: FitOrder, days: SparkDays) -> Days:
     assert order.prometheus is not None  # noqa: S101 - the command sees to it
     settings = order.prometheus
 
-    def day(spark: SparkSession, one: date) -> DataFrame:
-        return source.read(spark, Reading(settings, one, one, order.cluster, order.namespaces))
+    def day(spark: SparkSession, one: date) -> pa.Table | DayFailure:
+        found = source.read(spark, Reading(settings, one, one, order.cluster, order.namespaces))
+        return DayFailure(one, "; ".join(found.failures[one])) if found.failures else found.table
 
     return functools.partial(days.one_by_one, day)
 
