@@ -125,7 +125,7 @@ def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
     teller.stage("read", **told(reading))
 
     models = parts.estimate(held.rows)
-    fitted = outcome.fitted(models)
+    fitted = outcome.counted(models)
     teller.stage("fit", groups=fitted.groups, tails=sum(fitted.tails.values()))
     stored = None
     if parts.write is not None:

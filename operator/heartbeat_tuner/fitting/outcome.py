@@ -56,7 +56,7 @@ class Reading:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Fitted:
+class FitCounts:
     """What came of the fit.
 
     Attributes:
@@ -84,7 +84,7 @@ class Outcome:
 
     job: str
     reading: Reading
-    fitted: Fitted
+    fitted: FitCounts
     stored: Written | None
     seconds: float
 
@@ -94,11 +94,12 @@ class Outcome:
         wrote_none = self.stored is not None and self.stored.failed and not self.stored.written + self.stored.unchanged
         if not self.fitted.groups or wrote_none:
             return Status.NOTHING
-        failed = self.reading.failures or (self.stored is not None and self.stored.failed)
+        lost = {one.day for one in self.reading.broken} - set(self.reading.read)
+        failed = self.reading.failures or lost or (self.stored is not None and self.stored.failed)
         return Status.IN_PART if failed else Status.DONE
 
 
-def fitted(models: Sequence[GroupModel]) -> Fitted:
+def counted(models: Sequence[GroupModel]) -> FitCounts:
     """Return what came of a fit."""
     tails: Counter[str] = Counter()
     rejected: dict[str, Counter[str]] = defaultdict(Counter)
@@ -108,4 +109,4 @@ def fitted(models: Sequence[GroupModel]) -> Fitted:
                 rejected[name][quantity.tail.reason.value] += 1
             else:
                 tails[name] += 1
-    return Fitted(len(models), dict(sorted(tails.items())), {name: dict(rejected[name]) for name in sorted(rejected)})
+    return FitCounts(len(models), dict(sorted(tails.items())), {name: dict(rejected[name]) for name in sorted(rejected)})
