@@ -30,11 +30,6 @@ from heartbeat_tuner.settings.prometheus import PrometheusSettings
 _T = TypeVar("_T")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-CONVENTIONS: Final = tuple(
-    one for one in catalogue.CONVENTIONS if one.libraries and (one.group_label or one.client_label)
-)
-"""Those of consumers whose group can be told: the others say nothing of one."""
-
 TENANT_HEADER: Final = "X-Scope-OrgID"
 
 LARGEST_ANSWER: Final = 2**26
@@ -201,9 +196,9 @@ async def inventory(source: PrometheusSource, what: Asked) -> Inventory:
     """
     now = SystemClock().now()
     kinds, members, strangers = await asyncio.gather(
-        source.vector(discovery.kinds(CONVENTIONS, what.namespaces, lookback=what.lookback), at=now),
-        source.instant(discovery.members(CONVENTIONS, what.namespaces), at=now),
-        source.vector(discovery.strangers(CONVENTIONS, what.namespaces), at=now),
+        source.vector(discovery.kinds(catalogue.OF_GROUPS, what.namespaces, lookback=what.lookback), at=now),
+        source.instant(discovery.members(catalogue.OF_GROUPS, what.namespaces), at=now),
+        source.vector(discovery.strangers(catalogue.OF_GROUPS, what.namespaces), at=now),
     )
     return Inventory(kinds, members, strangers, now)
 
