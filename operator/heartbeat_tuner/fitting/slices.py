@@ -29,14 +29,10 @@ MEMBERS: Final = 250
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """A stretch of time that is measured by itself; it ends `WINDOW` after it begins."""
+    """A stretch of time that is measured by itself, from `start` up to `end`."""
 
     start: datetime
-
-    @property
-    def end(self) -> datetime:
-        """When the next one begins."""
-        return self.start + WINDOW
+    end: datetime
 
     @property
     def read_since(self) -> datetime:
@@ -76,7 +72,8 @@ class Slice:
 def windows_of(day: date) -> list[Window]:
     """Return the windows of a day, in order of time."""
     midnight = datetime.combine(day, time(), UTC)
-    return [Window(midnight + number * WINDOW) for number in range(timedelta(days=1) // WINDOW)]
+    starts = [midnight + number * WINDOW for number in range(timedelta(days=1) // WINDOW)]
+    return [Window(start, start + WINDOW) for start in starts]
 
 
 def days(since: date, until: date) -> list[date]:
