@@ -110,7 +110,9 @@ def test_days_in_any_order_give_the_same_files(tmp_path: Path, seed: int) -> Non
     early = set(shuffled[: seed % 4])
     if early:
         some = {day: WHOLE[day] if day in early else DayFailure(day, "503") for day in DAYS}
-        run(tmp_path / "mixed", Source(some, order=lambda _: shuffled), write=lambda models: Written(0, len(models), []))
+        run(
+            tmp_path / "mixed", Source(some, order=lambda _: shuffled), write=lambda models: Written(0, len(models), [])
+        )
     run(tmp_path / "mixed", Source(WHOLE, order=lambda days: [day for day in shuffled if day in days]))
     assert content(tmp_path / "mixed") == content(tmp_path / "straight")
 
@@ -154,9 +156,7 @@ def test_a_day_without_data_is_kept_once_a_later_one_has_some(tmp_path: Path) ->
 def test_a_day_without_data_is_no_quiet_day(tmp_path: Path) -> None:
     """The models rest on as many days as have data."""
     run(tmp_path, Source({**WHOLE, DAYS[2]: nothing()}))
-    (one, _) = estimate.models(
-        History(str(tmp_path / "history")).read(DAYS).rows, on=UNTIL, fitted_at=NOW, job="j"
-    )
+    (one, _) = estimate.models(History(str(tmp_path / "history")).read(DAYS).rows, on=UNTIL, fitted_at=NOW, job="j")
     assert one.days == 3
     assert one.quantities["absence"].group_days == pytest.approx(3.0)
 

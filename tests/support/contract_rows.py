@@ -34,10 +34,20 @@ def rows_of(
     """Return the rows of a day."""
     lines = []
     for group in groups:
-        key = {"day": day, "cluster": "", "namespace": namespace, "group": group, "client": client, "quantity": quantity}
+        key = {
+            "day": day,
+            "cluster": "",
+            "namespace": namespace,
+            "group": group,
+            "client": client,
+            "quantity": quantity,
+        }
         for bucket, n in histogram.Histogram.of(values_s(day, group, quantity, values)).to_counts().items():
             lines.append({**key, "bucket": bucket, "n": n})
-        lines += [{**key, "bucket": MEMBER_BLOCKS, "n": 3 * BLOCKS_A_DAY}, {**key, "bucket": GROUP_BLOCKS, "n": BLOCKS_A_DAY}]
+        lines += [
+            {**key, "bucket": MEMBER_BLOCKS, "n": 3 * BLOCKS_A_DAY},
+            {**key, "bucket": GROUP_BLOCKS, "n": BLOCKS_A_DAY},
+        ]
     return pa.Table.from_pylist(lines, schema=contract.ROWS)
 
 
@@ -56,7 +66,9 @@ def lake(folder: Path, days: Iterable[date], **fleet: object) -> Path:
     return folder
 
 
-def values_lake(folder: Path, days: Iterable[date], *, groups: Sequence[str] = ("orders", "billing"), values: int = 2_000) -> Path:
+def values_lake(
+    folder: Path, days: Iterable[date], *, groups: Sequence[str] = ("orders", "billing"), values: int = 2_000
+) -> Path:
     """Write values, not buckets, as one Parquet file a day; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for day in days:

@@ -27,8 +27,12 @@ _CLUSTER: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 @click.command("fit", short_help="Fit models of all groups from weeks of history (needs Spark).")
 @asking.optional
 @click.option("--parquet", metavar="PATH", help="Read values from Parquet files instead, here or in a lake.")
-@click.option("--history", metavar="PATH", required=True, help="Where days are kept: a folder, or s3://, gs://, hdfs://.")
-@click.option("--models", metavar=f"{KUBERNETES}|DIR", help="Where models go: ConsumerGroupModel objects, or JSON files.")
+@click.option(
+    "--history", metavar="PATH", required=True, help="Where days are kept: a folder, or s3://, gs://, hdfs://."
+)
+@click.option(
+    "--models", metavar=f"{KUBERNETES}|DIR", help="Where models go: ConsumerGroupModel objects, or JSON files."
+)
 @click.option("--since", type=duration, default="336h", show_default=True, help="How far back; whole days in UTC.")
 @click.option("--until", metavar="DAY", help="The last day, like 2026-11-20.  [default: the last whole one]")
 @click.option("--cluster", default="", metavar="NAME", help="What clusterRef of the policies calls this Kafka cluster.")

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from pathlib import Path
+from typing import Final
 
 import click
 import pyarrow as pa
@@ -14,20 +15,25 @@ from pyspark.sql import DataFrame, SparkSession
 
 from heartbeat_tuner.adapters import models
 from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.cli import fit_summary, json_lines
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.cli import asking, fit_summary, json_lines
+from heartbeat_tuner.cli.asking import Asked
 from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
 from heartbeat_tuner.cli.fit_telling import JsonLines, Terminal
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import calendar_days, estimate, job, observations, source
+from heartbeat_tuner.fitting import calendar_days, estimate, job, observations, session, source
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Order, Parts
 from heartbeat_tuner.fitting.outcome import DayFailure
 from heartbeat_tuner.fitting.reading import Reading
-from heartbeat_tuner.fitting.reading_days import SparkDays
+from heartbeat_tuner.fitting.reading_days import Read, SparkDays
 from heartbeat_tuner.ports import Written
 from heartbeat_tuner.tails.group_model import GroupModel
+
+PING: Final = "vector(1)"
+"""What every Prometheus can answer, if we may ask it and its clock is ours."""
 
 
 def run(order: FitOrder, now: datetime) -> int:
@@ -53,7 +59,8 @@ def run(order: FitOrder, now: datetime) -> int:
     with tempfile.TemporaryDirectory(prefix="heartbeat-tuner-") as scratch:
         days = SparkDays(order.master, log=Path(scratch) / "spark.log", tell=teller.progress)
         try:
-            outcome, rows = job.run(
+            session.check(order.master)  # before anything is read: it is a matter of a moment
+            outcome, _ = job.run(
                 Order(until=until, since=order.since, now=now, job=name),
                 Parts(
                     days=_source(order, days),
@@ -85,7 +92,13 @@ def _source(order: FitOrder, days: SparkDays) -> Days:
         found = source.read(spark, Reading(settings, one, one, order.cluster, order.namespaces))
         return DayFailure(one, "; ".join(found.failures[one])) if found.failures else found.table
 
-    return functools.partial(days.one_by_one, day)
+    def read(missing: Sequence[date]) -> Read:
+        """Ask Prometheus one small thing first: a wrong address is told at once, not after a day's patience."""
+        now = SystemClock().now()
+        asking.run(Asked(settings, order.namespaces, order.since), lambda prometheus: prometheus.vector(PING, at=now))
+        return days.one_by_one(day, missing)
+
+    return read
 
 
 def _writer(where: str | None) -> Callable[[Sequence[GroupModel]], Written] | None:

@@ -99,10 +99,11 @@ def _failures(outcome: Outcome) -> list[str]:
     for one in outcome.reading.failures:
         by_message.setdefault(one.message, []).append(one.day)
     again = set(outcome.reading.read)
-    broken = [
-        f"{one.message}{'; it was read again' if one.day in again else ''}" for one in outcome.reading.broken
+    broken = [f"{one.message}{'; it was read again' if one.day in again else ''}" for one in outcome.reading.broken]
+    told = [
+        message if message.startswith(str(days[0])) else f"{_spans(days)}: {message}"
+        for message, days in by_message.items()
     ]
-    told = [f"{_spans(days)}: {message}" for message, days in by_message.items()]
     return [*broken, *told, *(outcome.stored.failed if outcome.stored else ())]
 
 

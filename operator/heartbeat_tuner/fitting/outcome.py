@@ -109,4 +109,6 @@ def counted(models: Sequence[GroupModel]) -> FitCounts:
                 rejected[name][quantity.tail.reason.value] += 1
             else:
                 tails[name] += 1
-    return FitCounts(len(models), dict(sorted(tails.items())), {name: dict(rejected[name]) for name in sorted(rejected)})
+    return FitCounts(
+        len(models), dict(sorted(tails.items())), {name: dict(rejected[name]) for name in sorted(rejected)}
+    )

@@ -66,8 +66,7 @@ def session(master: str, *, log: Path) -> Iterator[SparkSession]:
     Raises:
         SessionError: there is no Java, the master is none or does not answer, or no worker takes the job.
     """
-    check_master(master)
-    _check_java()
+    check(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # on workers: the same image, or the same machine
     settings = dict(_SETTINGS)
     if is_on_this_machine(master):
@@ -80,7 +79,9 @@ def session(master: str, *, log: Path) -> Iterator[SparkSession]:
         with _speaking_into(log):
             spark = builder.getOrCreate()
     except (PySparkException, Py4JError) as error:
-        raise SessionError(f"Spark did not start with --master {master}: {last_words(log) or first_line(error)}") from None
+        raise SessionError(
+            f"Spark did not start with --master {master}: {last_words(log) or first_line(error)}"
+        ) from None
     try:
         _await_workers(spark, master)
         yield spark
@@ -89,17 +90,18 @@ def session(master: str, *, log: Path) -> Iterator[SparkSession]:
             spark.stop()
 
 
-def check_master(master: str) -> None:
-    """See that a master has a form that Spark knows, and that something listens where a cluster should.
+def check(master: str) -> None:
+    """See what can be seen in a moment: that the master is one, that there is Java, that a cluster's master listens.
 
     Raises:
-        SessionError: it has not, or nothing does.
+        SessionError: one of these is not so.
     """
     if not _FORMS.fullmatch(master):
         raise SessionError(
             f"--master {master!r}: Spark knows no such master; write local[*], local[4], spark://HOST:7077, "
             "k8s://https://HOST:6443 or yarn"
         )
+    _check_java()
     if not master.startswith("spark://"):
         return
     failures = []
@@ -151,7 +153,7 @@ def _check_java() -> None:
 
 @contextlib.contextmanager
 def _speaking_into(log: Path) -> Iterator[None]:
-    """Let processes that are started meanwhile write to a file what they would to our terminal, as long as they live."""
+    """Let processes that are started meanwhile write to a file what they would to our terminal, all their life."""
     sys.stdout.flush()
     sys.stderr.flush()
     ours = [os.dup(1), os.dup(2)]
