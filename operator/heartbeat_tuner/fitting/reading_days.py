@@ -20,7 +20,8 @@ from pyspark.sql import functions as sql
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import contract, session
 from heartbeat_tuner.fitting.outcome import DayFailure
-from heartbeat_tuner.fitting.progress import Progress, Watch
+from heartbeat_tuner.fitting.progress import Progress
+from heartbeat_tuner.fitting.watch import Watch
 
 Read = Generator[tuple[date, pa.Table | DayFailure]]
 
