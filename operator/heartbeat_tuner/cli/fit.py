@@ -6,7 +6,6 @@ installation, so nothing of it is imported before it is known to be there.
 
 import importlib
 import importlib.util
-import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +20,7 @@ from heartbeat_tuner.cli.problems import UsageProblem
 NEEDED: Final = ("pyspark", "pyarrow", "pandas")
 
 _LONGEST: Final = timedelta(days=366)
-_CLUSTER: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONGEST_NAME: Final = 63
 
 
 @click.command("fit", short_help="Fit models of all groups from weeks of history (needs Spark).")
@@ -67,8 +66,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
         raise UsageProblem(f"give --models {KUBERNETES} or --models DIR: that is where models go; or --backtest")
     if not timedelta(days=1) <= since <= _LONGEST:
         raise UsageProblem(f"--since: choose a time between 24h and {_LONGEST.days * 24}h; whole days are read")
-    if cluster and not _CLUSTER.fullmatch(cluster):
-        raise UsageProblem(f"--cluster {cluster!r}: is no name that a clusterRef can have; use a-z, 0-9 and hyphens")
+    if len(cluster) > _LONGEST_NAME or not cluster.isprintable():
+        raise UsageProblem(f"--cluster: a clusterRef is a printable name of at most {_LONGEST_NAME} characters")
     order = FitOrder(
         prometheus=None if url is None else asking.access(url=url, **access),
         parquet=parquet,

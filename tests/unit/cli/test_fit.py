@@ -18,7 +18,7 @@ NOWHERE = ("--prometheus", "http://127.0.0.1:1", "--history", "h", "--models", "
         ((*NOWHERE, "--since", "3h"), "--since: choose a time between 24h and 8784h"),
         ((*NOWHERE, "--since", "14d"), "'14d' is not a duration"),
         ((*NOWHERE, "--until", "yesterday"), "--until 'yesterday': is no day; write one like 2026-11-20"),
-        ((*NOWHERE, "--cluster", "Main Cluster"), "--cluster 'Main Cluster': is no name"),
+        ((*NOWHERE, "--cluster", "x" * 64), "--cluster: a clusterRef is a printable name of at most 63"),
         ((*NOWHERE, "--username", "me"), "--username and --password-file belong together"),
         (("--prometheus", "prometheus:9090", *NOWHERE[2:]), "--prometheus: "),
     ],
