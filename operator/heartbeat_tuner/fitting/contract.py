@@ -5,10 +5,12 @@ buckets below 0 count what was watched instead: `MEMBER_BLOCKS` and `GROUP_BLOCK
 key are merged by adding `n`, in any order.
 """
 
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.fs
 
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.tails.histogram import BUCKETS, SCHEMA
@@ -54,7 +56,26 @@ def merged(table: pa.Table) -> pa.Table:
     return some.sort_by([(name, "ascending") for name in KEYS]).combine_chunks().cast(ROWS)
 
 
-def check_schema(metadata: dict[bytes, bytes] | None) -> None:
+def opened(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
+    """Return the file system of a folder, and where the folder lies within it.
+
+    Args:
+        uri: a folder, or a URI of a file system that PyArrow knows: file, s3, gs, hdfs.
+
+    Raises:
+        ContractError: no such kind of file system.
+    """
+    try:
+        files, root = pyarrow.fs.FileSystem.from_uri(uri if "://" in uri else Path(uri).absolute().as_uri())
+    except (pa.ArrowException, OSError) as error:
+        raise ContractError(
+            f"{uri}: {str(error).splitlines()[0]}: give a folder, or a URI that begins with file://, s3://, gs:// or "
+            "hdfs://"
+        ) from error
+    return files, root
+
+
+def check_schema(metadata: dict[bytes, bytes] | None, path: str) -> None:
     """Say whether a Parquet file's key-value metadata are of this version of the contract.
 
     Raises:
@@ -63,12 +84,12 @@ def check_schema(metadata: dict[bytes, bytes] | None) -> None:
     said = (metadata or {}).get(SCHEMA_KEY)
     if said is None:
         raise ContractError(
-            f"its metadata have no {SCHEMA_KEY.decode()}, so nobody knows which times its buckets are: "
+            f"{path}: its metadata have no {SCHEMA_KEY.decode()}, so nobody knows which times its buckets are: "
             f"write it with {SCHEMA_KEY.decode()}={SCHEMA}, or give values instead of buckets"
         )
     if said != str(SCHEMA).encode():
         raise ContractError(
-            f"its metadata say {SCHEMA_KEY.decode()}={said.decode(errors='replace')}, this version reads {SCHEMA}: "
+            f"{path}: its metadata say {SCHEMA_KEY.decode()}={said.decode(errors='replace')}, this version reads {SCHEMA}: "
             "other buckets are other times; use the version that wrote it, or read the days again into an empty folder"
         )
 

@@ -80,12 +80,9 @@ class History:
         """
         self.uri = uri
         try:
-            place = uri if "://" in uri else Path(uri).absolute().as_uri()
-            self._files, self._root = pyarrow.fs.FileSystem.from_uri(place)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise HistoryError(
-                f"{uri}: {error}: give a folder, or a URI that begins with file://, s3://, gs:// or hdfs://"
-            ) from error
+            self._files, self._root = contract.opened(uri)
+        except ContractError as error:
+            raise HistoryError(str(error)) from error
 
     def days(self) -> list[date]:
         """Return the days that have a file, ascending; whether it is whole is another question.
@@ -146,15 +143,10 @@ class History:
                 parquet = pq.ParquetFile(
                     file, read_dictionary=list(contract.NAMES), page_checksum_verification=True, memory_map=False
                 )
-                contract.check_schema(parquet.metadata.metadata)
-                if parquet.schema_arrow.names != _STORED.names:
-                    raise ContractError(
-                        f"its columns are {', '.join(parquet.schema_arrow.names)}, must be {', '.join(_STORED.names)}; "
-                        f"{again}"
-                    )
+                contract.check_schema(parquet.metadata.metadata, said)
                 stored = parquet.read()
         except ContractError as error:
-            raise HistoryError(f"{said}: {error}") from error
+            raise HistoryError(str(error)) from error
         except FileNotFoundError as error:
             raise HistoryError(f"{said}: is not there: the next run reads the day") from error
         except PermissionError as error:
@@ -166,7 +158,7 @@ class History:
             contract.check(table)
         except ContractError as error:
             raise HistoryError(f"{said}: {error}; {again}") from error
-        return table.cast(_HELD)
+        return table.select(_HELD.names).cast(_HELD)
 
     def path(self, day: date) -> str:
         """Return where a day's file lies, within its file system."""
