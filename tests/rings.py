@@ -62,6 +62,7 @@ RINGS = (
         ),
     ),
     Ring("integration", (_pytest("integration"),)),
+    Ring("spark", (_pytest("spark", "--timeout=300"),)),
     Ring("lab", (_pytest("lab"),), waits=True),
     Ring("e2e", (_pytest("e2e", "-m", "not faults"),), waits=True),
     Ring("faults", (_pytest("e2e", "-m", "faults"),), waits=True),

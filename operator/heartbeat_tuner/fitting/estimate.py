@@ -1,0 +1,118 @@
+"""From days of histograms to models: all groups of one quantity at once, in NumPy, without Spark.
+
+The table is turned into numbers once; then each quantity is a matrix of counts, a line for each group, its days
+weighted by their age (`tails.history`), and goes through `tails.estimate` as one fleet. Groups of one client library
+on one cluster are alike. The same rows give the same models to the last bit, in whatever order they come.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.lines import Lines, Whole, day_number, day_of, sums
+from heartbeat_tuner.metrics.blocks import BLOCK_S
+from heartbeat_tuner.tails import estimate, history
+from heartbeat_tuner.tails.estimate import Fleet
+from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
+from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA
+from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
+
+_BLOCK_DAYS: Final = BLOCK_S / 86_400.0
+
+
+def models(
+    table: pa.Table, *, on: date, fitted_at: datetime, job: str, half_life_days: float = history.HALF_LIFE_DAYS
+) -> Sequence[GroupModel]:
+    """Return the model of every group, sorted by cluster, namespace and group.
+
+    A group whose client library changed rests on the newest one's days alone.
+
+    Args:
+        table: rows of the contract; the columns of text may be dictionaries.
+        on: the newest day; it has weight 1.
+        fitted_at: now.
+        job: which run this is.
+        half_life_days: after so many days a value is worth half.
+
+    Raises:
+        ContractError: rows that are not of the contract.
+        ValueError: a day after `on`.
+    """
+    contract.check(table)
+    lines = Lines.of(table).of_newest_clients()
+    late = lines.days > day_number(on)
+    if late.any():
+        raise ValueError(f"day {day_of(lines.days[late].max())}: lies after {on}, the newest day of the fit")
+    spans = lines.spans()
+    quantities: dict[int, dict[str, QuantityModel]] = {group: {} for group in spans}
+    for number, name in enumerate(lines.quantity_names):
+        for group, model in _of_quantity(lines.where(lines.quantities == number), on, half_life_days):
+            quantities[group][name] = model
+    found = []
+    for group, span in spans.items():
+        cluster, namespace, group_id = lines.places[group]
+        found.append(
+            GroupModel(
+                namespace=namespace,
+                group=group_id,
+                client=span.client,
+                cluster=cluster,
+                schema=SCHEMA,
+                since=span.first,
+                until=span.last,
+                days=span.days,
+                fitted_at=fitted_at,
+                job=job,
+                quantities=quantities[group],
+            )
+        )
+    return found
+
+
+def _of_quantity(lines: Lines, on: date, half_life_days: float) -> Iterator[tuple[int, QuantityModel]]:
+    """Yield what one quantity is like in every group that has lines of it."""
+    groups, rows = np.unique(lines.groups, return_inverse=True)
+    height = groups.size
+    seen = lines.where(lines.buckets >= 0)
+    seen_rows = rows[lines.buckets >= 0]
+    weighed = history.weighted(
+        seen_rows,
+        day_number(on) - seen.days,
+        seen.buckets,
+        seen.counts,
+        height=height,
+        half_life_days=half_life_days,
+    )
+    tails = estimate.models(Fleet.of(weighed.counts, strata=_strata(lines, groups, rows), weight=weighed.weight))
+    values = sums(seen_rows, seen.counts, height)
+    members, group_blocks = (
+        sums(rows[lines.buckets == kind], lines.counts[lines.buckets == kind], height)
+        for kind in (MEMBER_BLOCKS, GROUP_BLOCKS)
+    )
+    largest = np.full(height, -1)
+    np.maximum.at(largest, seen_rows[seen.counts > 0], seen.buckets[seen.counts > 0])
+    for row, (group, tail) in enumerate(zip(groups.tolist(), tails, strict=True)):
+        yield (
+            group,
+            QuantityModel(
+                values=int(values[row]),
+                member_days=float(members[row] * _BLOCK_DAYS),
+                group_days=float(group_blocks[row] * _BLOCK_DAYS),
+                largest_s=float(EDGES_S[largest[row] + 1]) if largest[row] >= 0 else None,
+                tail=tail,
+            ),
+        )
+
+
+def _strata(lines: Lines, groups: Whole, rows: Whole) -> npt.NDArray[np.int64]:
+    """Return a number for each group, the same for those of one client library on one cluster."""
+    client = np.zeros(groups.size, dtype=np.int64)
+    client[rows] = lines.clients
+    kinds = [(lines.places[group][0], one) for group, one in zip(groups.tolist(), client.tolist(), strict=True)]
+    numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
+    return np.array([numbers[kind] for kind in kinds], dtype=np.int64)
