@@ -1,7 +1,7 @@
 """A run that is killed at any moment is made good by the next one: the same files as if it had not been.
 
-What is killed are processes of their own, with all that they started, at ten moments spread over the length of a run that
-was not disturbed, which is measured first. Most of a small run is the start of Java, so the same is done once more to
+What is killed are processes of their own, with all that they started, at ten moments spread over the length of a run
+that was not disturbed, which is measured first. Most of a small run is the start of Java, so the same is done once more to
 runs without Spark, which do nothing but keep days and write models. What makes good is the same job in this process.
 """
 
@@ -98,7 +98,10 @@ def test_the_same_of_runs_that_do_nothing_but_write(tmp_path: Path) -> None:
                 process.wait(moment_s)
             process.kill()
         _check(
-            folder, expected, lambda folder=folder: make_good(folder, keeping.days, keeping.UNTIL, keeping.DAYS), moment_s  # type: ignore[misc]
+            folder,
+            expected,
+            lambda folder=folder: make_good(folder, keeping.days, keeping.UNTIL, keeping.DAYS),
+            moment_s,  # type: ignore[misc]
         )
 
 
