@@ -3,6 +3,7 @@
 import contextlib
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +27,7 @@ def days_of(spark: SparkSession, told: list[Progress] | None = None) -> SparkDay
     return SparkDays(lambda: contextlib.nullcontext(spark), (told if told is not None else []).append)
 
 
-def found(read: Read) -> dict[date, pa.Table | DayFailure]:
+def found(read: Read) -> dict[date, Any]:
     """Return all of them, in their order."""
     return dict(read)
 

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shutil
 import socket
 import sys
 import tempfile
@@ -59,23 +60,28 @@ def run(order: FitOrder, now: datetime) -> int:
     json_lines.configure()
     teller = Terminal() if sys.stderr.isatty() else JsonLines()
     name = f"{socket.gethostname()}-{now:%Y%m%dT%H%M%SZ}"
-    with tempfile.TemporaryDirectory(prefix="heartbeat-tuner-") as scratch:
-        start = functools.partial(session.session, order.master, log=Path(scratch) / "spark.log")
-        days = SparkDays(start, teller.progress)
-        try:
-            session.check(order.master)  # before anything is read: it is a matter of a moment
-            outcome, rows = job.run(
-                Order(until=until, since=order.since, now=now, job=name),
-                Parts(
-                    days=_source(order, days),
-                    history=History(order.history),
-                    estimate=functools.partial(estimate.models, on=until, fitted_at=now, job=name),
-                    write=_writer(order.models),
-                ),
-                teller,
-            )
-        except TunerError as error:
-            raise UsageProblem(str(error)) from None
+    scratch = Path(tempfile.mkdtemp(prefix="heartbeat-tuner-"))
+    log = scratch / "spark.log"
+    days = SparkDays(functools.partial(session.session, order.master, log=log), teller.progress)
+    try:
+        session.check(order.master)  # before anything is read: it is a matter of a moment
+        outcome, rows = job.run(
+            Order(until=until, since=order.since, now=now, job=name),
+            Parts(
+                days=_source(order, days),
+                history=History(order.history),
+                estimate=functools.partial(estimate.models, on=until, fitted_at=now, job=name),
+                write=_writer(order.models),
+            ),
+            teller,
+        )
+    except TunerError as error:
+        raise UsageProblem(str(error)) from None
+    finally:
+        if days.broke:
+            click.echo(f"Spark's own log is {log}", err=True)
+        else:
+            shutil.rmtree(scratch, ignore_errors=True)
     scored = _backtest(rows) if order.backtest and outcome.fitted.groups else None
     if order.as_json:
         document = {**fit_summary.document(outcome), "refusedValues": days.refused}

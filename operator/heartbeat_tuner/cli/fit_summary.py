@@ -88,7 +88,7 @@ def _days(outcome: Outcome) -> str:
     if reading.empty:
         terms.append(f"{len(reading.empty)} without data ({_spans(reading.empty)})")
     if reading.failures:
-        terms.append(f"{len(reading.failures)} failed ({_spans(one.day for one in reading.failures)})")
+        terms.append(f"{len(reading.failures)} failed ({_spans({one.day for one in reading.failures})})")
     return ", ".join(terms)
 
 

@@ -1,10 +1,10 @@
 """A Spark session with the settings that were measured to serve, and errors as sentences.
 
 Spark speaks much, in stack traces, from a Java process of its own and from its Python workers. All of that goes to one
-file, never to the terminal; a failure that is not the user's to mend names the file.
+file, never to the terminal.
 
-What is set here is what the fit needs. Memory and what else a place needs is Spark's own configuration: `SPARK_CONF_DIR`
-and `PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"` work as with any Spark program.
+What is set here is what the fit needs. Memory and what else a place needs is Spark's own configuration:
+`SPARK_CONF_DIR` and `PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"` work as with any Spark program.
 """
 
 import contextlib
@@ -129,7 +129,7 @@ def is_on_this_machine(master: str) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error of Spark, or its innermost cause in Java, says first; without its kind and without a stack."""
+    """Return what an error of Spark, or its innermost cause in Java, says first; without its kind or a stack."""
     text = str(error)
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception
