@@ -57,10 +57,10 @@ def kept(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """A real one, that has a small fleet on the last two days."""
+    """A real one, that has a small fleet on the last day, and in the last hour of the one before."""
     late = {"storage": {"tsdb": {"out_of_order_time_window": "30d"}}}
     with Prometheus(tmp_path_factory.mktemp("prometheus"), Binaries(), kubeconfig=None, sections=late) as started:
-        write_series(int(started.url.rpartition(":")[2]), histories.of_days(DAYS[1], DAYS[0], members=2, every_s=300.0))
+        write_series(int(started.url.rpartition(":")[2]), histories.of_days(DAYS[0], DAYS[0], members=2, every_s=300.0))
         yield started
 
 
