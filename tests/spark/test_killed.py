@@ -1,8 +1,8 @@
 """A run that is killed at any moment is made good by the next one: the same files as if it had not been.
 
-What is killed are processes of their own, with all that they started, at ten moments spread over the length of a run that
-was not disturbed, which is measured first. Most of a small run is the start of Java, so the same is done once more to
-runs without Spark, which do nothing but keep days and write models. What makes good is the same job in this process.
+What is killed are processes of their own, with all that they started, at ten moments spread over the length of a run
+that was not disturbed, which is measured first. Most of a small run is the start of Java, so the same is done once more
+to runs without Spark, which do nothing but keep days and write models. What makes good is the same job in this process.
 """
 
 import contextlib
@@ -78,7 +78,7 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_mend(spark: Spar
     for number, moment_s in enumerate(moments(undisturbed.took_s)):
         folder = tmp_path / f"killed-{number}"
         killed += fits.Fit(*options(folder)).killed_at(moment_s)
-        _check(folder, expected, lambda folder=folder: make_good(folder, from_lake, until, DAYS), moment_s)  # type: ignore[misc]
+        _check(folder, expected, functools.partial(make_good, folder, from_lake, until, DAYS), moment_s)
     assert killed >= KILLS - 3  # machines are noisy: the last ones may have ended by themselves
 
 
@@ -97,9 +97,8 @@ def test_the_same_of_runs_that_do_nothing_but_write(tmp_path: Path) -> None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(moment_s)
             process.kill()
-        _check(
-            folder, expected, lambda folder=folder: make_good(folder, keeping.days, keeping.UNTIL, keeping.DAYS), moment_s  # type: ignore[misc]
-        )
+        again = functools.partial(make_good, folder, keeping.days, keeping.UNTIL, keeping.DAYS)
+        _check(folder, expected, again, moment_s)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
+from heartbeat_tuner.cli import fit
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
@@ -90,3 +91,25 @@ def test_the_readme_s_commands_are_targets() -> None:
     assert check[:2] == ["heartbeat-tuner", "check"]
     assert commands == [["make", "demo"], ["make", "test"]]
     assert {command[1] for command in commands} <= known
+
+
+def test_the_documented_cron_job_asks_for_what_the_command_knows() -> None:
+    """Its options are taken, its account is the one with the rights, and these are no more than a fit uses."""
+    text = (documents.CHECKOUT / "docs" / "how-to" / "fit.yaml").read_text()
+    account, role, binding, claim, cron = yaml.safe_load_all(text)
+    pod = cron["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    given = fit.command.make_context("fit", list(container["args"][1:])).params
+    assert container["args"][0] == "fit"
+    assert (given["models"], given["output"]) == ("kubernetes", "json")
+    (history,) = [one for one in container["volumeMounts"] if one["name"] == "history"]
+    assert given["history"].startswith(history["mountPath"])
+    assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert pod["serviceAccountName"] == account["metadata"]["name"] == binding["subjects"][0]["name"]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    (rule,) = role["rules"]
+    assert rule == {
+        "apiGroups": ["heartbeat-tuner.dev"],
+        "resources": ["consumergroupmodels"],
+        "verbs": ["list", "create", "patch"],
+    }

@@ -1,13 +1,13 @@
 """Which days a run asks for, and what becomes of days without data: functions of values, no clock.
 
-A day is a whole day in UTC. It is read once, when it is over, and kept; what is missing is what the window has and the
-history has not, whatever the reason. So a run that ended early, a day that failed and a file that was lost need nothing
-of their own: the next run finds them missing.
+A day is a whole day in UTC. It is read once, when it is over, and kept; what is missing is what the window has and
+the history has not, whatever the reason. So a run that ended early, a day that failed and a file that was lost need
+nothing of their own: the next run finds them missing.
 
-A day without any data is kept as an empty one as soon as a later day has data: metrics reach us, so there was nothing on
-that day, and it will not be asked for again. Until then it stays missing and is asked for in each run, since nothing at
-all may as well mean a wrong address, tenant or name. An empty day has no watched blocks either: the fit takes it for not
-watched, never for silence.
+A day without any data is kept as an empty one as soon as a later day has data: metrics reach us, so there was nothing
+on that day, and it will not be asked for again. Until then it stays missing and is asked for in each run, since
+nothing at all may as well mean a wrong address, tenant or name. An empty day has no watched blocks either: the fit
+takes it for not watched, never for silence.
 """
 
 from collections.abc import Collection, Sequence
@@ -65,3 +65,16 @@ def spans(days: Collection[date]) -> list[tuple[date, date]]:
         else:
             found.append((day, day))
     return found
+
+
+def last_known(with_data: Collection[date]) -> date | None:
+    """Return the last day that models may know which are then asked about the later ones: of three days, two.
+
+    Args:
+        with_data: days that have data.
+
+    Returns:
+        None with fewer than two days.
+    """
+    days = sorted(set(with_data))
+    return days[max(len(days) * 2 // 3, 1) - 1] if len(days) > 1 else None

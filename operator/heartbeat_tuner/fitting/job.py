@@ -1,9 +1,9 @@
 """The whole run: which days are missing, read them, keep them, fit, write the models.
 
-*Gather → decide → apply*, with the parts given from outside: `calendar_days` says which days are asked for, `outcome` what
-came of it, and the rest is in the order that lets a run end at any point. A day is kept as soon as it is read, whole or
-not at all; models are fitted from what is kept, never from what is only in memory. So a run that was killed is made good
-by the next one, which finds nothing but missing days, and two runs at once do the same work twice.
+*Gather → decide → apply*, with the parts given from outside: `calendar_days` says which days are asked for, `outcome`
+what came of it, and the rest is in the order that lets a run end at any point. A day is kept as soon as it is read,
+whole or not at all; models are fitted from what is kept, never from what is only in memory. So a run that was killed
+is made good by the next one, which finds nothing but missing days, and two runs at once do the same work twice.
 """
 
 import dataclasses

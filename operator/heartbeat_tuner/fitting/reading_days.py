@@ -41,6 +41,7 @@ class SparkDays:
 
     Attributes:
         refused: lines of a lake that were no values.
+        broke: whether Spark itself failed, so that its log is worth a look.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class SparkDays:
         self._start = start
         self._tell = tell
         self.refused = 0
+        self.broke = False
 
     def one_by_one(self, read: Callable[[SparkSession, date], pa.Table | DayFailure], days: Sequence[date]) -> Read:
         """Give each day by itself.
@@ -71,7 +73,7 @@ class SparkDays:
                     with watch.over(day.isoformat(), number):
                         found = read(spark, day)
                 except _WORKING as error:
-                    found = DayFailure(day, sentence(error))
+                    found = DayFailure(day, self._sentence(error))
                 failed += isinstance(found, DayFailure)
                 any_read = any_read or not isinstance(found, DayFailure)
                 yield day, found
@@ -95,7 +97,7 @@ class SparkDays:
                     kept.count()
                     self.refused = observed.refused()
             except _WORKING as error:
-                said = sentence(error)
+                said = self._sentence(error)
                 told = said if path in said else f"{path}: {said}"
                 yield from ((day, DayFailure(day, told)) for day in days)
                 return
@@ -103,10 +105,12 @@ class SparkDays:
                 try:
                     found = kept.where(sql.col("day") == sql.lit(day)).toArrow().cast(contract.ROWS)
                 except _WORKING as error:
-                    found = DayFailure(day, sentence(error))
+                    found = DayFailure(day, self._sentence(error))
                 yield day, found
 
-
-def sentence(error: Exception) -> str:
-    """Return an error as a sentence: our own as they are, of Spark's the first line of the innermost cause."""
-    return str(error) if isinstance(error, TunerError) else f"Spark failed: {session.first_line(error)}"
+    def _sentence(self, error: Exception) -> str:
+        """Return an error as a sentence: our own as they are, of Spark's the first line of the innermost cause."""
+        if isinstance(error, TunerError):
+            return str(error)
+        self.broke = True
+        return f"Spark failed: {session.first_line(error)}"

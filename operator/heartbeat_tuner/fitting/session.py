@@ -1,10 +1,10 @@
 """A Spark session with the settings that were measured to serve, and errors as sentences.
 
 Spark speaks much, in stack traces, from a Java process of its own and from its Python workers. All of that goes to one
-file, never to the terminal; a failure that is not the user's to mend names the file.
+file, never to the terminal.
 
-What is set here is what the fit needs. Memory and what else a place needs is Spark's own configuration: `SPARK_CONF_DIR`
-and `PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"` work as with any Spark program.
+What is set here is what the fit needs. Memory and what else a place needs is Spark's own configuration:
+`SPARK_CONF_DIR` and `PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"` work as with any Spark program.
 """
 
 import contextlib
@@ -122,11 +122,14 @@ def check(master: str) -> None:
 
 def is_on_this_machine(master: str) -> bool:
     """Return whether driver and workers see each other on the loopback: nothing else needs to reach them then."""
-    return master.startswith("local") or urlsplit(master.split(",")[0]).hostname in {"127.0.0.1", "localhost"}
+    return master.startswith("local") or urlsplit(master.split(",", maxsplit=1)[0]).hostname in {
+        "127.0.0.1",
+        "localhost",
+    }
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error of Spark, or its innermost cause in Java, says first; without its kind and without a stack."""
+    """Return what an error of Spark, or its innermost cause in Java, says first; without its kind or a stack."""
     text = str(error)
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception
@@ -159,8 +162,8 @@ def _check_java() -> None:
         raise SessionError(f"JAVA_HOME is {home}, which has no bin/java; set it to a Java of 17 or newer, or unset it")
     if not home and shutil.which("java") is None:
         raise SessionError(
-            "no Java on this machine: Spark needs Java 17 or newer; install one (Debian: openjdk-17-jre-headless), or set "
-            "JAVA_HOME"
+            "no Java on this machine: Spark needs Java 17 or newer; install one (Debian: openjdk-17-jre-headless), or "
+            "set JAVA_HOME"
         )
 
 
