@@ -15,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.dataset
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -95,7 +96,7 @@ def read(spark: SparkSession, path: str, *, cluster: str, days: Collection[date]
     try:
         found = spark.read.parquet(path)
         types = dict(found.dtypes)
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise ObservationsError(
             f"{path}: {_first_line(error)}: give a folder or a file of Parquet that the job may read"
         ) from error
@@ -244,4 +245,10 @@ def _seconds(day: date) -> int:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    """Return what an error says; one of Java's that Spark has no sentence for, what its first cause says."""
+    if not isinstance(error, Py4JJavaError):
+        return str(error).splitlines()[0]
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return str(cause.getMessage()).splitlines()[0]

@@ -1,0 +1,164 @@
+"""From days of histograms to models of groups."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from heartbeat_tuner.fitting import estimate
+from heartbeat_tuner.fitting.contract import ContractError
+from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
+from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA
+from heartbeat_tuner.tails.model import Reason, Rejected, TailModel
+from tests.support.fleet_days import TODAY, ago, fleet, of_day, table
+
+NOW = datetime(2026, 11, 22, 1, tzinfo=UTC)
+
+
+def models(rows: pa.Table) -> list[GroupModel]:
+    """Return the models as of today."""
+    return list(estimate.models(rows, on=TODAY, fitted_at=NOW, job="fit-1"))
+
+
+def absences(model: GroupModel) -> QuantityModel:
+    """Return the one quantity that tests have."""
+    return model.quantities["absence"]
+
+
+def test_a_model_says_on_what_it_rests() -> None:
+    """Whose it is, its days, and how long was watched, whole days each."""
+    found = models(fleet(4, groups=3))
+    assert [one.group for one in found] == ["orders-0", "orders-1", "orders-2"]
+    one = found[0]
+    assert (one.cluster, one.namespace, one.client, one.schema) == ("", "shop", "java", SCHEMA)
+    assert (one.since, one.until, one.days, one.fitted_at, one.job) == (ago(3), TODAY, 4, NOW, "fit-1")
+    seen = absences(one)
+    assert (seen.values, seen.member_days, seen.group_days) == (4 * 2_880, 12.0, 4.0)
+    assert isinstance(seen.tail, TailModel)
+
+
+def test_newer_days_tell_more() -> None:
+    """Delays that became longer a week ago show in the tail; older ones only fade."""
+    before, since = fleet(7, groups=4, newest=ago(7)), fleet(7, groups=4, longer=3.0)
+    quantiles = []
+    for rows in (pa.concat_tables([before, since]), fleet(14, groups=4, longer=3.0), fleet(14, groups=4)):
+        tail = absences(models(rows)[0]).tail
+        assert isinstance(tail, TailModel)
+        quantiles.append(tail.quantile_s(1e-3))
+    changed, long, short = quantiles
+    assert changed > 0.8 * long
+    assert changed > 2 * short
+    assert models(pa.concat_tables([before, since]))[0].days == 14
+
+
+def test_the_largest_value_never_fades() -> None:
+    """It is what bounds without a shape rest on; an old one is as true as a new one."""
+    old = of_day(ago(13), {"orders-0": {600: 1}})
+    found = absences(models(pa.concat_tables([old, fleet(2, groups=2)]))[0])
+    assert found.largest_s == EDGES_S[601]
+    assert absences(models(of_day(TODAY, {"orders": {-2: 960}}))[0]).largest_s is None
+
+
+def test_order_does_not_matter() -> None:
+    """Of rows, of days, and of text columns that are dictionaries: the same models to the last bit."""
+    rows = pa.concat_tables([fleet(5, groups=12), of_day(TODAY, {"few": {5: 3}}, cluster="eu", client="kafkajs")])
+    want = models(rows)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        turned = rows.take(rng.permutation(rows.num_rows))
+        assert models(turned) == want
+        parts = [turned.slice(start, 100) for start in range(0, turned.num_rows, 100)]
+        coded = [
+            pa.table(
+                [
+                    column.combine_chunks().dictionary_encode() if column.type == pa.string() else column
+                    for column in part.columns
+                ],
+                names=part.column_names,
+            )
+            for part in parts
+        ]
+        assert models(pa.concat_tables(coded)) == want
+
+
+def test_a_rejected_tail_keeps_its_reason() -> None:
+    """Nothing is told of a tail that is not known, and the group has a model all the same."""
+    watched = of_day(TODAY, {"idle": {-1: 960, -2: 960}, "few": {5: 3, -1: 960, -2: 960}})
+    found = {one.group: absences(one) for one in models(pa.concat_tables([fleet(1, groups=5), watched]))}
+    idle, few = found["idle"].tail, found["few"].tail
+    assert isinstance(idle, Rejected)
+    assert idle.reason is Reason.NO_VALUES
+    assert isinstance(few, Rejected)
+    assert few.reason is Reason.TOO_FEW_VALUES
+    assert (found["idle"].values, found["idle"].group_days) == (0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "client", "days"),
+    [
+        ((3, 2), (1, 0), "kafkajs", 2),
+        ((3, 1), (1, 0), "kafkajs", 2),  # a rollout: both for a day
+        ((1, 0), (3, 1), "java", 2),  # and back
+        ((3, 0), (3, 0), "java", 4),  # side by side: the one with more values
+    ],
+)
+def test_a_group_that_changed_its_client_starts_anew(
+    first: tuple[int, int], second: tuple[int, int], client: str, days: int
+) -> None:
+    """Another library has other delays; its days alone are told."""
+    rows = [of_day(ago(age), {"orders": {5: 9}}, client="java") for age in range(first[1], first[0] + 1)]
+    rows += [of_day(ago(age), {"orders": {5: 1}}, client="kafkajs") for age in range(second[1], second[0] + 1)]
+    (found,) = models(pa.concat_tables(rows))
+    assert (found.client, found.days) == (client, days)
+    assert absences(found).values == days * (9 if client == "java" else 1)
+
+
+def test_groups_of_one_name_are_told_apart() -> None:
+    """By cluster and namespace; models are sorted by them."""
+    row = (TODAY, "eu", "shop", "orders", "java", "absence", 5, 1)
+    rows = [(row[0], cluster, namespace, *row[3:]) for cluster in ("us", "eu") for namespace in ("z", "a")]
+    found = models(table(*rows))
+    assert [(one.cluster, one.namespace, absences(one).values) for one in found] == [
+        ("eu", "a", 1),
+        ("eu", "z", 1),
+        ("us", "a", 1),
+        ("us", "z", 1),
+    ]
+
+
+def test_quantities_are_fitted_apart() -> None:
+    """A group has those that it has rows of."""
+    rows = table(
+        (TODAY, "", "shop", "orders", "java", "pollGap", 700, 2),
+        (TODAY, "", "shop", "orders", "java", "absence", 5, 1),
+        (TODAY, "", "shop", "bills", "java", "absence", 5, 1),
+    )
+    bills, orders = models(rows)
+    assert list(bills.quantities) == ["absence"]
+    assert {name: one.values for name, one in orders.quantities.items()} == {"absence": 1, "pollGap": 2}
+
+
+def test_strata_are_clients_and_clusters() -> None:
+    """What Java's groups have in common says little of a KafkaJS group whose tail is much heavier."""
+    steady = fleet(3, groups=30)
+    rng = np.random.default_rng(3)
+    heavy = {
+        f"js-{number}": {int(bucket): 1 for bucket in np.unique(rng.integers(200, 640, 300))} for number in range(30)
+    }
+    own = absences(models(pa.concat_tables([steady, of_day(TODAY, heavy, client="kafkajs")]))[0]).tail
+    same = absences(models(pa.concat_tables([steady, of_day(TODAY, heavy, client="java")]))[0]).tail
+    assert own != same
+
+
+def test_nothing_gives_nothing() -> None:
+    """No rows, no models."""
+    assert models(table()) == []
+
+
+def test_what_cannot_be_is_refused() -> None:
+    """A day to come is a clock that is wrong; a count below zero is no count."""
+    with pytest.raises(ValueError, match="day 2026-11-22: lies after 2026-11-21, the newest day of the fit"):
+        models(of_day(ago(-1), {"orders": {5: 1}}))
+    with pytest.raises(ContractError, match="column n has -1"):
+        models(of_day(TODAY, {"orders": {5: -1}}))
