@@ -197,7 +197,7 @@ for number in range(100_000):
 def writer(history: History, code: str = _WRITER) -> subprocess.Popen[bytes]:
     """Start a process that writes to a history."""
     here = Path(__file__).parents[2]
-    return subprocess.Popen(  # noqa: S603 - our own code
+    return subprocess.Popen(
         [sys.executable, "-c", code, history.uri], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=here
     )
 
