@@ -57,6 +57,7 @@ def main() -> None:
         ),
         Nobody(),
     )
+    print("ended", flush=True)  # noqa: T201 - what Python does at its end is no part of it
 
 
 if __name__ == "__main__":

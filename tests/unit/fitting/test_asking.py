@@ -95,6 +95,7 @@ async def test_no_sample_is_read_twice_and_margins_are(series: list[Series]) -> 
     told = Told(series)
     told.most_samples = 300
     answered = await told.asker().slice(SLICE)
+    assert answered.samples == sum(len(one.samples) for one in (*answered.found, *answered.around)) > 10_000
     for one in (*answered.found, *answered.around):
         times = list(one.samples.times_s)
         assert times == sorted(set(times))
@@ -188,6 +189,19 @@ async def test_members_are_counted_in_one_query_a_day() -> None:
     assert query.endswith("[89100s])))")
     await told.asker().members(DAY, ["shop"])
     assert 'namespace=~"shop"' in told.counted[-1]
+
+
+async def test_members_that_cannot_be_counted_fail_the_day() -> None:
+    """Nobody knows then who consumed."""
+    told = Told([])
+
+    def members(_at: datetime) -> dict[str, float]:
+        raise MetricsUnavailableError("too much", cause=MetricsCause.TOO_MUCH)
+
+    told.members = members
+    with pytest.raises(MetricsUnavailableError):
+        await told.asker().members(DAY, ())
+    assert len(told.counted) < 10
 
 
 async def test_members_are_counted_by_parts_of_the_day_where_it_is_too_much() -> None:

@@ -112,6 +112,11 @@ def test_without_the_time_only_a_bound_is_known() -> None:
     assert throttled(throttled_periods=at(0, 60), periods=at(0, 30)) == [(30.0, 0.0, 30.0)]
 
 
+def test_a_container_that_begins_anew_was_not_throttled_by_that() -> None:
+    """Its counter falls to zero, and grows from there."""
+    assert throttled(throttled_periods=at(60, 0, 3)) == [(60.0, 0.0, 30.0)]
+
+
 def test_pressure_is_a_bound_and_no_absence() -> None:
     """All of the process waited for 40 s on 30 s of a clock: some processors more than others."""
     found = stalls.cpu_stalls(POD, {Quantity.CPU_STALLED_TIME: [at(0.0, 0.0, 2.0, 42.0)]})
