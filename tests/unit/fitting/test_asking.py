@@ -41,9 +41,15 @@ class Told(ToldPrometheus):
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
         """Return what the query selects, of the pods that it names."""
-        found = await super().instant(query, at=at)
-        pods = [name.replace("\\\\-", "-") for name in re.findall(r'pod=~"([^"]*)"', query)]
-        return [one for one in found if not pods or one.labels["pod"] in pods[0].split("|")]
+        named = re.findall(r'pod=~"([^"]*)"', query)
+        everything = self.series
+        if named:
+            pods = set(named[0].replace("\\\\-", "-").split("|"))
+            self.series = [one for one in everything if one.labels["pod"] in pods]
+        try:
+            return await super().instant(query, at=at)
+        finally:
+            self.series = everything
 
     async def vector(self, query: str, *, at: datetime) -> Sequence[Series]:
         """Return how many there are."""
