@@ -172,6 +172,7 @@ class Asker:
             part = waiting.pop(0)
             names = catalogue.names(conventions, quantity)
             matchers = catalogue.matchers(conventions, quantity)
+            taken: list[Series] = []  # of a part that turns out to be too much half may be here already
             mine = sorted({pod for namespace, pod in pods if namespace in part.namespaces})
             try:
                 for some in [mine[first : first + PODS] for first in range(0, len(mine), PODS)] or [[]]:
@@ -182,9 +183,8 @@ class Asker:
                         matchers=matchers,
                         pods=some,
                     )
-                    found += [
-                        _within(one, part) for one in await self._patiently(self._source.instant, query, part.until)
-                    ]
+                    answer = await self._patiently(self._source.instant, query, part.until)
+                    taken += [_within(one, part) for one in answer]
             except MetricsUnavailableError as error:
                 halves = part.halves() if error.cause in HALVED and self._left_s > 0 else None
                 if halves is None:
@@ -192,6 +192,7 @@ class Asker:
                 waiting = [*halves, *waiting]
             else:
                 fitting.append(part)
+                found += taken
         return fitting
 
     async def _patiently(self, ask: _Ask, query: str, at: datetime) -> Sequence[Series]:
@@ -224,9 +225,8 @@ def _whole(several: list[Series]) -> Series:
         return several[0]
     times_s, values = array("d"), array("d")
     for one in sorted(several, key=lambda one: one.samples.times_s[0]):
-        new = one.samples.between(times_s[-1], one.samples.times_s[-1]) if times_s else one.samples
-        times_s += new.times_s
-        values += new.values
+        times_s += one.samples.times_s
+        values += one.samples.values
     return Series(several[0].labels, Samples(times_s, values))
 
 
