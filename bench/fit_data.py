@@ -6,6 +6,7 @@ of Prometheus is.
 """
 
 import dataclasses
+import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -74,8 +75,9 @@ def write(folder: Path, lake: Lake) -> int:
             table = _table(day, groups, lake.members, {name: law[groups] for name, law in laws.items()}, rng)
             pq.write_table(table, target, compression="zstd", store_schema=False)
             written += target.stat().st_size
-            print(f"\rdata: day {number + 1} of {lake.days}, {written >> 20} MiB", end="", flush=True)
-    print(f"\rdata: {lake.rows:,} rows in {lake.groups:,} groups, {written >> 20} MiB")
+            if sys.stdout.isatty():
+                print(f"\rdata: day {number + 1} of {lake.days}, {written >> 20} MiB", end="", flush=True)
+    print(f"data: {lake.rows:,} rows in {lake.groups:,} groups, {written >> 20} MiB")
     return written
 
 

@@ -239,7 +239,11 @@ def test_two_jobs_at_once_leave_whole_files(history: History) -> None:
         while not done.is_set():
             seen.add(bytes_of(history, TODAY))
 
-    jobs = [threading.Thread(target=lambda: [history.write(TODAY, rows) for _ in range(10)]) for _ in range(2)]
+    def keep() -> None:
+        for _ in range(10):
+            history.write(TODAY, rows)
+
+    jobs = [threading.Thread(target=keep) for _ in range(2)]
     reader = threading.Thread(target=look)
     for thread in (*jobs, reader):
         thread.start()

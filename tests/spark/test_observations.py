@@ -1,5 +1,6 @@
 """Parquet files as rows of the contract."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +21,7 @@ BLOCK = timedelta(seconds=90)
 
 
 def values(
-    found: list[tuple[datetime, str, float | None]], *, quantity: str = "absence", zone: str | None = "UTC"
+    found: Sequence[tuple[datetime, str, float | None]], *, quantity: str = "absence", zone: str | None = "UTC"
 ) -> pa.Table:
     """Return values of groups as a lake has them."""
     return pa.table(

@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting import contract, session
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.metrics.blocks import BLOCK_S
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, PER_OCTAVE, SCHEMA
@@ -98,7 +98,7 @@ def read(spark: SparkSession, path: str, *, cluster: str, days: Collection[date]
         types = dict(found.dtypes)
     except (PySparkException, Py4JJavaError) as error:
         raise ObservationsError(
-            f"{path}: {_first_line(error)}: give a folder or a file of Parquet that the job may read"
+            f"{path}: {session.first_line(error)}: give a folder or a file of Parquet that the job may read"
         ) from error
     if "bucket" in types or "n" in types:
         return _contract(found, path, days)
@@ -242,13 +242,3 @@ def _runs(days: Collection[date]) -> Iterator[tuple[date, date]]:
 
 def _seconds(day: date) -> int:
     return (day - date(1970, 1, 1)).days * 86_400
-
-
-def _first_line(error: Exception) -> str:
-    """Return what an error says; one of Java's that Spark has no sentence for, what its first cause says."""
-    if not isinstance(error, Py4JJavaError):
-        return str(error).splitlines()[0]
-    cause = error.java_exception
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    return str(cause.getMessage()).splitlines()[0]

@@ -1,0 +1,226 @@
+"""How fast weeks of values become models, and from which size on Spark pays: `make bench-fit`.
+
+A lake of values is made (`bench.fit_data`), and the fit as it is shipped (local Spark of two cores, with its history
+on disk) is run on it beside pandas with SciPy's fit group by group, and DuckDB with our fit (`bench.fit_designs`), each
+in a process of its own and the best of some runs. Then more rows, fewer and more groups, and the run of a new day
+beside a re-scan of all days. Memory is the proportional set size of the process and all that it started, every half
+second.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from bench import fit_data, plots
+from bench.fit_data import Lake
+
+REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "fit.json"
+
+_MEMBERS: Final = 30
+_DAYS: Final = 14
+_TIMES: Final = (1, 4, 16)
+_GROUPS: Final = (200, 2_000, 20_000)
+_BYTES_A_ROW: Final = 3
+"""On disk, with some to spare."""
+
+_BACK: Final = "\r" if sys.stdout.isatty() else ""
+
+_SAMPLE_EVERY_S: Final = 0.5
+_TIMEOUT_S: Final = 3_600.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One design on one lake, once.
+
+    Attributes:
+        work_s: from the first row read to the fitted models.
+        wall_s: of the whole process.
+        peak_mib: the most memory that it and what it started had at a time.
+        told: what it said itself.
+    """
+
+    work_s: float
+    wall_s: float
+    peak_mib: float
+    told: dict[str, Any]
+
+
+def run(design: str, lake: Path, history: Path | None = None) -> Run:
+    """Run a design once in a process of its own."""
+    command = [sys.executable, "-m", "bench.fit_designs", design, str(lake)]
+    command += ["--history", str(history)] if history else []
+    began, peak_kib = time.monotonic(), 0
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+        process = subprocess.Popen(command, stdout=said, stderr=complained)  # noqa: S603 - our own code
+        try:
+            while process.poll() is None:
+                peak_kib = max(peak_kib, sum(_pss_kib(pid) for pid in _tree(process.pid)))
+                if sys.stdout.isatty():
+                    print(f"\r{design}: {time.monotonic() - began:.0f} s, {peak_kib >> 10} MiB ", end="", flush=True)
+                assert time.monotonic() - began < _TIMEOUT_S, f"{design} took longer than {_TIMEOUT_S:.0f} s"
+                time.sleep(_SAMPLE_EVERY_S)
+        finally:
+            process.kill()
+            process.wait()
+        wall_s = time.monotonic() - began
+        complained.seek(0)
+        assert process.returncode == 0, f"{design} failed: {complained.read().decode()[-2000:]}"
+        said.seek(0)
+        told = json.load(said)
+    print(f"{_BACK}{design}: {told.get('work_s', wall_s):.1f} s of work, {wall_s:.1f} s in all, {peak_kib >> 10} MiB")
+    return Run(told.get("work_s", wall_s), wall_s, peak_kib / 1024, told)
+
+
+def best(design: str, lake: Path, *, times: int) -> Run:
+    """Return the quickest of some runs."""
+    return min((run(design, lake) for _ in range(times)), key=lambda one: one.work_s)
+
+
+def _tree(root: int) -> Iterator[int]:
+    """Yield a process and all that it started."""
+    yield root
+    for task in Path(f"/proc/{root}/task").glob("*/children"):
+        try:
+            children = task.read_text().split()
+        except OSError:  # it has ended
+            continue
+        for child in children:
+            yield from _tree(int(child))
+
+
+def _pss_kib(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has ended
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """What is measured, and where.
+
+    Attributes:
+        folder: for lakes and histories, which go when they are not needed any more.
+        part: of the full size.
+        times: runs of which the best counts.
+    """
+
+    folder: Path
+    part: float
+    times: int
+
+    def lake(self, groups: int, members: int, days: int = 1) -> tuple[Path, Lake]:
+        """Make a lake, after a look at the disk."""
+        lake = Lake(max(20, round(groups * self.part)), members, days)
+        free = shutil.disk_usage(self.folder).free
+        assert free > _BYTES_A_ROW * lake.rows, f"{lake.rows:,} rows need {_BYTES_A_ROW * lake.rows >> 20} MiB of disk"
+        place = Path(tempfile.mkdtemp(prefix="lake-", dir=self.folder)) / "lake"
+        fit_data.write(place, lake)
+        return place, lake
+
+    def main_size(self) -> dict[str, Any]:
+        """Return ours beside the others."""
+        place, lake = self.lake(2_000, _MEMBERS)
+        with tempfile.TemporaryDirectory(dir=self.folder) as history:
+            run("first", place, Path(history))
+            run("same", place, Path(history))
+        ours, theirs, ducks = (best(name, place, times=self.times) for name in ("first", "pandas", "duckdb"))
+        shutil.rmtree(place.parent)
+        assert ours.told["models"] == theirs.told["models"] == ducks.told["models"] == lake.groups
+        return {
+            "rows": lake.rows,
+            "groups": lake.groups,
+            "wall_s": round(ours.work_s, 2),
+            "peak_mib": round(ours.peak_mib),
+            "ratio_to_pandas": round(theirs.work_s / ours.work_s, 2),
+            "ratio_to_duckdb": round(ducks.work_s / ours.work_s, 3),
+            "designs": {name: _told(one) for name, one in (("ours", ours), ("pandas", theirs), ("duckdb", ducks))},
+        }
+
+    def sizes(self) -> list[dict[str, Any]]:
+        """Return ours and DuckDB at more rows, and at fewer and more groups."""
+        found = []
+        for days in _TIMES:
+            place, lake = self.lake(2_000, _MEMBERS, days)
+            found.append(self._line(place, lake, ("first", "duckdb")))
+        for groups in _GROUPS:
+            if groups != 2_000:  # noqa: PLR2004 - measured just now
+                place, lake = self.lake(groups, _MEMBERS * 2_000 // groups)
+                found.append(self._line(place, lake, ("first", "duckdb")))
+        return found
+
+    def _line(self, place: Path, lake: Lake, designs: tuple[str, ...]) -> dict[str, Any]:
+        runs = {name: _told(best(name, place, times=1)) for name in designs}
+        shutil.rmtree(place.parent)
+        return {"rows": lake.rows, "groups": lake.groups, "days": lake.days, **runs}
+
+    def incremental(self) -> dict[str, Any]:
+        """Return what the run of a new day takes, as part of a re-scan of all."""
+        place, lake = self.lake(2_000, _MEMBERS, _DAYS)
+        history = place.parent / "history"
+        rescan = run("first", place, history)
+        last = max(history.iterdir())
+        shutil.rmtree(last)
+        added = run("new-day", place, history)
+        shutil.rmtree(place.parent)
+        return {
+            "incremental_share": round(added.work_s / rescan.work_s, 3),
+            "incremental": {
+                "rows": lake.rows,
+                "rows_of_the_new_day": lake.rows // lake.days,
+                "rescan": _told(rescan),
+                "new_day": _told(added),
+            },
+        }
+
+
+def _told(one: Run) -> dict[str, Any]:
+    rounded = {name: round(value, 2) if isinstance(value, float) else value for name, value in one.told.items()}
+    return {**rounded, "process_s": round(one.wall_s, 2), "peak_mib": round(one.peak_mib)}
+
+
+def plot(found: dict[str, Any]) -> str:
+    """Return seconds over rows, of ours and DuckDB, as SVG."""
+    by_rows = [one for one in found["sizes"] if one["groups"] == found["groups"]]
+    named = (("heartbeat-tuner", "first"), ("DuckDB, our fit", "duckdb"))
+    lines = [plots.Line(name, [(one["rows"], one[key]["work_s"]) for one in by_rows]) for name, key in named]
+    theirs = found["designs"]["pandas"]["work_s"]
+    lines.append(plots.Line("pandas + SciPy", [(found["rows"], theirs)]))
+    return plots.logarithmic(f"Rows to models, {found['groups']:,} groups", "rows", "seconds", lines)
+
+
+def main() -> None:
+    """Measure, print and write `build/bench/fit.json` and a plot beside it."""
+    parser = argparse.ArgumentParser(description="How fast the fit is.")
+    parser.add_argument("--part", type=float, default=1.0, help="of the groups, for a quick look (0.02)")
+    parser.add_argument("--times", type=int, default=3, help="runs of which the best counts")
+    asked = parser.parse_args()
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="fit-", dir=REPORT.parent) as folder:
+        bench = Bench(Path(folder), asked.part, asked.times)
+        found = {**bench.main_size(), **bench.incremental(), "sizes": bench.sizes()}
+    found["machine"] = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": [round(one, 1) for one in os.getloadavg()],
+    }
+    REPORT.write_text(json.dumps(found, indent=2) + "\n")
+    REPORT.with_suffix(".svg").write_text(plot(found))
+    print(json.dumps(found, indent=2))
+    print(f"written to {REPORT}")
+
+
+if __name__ == "__main__":
+    main()
