@@ -121,31 +121,14 @@ def test_it_is_a_data_source_on_its_own(spark: SparkSession, prometheus: Prometh
 
 
 class Scripted:
-    """Answers as a Prometheus would that has some series; `fault` may answer in its place, and say so.
-
-    Attributes:
-        most: how many requests there were at a time.
-    """
+    """Answers as a Prometheus would that has some series; `fault` may answer in its place, and say so."""
 
     def __init__(self, series: Sequence[Series]) -> None:
         self.series = series
         self.fault: Callable[[Handler, datetime], bool] = lambda _handler, _at: False
-        self.most = 0
-        self._now = 0
-        self._lock = threading.Lock()
 
     def __call__(self, handler: Handler) -> None:
         """Answer one request."""
-        with self._lock:
-            self._now += 1
-            self.most = max(self.most, self._now)
-        try:
-            self._answer(handler)
-        finally:
-            with self._lock:
-                self._now -= 1
-
-    def _answer(self, handler: Handler) -> None:
         query, time_s = handler.asked.form["query"][0], float(handler.asked.form["time"][0])
         at = datetime.fromtimestamp(time_s, UTC)
         if self.fault(handler, at):
@@ -245,20 +228,25 @@ def test_too_much_is_read_in_halves(
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_no_more_requests_at_a_time_than_allowed(
-    spark: SparkSession, scripted: tuple[ScriptedServer, Scripted], most: int
-) -> None:
-    """All tasks together."""
+def test_no_more_requests_at_a_time_than_allowed(spark: SparkSession, most: int) -> None:
+    """All tasks together; each counts until its answer begins, since who has it may ask on before it ends here."""
+    lock, now, seen = threading.Lock(), [0], [0]
 
     def slow(_handler: Handler, _at: datetime) -> bool:
+        with lock:
+            now[0] += 1
+            seen[0] = max(seen[0], now[0])
         time.sleep(0.02)
+        with lock:
+            now[0] -= 1
         return False
 
-    server, script = scripted
-    script.fault, script.most = slow, 0
-    found = source.read(spark, reading(server.url, until=SINCE, max_concurrent_requests=most))
+    script = Scripted(small_fleet())
+    script.fault = slow
+    with serving(script) as server:
+        found = source.read(spark, reading(server.url, until=SINCE, max_concurrent_requests=most))
     assert found.failures == {}
-    assert 1 <= script.most <= most
+    assert 1 <= seen[0] <= most
 
 
 def test_who_does_not_know_who_consumes_has_no_days(
@@ -287,16 +275,16 @@ def test_days_without_consumers_are_read(spark: SparkSession) -> None:
     assert (found.table.num_rows, found.samples, found.failures) == (0, {SINCE: 0, UNTIL: 0}, {})
 
 
-def test_without_telling_a_failure_is_raised(spark: SparkSession, scripted: tuple[ScriptedServer, Scripted]) -> None:
+def test_without_telling_a_failure_is_raised(spark: SparkSession) -> None:
     """Who reads the table on his own must not take a part for the whole."""
-    server, script = scripted
+    script = Scripted(small_fleet())
     script.fault = answered(422, b"{}")
+    sentence = rf"SourceError: {UNTIL} \d\d:00 UTC, (bank|shop).*: Prometheus answered 422"
     spark.dataSource.register(source.PrometheusDataSource)
-    frame = spark.read.format("prometheus").options(**reading(server.url).options()).load()
-    with pytest.raises(
-        PySparkException, match=rf"SourceError: {UNTIL} \d\d:00 UTC, (bank|shop).*: Prometheus answered 422"
-    ):
-        frame.collect()
+    with serving(script) as server:  # its own: other tasks may ask on for a while
+        frame = spark.read.format("prometheus").options(**reading(server.url).options()).load()
+        with pytest.raises(PySparkException, match=sentence):
+            frame.collect()
 
 
 @pytest.mark.parametrize(
