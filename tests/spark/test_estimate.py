@@ -100,6 +100,7 @@ def test_a_rejected_tail_keeps_its_reason() -> None:
         ((3, 2), (1, 0), "kafkajs", 2),
         ((3, 1), (1, 0), "kafkajs", 2),  # a rollout: both for a day
         ((1, 0), (3, 1), "java", 2),  # and back
+        ((3, 0), (2, 1), "java", 4),  # tried, and taken back
         ((3, 0), (3, 0), "java", 4),  # side by side: the one with more values
     ],
 )
