@@ -82,7 +82,7 @@ func (c *client) aged(since int64, assigned int) {
 	c.notices = 2
 	c.lastJoin, c.assigned = since-int64(past/3), assigned
 	c.collections, c.collectedS = math.Floor(past/20_000), past/20_000*0.008
-	c.now, c.lastPoll, c.nextPoll = since, since, since
+	c.now, c.lastPoll, c.nextPoll, c.lastBeat = since, since, since, since
 	c.nextBeat = since + c.rng.Int64N(c.period)
 }
 

@@ -141,8 +141,8 @@ func (g *group) newPod(created, started int64) *pod {
 // live lets everything happen that begins before a time.
 func (g *group) live(to int64) {
 	for g.nextRollout < to {
-		g.rollOut(g.nextRollout)
-		g.nextRollout = max(g.nextRollout+gapMs(g.spec.RolloutsPerDay, g.rng), g.stableAt) + 600_000
+		over := g.rollOut(g.nextRollout)
+		g.nextRollout = over + 600_000 + gapMs(g.spec.RolloutsPerDay, g.rng)
 	}
 	for g.nextOutage < to {
 		length := g.spec.Outages.lengthMs(g.rng)
@@ -164,8 +164,8 @@ func (g *group) live(to int64) {
 	g.lived = to
 }
 
-// rollOut replaces one pod after the other, the new one before the old one.
-func (g *group) rollOut(at int64) {
+// rollOut replaces one pod after the other, the new one before the old one; it returns when it is over.
+func (g *group) rollOut(at int64) int64 {
 	g.happened.Rollouts++
 	for _, old := range slices.Clone(g.pods) {
 		if old.told != forever {
@@ -180,7 +180,7 @@ func (g *group) rollOut(at int64) {
 			trigger{at: joins, joiner: made, planned: true}, trigger{at: old.gone, planned: true})
 		at = old.gone + 3000
 	}
-	g.stableAt = max(g.stableAt, at)
+	return at
 }
 
 // crash ends processes at once; the kubelet starts the container anew, and the group waits for the dead member.

@@ -162,7 +162,7 @@ func (g *group) scrapeTarget(one *pod, from, to int64) {
 	if one.gone < to {
 		last := firstAfter(one.gone, e.offset, g.interval)
 		if last < to {
-			e.end(last, g)
+			e.end(last)
 			e.up.appendStale(last)
 			e.took.appendStale(last)
 		}
@@ -187,21 +187,19 @@ func (g *group) scrapeOnce(one *pod, at int64) {
 	if running < 0 || answered-at > scrapeTimeoutMs {
 		e.up.append(at, 0)
 		e.took.append(at, map[bool]float64{true: 0.0005, false: 10.0003}[running < 0])
-		e.end(at, g)
+		e.end(at)
 		return
 	}
 	e.up.append(at, 1)
 	e.took.append(at, float64(answered-at)/1000+0.004+math.Floor(g.rng.ExpFloat64()*5e6)/1e9)
 	run := one.processes[running]
 	if running != e.process {
-		if e.process >= 0 {
-			e.end(at, g)
-		}
-		e.leave()
+		e.leave(at)
 		e.process, e.client = running, nil
 	}
 	if answered < run.consumer {
-		return // the process is there, its consumer is not yet
+		e.end(at) // the process is there, its consumer is not yet
+		return
 	}
 	if e.client == nil {
 		e.client = newClient(&g.spec, run.consumer, rand.New(rand.NewPCG(g.rng.Uint64(), g.rng.Uint64())))
@@ -240,7 +238,8 @@ func (e *exporter) countByMember(at int64, g *group, one *pod) {
 }
 
 // leave gives up the counters of a process that ended: the next one has others.
-func (e *exporter) leave() {
+func (e *exporter) leave(at int64) {
+	e.endMembers(at)
 	e.left = append(e.left, e.earlier...)
 	if e.member != nil {
 		e.left = append(e.left, e.member)
@@ -249,10 +248,14 @@ func (e *exporter) leave() {
 }
 
 // end marks what was there in the scrape before and is no longer.
-func (e *exporter) end(at int64, g *group) {
+func (e *exporter) end(at int64) {
 	for _, shown := range e.samples {
 		shown.appendStale(at)
 	}
+	e.endMembers(at)
+}
+
+func (e *exporter) endMembers(at int64) {
 	if e.member != nil {
 		e.member.appendStale(at)
 	}
