@@ -10,7 +10,7 @@ import math
 import operator
 import statistics
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from typing import NamedTuple, overload
@@ -225,16 +225,20 @@ def longest_possible_silence_s(beats: Series, *, since_s: float, until_s: float)
     What a scrape counted came after the scrape before it: between two scrapes that counted something, the silence began
     after the scrape before the first of them, and ended before the second.
     """
-    longest = 0.0
-    begin_s = last_s = -math.inf
-    value: float | None = None
-    for sample in beats.samples:
-        if value is None or sample.value != value:
-            if sample.time_s >= since_s and begin_s < until_s:
-                longest = max(longest, sample.time_s - begin_s)
-            begin_s, value = last_s, sample.value
-        last_s = sample.time_s
-    return max(longest, math.inf if begin_s == -math.inf else until_s - begin_s)
+    times_s, values = beats.samples.times_s, beats.samples.values
+    first = bisect_left(times_s, since_s)
+    if not first:
+        return math.inf
+    # The silence that runs at `since_s` began before the last scrape that counted something.
+    before = next((at for at in range(first - 1, 0, -1) if values[at] != values[at - 1]), 0)
+    begin_s, longest = times_s[before - 1] if before else -math.inf, 0.0
+    for at in range(first, len(values)):
+        if begin_s >= until_s:
+            break
+        if values[at] != values[at - 1]:
+            longest = max(longest, times_s[at] - begin_s)
+            begin_s = times_s[at - 1]
+    return max(longest, until_s - begin_s)
 
 
 def newest_s(series: Sequence[Series]) -> float | None:
