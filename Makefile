@@ -41,7 +41,6 @@ doctor: $(INSTALLED)  ## Say what this machine has and lacks
 	@$(PYTHON) -m sandbox doctor
 
 docs: $(INSTALLED)  ## Generate crds/ and the reference pages from the code
-	$(PYTHON) -m heartbeat_tuner crds > crds/heartbeat-tuner.dev_consumergrouppolicies.yaml
 	$(PYTHON) docs/reference/generate.py
 
 COMPILE := uv pip compile -q --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11

@@ -54,6 +54,7 @@ RINGS = (
         ),
     ),
     Ring("integration", (_pytest("integration"),)),
+    Ring("spark", (_pytest("spark", "--timeout=300"),)),
     Ring("lab", (_pytest("lab"),)),
     Ring("e2e", (_pytest("e2e", "-m", "not faults"),)),
     Ring("faults", (_pytest("e2e", "-m", "faults"),)),

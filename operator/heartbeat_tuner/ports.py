@@ -14,6 +14,7 @@ from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
 
 
 class NotLeaderError(TunerError):
@@ -141,6 +142,33 @@ class Policies(Protocol):
             NotLeaderError: the leadership is over.
         """
         ...
+
+
+class Models(Protocol):
+    """The fitted models as the API server has them."""
+
+    async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
+        """Return all models of the cluster; Unfitted if none may or can be read, until somebody changes that.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Written:
+    """What became of models that were to be written.
+
+    Attributes:
+        written: how many differed from what was there, and are there now.
+        unchanged: how many said what was there already, whichever run fitted it.
+        failed: a sentence for each failure; one that befell a whole namespace is one.
+    """
+
+    written: int
+    unchanged: int
+    failed: Sequence[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

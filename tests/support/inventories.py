@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.cli import asking
 from heartbeat_tuner.metrics import discovery
+from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.diagnosis import Diagnosis, Inventory, diagnose
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.worlds import NOW
 
-CONVENTIONS: Final = asking.CONVENTIONS
+CONVENTIONS: Final = catalogue.OF_GROUPS
 
 
 def labelled(convention: Convention, group: str = "orders", **labels: str) -> dict[str, str]:

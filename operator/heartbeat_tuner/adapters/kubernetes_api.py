@@ -129,7 +129,7 @@ class KubernetesApi:
         except ValueError as error:
             text = payload.decode(errors="replace").strip()[:SHOWN_BODY]
             sentence = f"the API server answered {method} {path} with {response.status} and no object: {text}"
-            raise ApiServerError(sentence) from error
+            raise ApiServerError(sentence, status=response.status) from error
         if response.status < HTTPStatus.BAD_REQUEST:
             return answer
         raise _refusal(response.status, answer, f"{method} {path}")
@@ -168,7 +168,7 @@ def _refusal(
     """Return the error that a refused request stands for."""
     message = str(answer.get("message", "no message"))
     if status != HTTPStatus.CONFLICT:
-        return ApiServerError(f"the API server refused {request} with {status}: {message}")
+        return ApiServerError(f"the API server refused {request} with {status}: {message}", status=status)
     causes = (answer.get("details") or {}).get("causes") or []
     if any(cause.get("reason") == "FieldManagerConflict" for cause in causes):
         return FieldOwnedError(message)

@@ -9,10 +9,10 @@ import structlog
 from heartbeat_tuner.adapters import kubernetes_api
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
 from heartbeat_tuner.ports import Listing, NotLeaderError
 
-API_VERSION: Final = f"{v1alpha1.GROUP}/{v1alpha1.VERSION}"
 MAX_EVENT_MESSAGE: Final = 1024
 """The API server refuses longer ones."""
 

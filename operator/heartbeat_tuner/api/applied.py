@@ -11,12 +11,12 @@ from typing import Final
 
 import pydantic
 
-from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.api import fields, v1alpha1
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application
 
-ANNOTATION: Final = f"{v1alpha1.GROUP}/applied"
+ANNOTATION: Final = f"{fields.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
 
 YEARS: Final = range(2020, 2200)

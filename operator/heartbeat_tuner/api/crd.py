@@ -1,45 +1,95 @@
-"""The CustomResourceDefinition, made from the models of `v1alpha1`.
+"""The CustomResourceDefinitions, made from the models of `v1alpha1` and `models_v1alpha1`.
 
 Kubernetes wants a *structural* schema: every `$ref` inlined, no `anyOf` with null, no titles. `manifest` makes one and
 refuses what the API server would refuse, so that a mistake in a model fails a unit test and not an installation.
 """
 
+import dataclasses
 from typing import Any, Final
 
 import yaml
+from pydantic import BaseModel
 
-from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.api import fields, models_v1alpha1, v1alpha1
 
 _FORBIDDEN: Final = ("anyOf", "oneOf", "allOf", "not", "prefixItems", "patternProperties", "const")
 _DROPPED: Final = ("title", "$defs")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of object.
+
+    Attributes:
+        name: as manifests write it.
+        plural: as paths do.
+        short: as people do.
+        description: of the whole.
+        spec: its model.
+        status: likewise; None if the kind has none.
+        columns: name, type and JSON path of what `kubectl get` shows.
+    """
+
+    name: str
+    plural: str
+    short: str
+    description: str
+    spec: type[BaseModel]
+    status: type[BaseModel] | None
+    columns: tuple[tuple[str, str, str], ...]
+
+    @property
+    def file_name(self) -> str:
+        """Under which its definition is checked in."""
+        return f"{fields.GROUP}_{self.plural}.yaml"
+
+
+POLICY: Final = Kind(
+    name=v1alpha1.KIND,
+    plural=v1alpha1.PLURAL,
+    short="cgp",
+    description="How the liveness settings of one Kafka consumer group are tuned.",
+    spec=v1alpha1.Spec,
+    status=v1alpha1.Status,
+    columns=v1alpha1.PRINTER_COLUMNS,
+)
+MODEL: Final = Kind(
+    name=models_v1alpha1.KIND,
+    plural=models_v1alpha1.PLURAL,
+    short="cgm",
+    description="What weeks of history say of the delays of one Kafka consumer group; the fit writes it.",
+    spec=models_v1alpha1.ModelSpec,
+    status=None,
+    columns=models_v1alpha1.PRINTER_COLUMNS,
+)
+KINDS: Final = (POLICY, MODEL)
 
 
 class NotStructuralError(ValueError):
     """A model yields a schema that Kubernetes would not accept as structural."""
 
 
-def manifest() -> dict[str, Any]:
-    """Return the CustomResourceDefinition of `ConsumerGroupPolicy`."""
-    spec = structural(v1alpha1.Spec.model_json_schema(by_alias=True))
-    status = structural(v1alpha1.Status.model_json_schema(by_alias=True))
-    columns = [{"name": name, "type": kind, "jsonPath": path} for name, kind, path in v1alpha1.PRINTER_COLUMNS]
+def manifest(kind: Kind) -> dict[str, Any]:
+    """Return the CustomResourceDefinition of a kind."""
+    parts = {"spec": structural(kind.spec.model_json_schema(by_alias=True))}
+    if kind.status is not None:
+        parts["status"] = structural(kind.status.model_json_schema(by_alias=True))
     version = {
-        "name": v1alpha1.VERSION,
+        "name": fields.VERSION,
         "served": True,
         "storage": True,
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": columns,
+        **({} if kind.status is None else {"subresources": {"status": {}}}),
+        "additionalPrinterColumns": [{"name": name, "type": of, "jsonPath": path} for name, of, path in kind.columns],
         "schema": {
             "openAPIV3Schema": {
                 "type": "object",
-                "description": "How the liveness settings of one Kafka consumer group are tuned.",
+                "description": kind.description,
                 "required": ["spec"],
                 "properties": {
                     "apiVersion": {"type": "string"},
                     "kind": {"type": "string"},
                     "metadata": {"type": "object"},
-                    "spec": spec,
-                    "status": status,
+                    **parts,
                 },
             }
         },
@@ -47,26 +97,26 @@ def manifest() -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{v1alpha1.PLURAL}.{v1alpha1.GROUP}"},
+        "metadata": {"name": f"{kind.plural}.{fields.GROUP}"},
         "spec": {
-            "group": v1alpha1.GROUP,
+            "group": fields.GROUP,
             "scope": "Namespaced",
             "names": {
-                "kind": v1alpha1.KIND,
-                "listKind": f"{v1alpha1.KIND}List",
-                "plural": v1alpha1.PLURAL,
-                "singular": v1alpha1.KIND.lower(),
-                "shortNames": ["cgp"],
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": kind.name.lower(),
+                "shortNames": [kind.short],
             },
             "versions": [version],
         },
     }
 
 
-def to_yaml() -> str:
+def to_yaml(kind: Kind) -> str:
     """Return the manifest as it is checked in under `crds/`."""
     header = "# Generated by `make docs`; a test holds it equal to the models. Do not edit.\n"
-    return header + yaml.dump(manifest(), Dumper=_PlainDumper, sort_keys=False, width=120, allow_unicode=True)
+    return header + yaml.dump(manifest(kind), Dumper=_PlainDumper, sort_keys=False, width=120, allow_unicode=True)
 
 
 class _PlainDumper(yaml.SafeDumper):

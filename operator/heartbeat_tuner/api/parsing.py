@@ -6,11 +6,11 @@ stored under an older schema, say) becomes an `InvalidPolicyError` that names th
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 import pydantic
 
-from heartbeat_tuner.api import v1alpha1
+from heartbeat_tuner.api import fields, v1alpha1
 from heartbeat_tuner.api.applied import application_of
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
@@ -18,9 +18,6 @@ from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import TUNED, Setting
 from heartbeat_tuner.domain.policies import Naming, Objective, ObjectKey, Policy, Range, WorkloadRef
 from heartbeat_tuner.metrics.conventions import custom
-
-SHOWN_VALUE: Final = 200
-"""Characters of a value that a message repeats."""
 
 
 def key_of(body: Mapping[str, Any]) -> ObjectKey:
@@ -54,12 +51,7 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
         spec = v1alpha1.Spec.model_validate(body.get("spec") or {})
         return _policy(body, spec, status_of(body))
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        rule = first["msg"].removeprefix("Value error, ")
-        value = repr(first["input"])
-        shown = value if len(value) <= SHOWN_VALUE else f"{value[:SHOWN_VALUE]}…"
-        raise InvalidPolicyError(f"spec.{where}: {rule} (value: {shown})") from error
+        raise InvalidPolicyError(fields.told(error, "spec")) from error
 
 
 def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Status) -> Policy:

@@ -7,15 +7,21 @@ CEL sees are bounded, which keeps the rules within the API server's cost budget.
 
 import enum
 import re
-from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, create_model
 
+from heartbeat_tuner.api.fields import (
+    MAX_MESSAGE,
+    UNPRINTABLE,
+    Duration,
+    Model,
+    PositiveDuration,
+    moment,
+    printable,
+    rules,
+)
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.durations import GO_DURATION_PATTERN
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
@@ -23,45 +29,16 @@ from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.conventions import catalogue as measured
 from heartbeat_tuner.metrics.conventions import custom
 
-GROUP: Final = "heartbeat-tuner.dev"
-VERSION: Final = "v1alpha1"
 KIND: Final = "ConsumerGroupPolicy"
 PLURAL: Final = "consumergrouppolicies"
 
 MAX_CONDITIONS: Final = 8
-
-UNPRINTABLE: Final = r"[\x00-\x1f\x7f\x{FFFD}]"
-"""In CEL: characters that Kafka's and Prometheus' clients trip over, for all groups of one request."""
-
-MAX_MESSAGE: Final = 4096
 
 AUTO: Final = "auto"
 """The convention that is found, not said."""
 
 METRICS_NAME: Final = r"""[^\x00-\x20\x7f"'`{}\\\uFFFD]+"""
 """Names as Prometheus takes them, in UTF-8 too, without what could only be meant to break out of a query."""
-
-
-def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """Return CEL rules as a schema extension: pairs of rule and message."""
-    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
-
-
-def _duration(text: str) -> str:
-    durations.parse(text)
-    return text
-
-
-def _positive(text: str) -> str:
-    if durations.parse(text) <= timedelta(0):
-        raise ValueError("must be greater than zero")
-    return text
-
-
-def _moment(text: str) -> str:
-    if datetime.fromisoformat(text).tzinfo is None:
-        raise ValueError("must have a time zone")
-    return text
 
 
 def _known_library(name: str) -> str:
@@ -84,33 +61,6 @@ def _metrics_name(text: str) -> str:
         )
     return text
 
-
-def _printable(text: str) -> str:
-    if any(ord(character) < ord(" ") or character in "\x7f\ufffd" for character in text):
-        raise ValueError("must not hold control or replacement characters")
-    return text
-
-
-Duration = Annotated[
-    str,
-    AfterValidator(_duration),
-    Field(
-        max_length=32,
-        json_schema_extra=rules(
-            (
-                f"self.matches(r'{GO_DURATION_PATTERN}')",
-                "must be a duration such as 45s, 333ms or 1h30m (units ms, s, m, h; no days)",
-            ),
-            (
-                r"!self.matches(r'[0-9]{10}') && !self.matches(r'[0-9]{7}(\.[0-9]+)?[mh]')",
-                "must be a duration of at most 999999h: no clock holds longer ones",
-            ),
-        ),
-    ),
-]
-
-PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
-"""Of a value that a client could be given; the check is the tuner's, the schema that of every duration."""
 
 EnvName = Annotated[
     str,
@@ -150,12 +100,6 @@ def _open(description: str) -> WithJsonSchema:
 
 OpenReason = Annotated[Reason, _open("Why it is so; the reference of reasons explains each.")]
 OpenVerdict = Annotated[Verdict, _open("The answer at a glance: Healthy, Change, Infeasible or Unknown.")]
-
-
-class Model(BaseModel):
-    """Base of all models: camelCase outside, unknown fields refused by the schema, values frozen."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
 
 
 class WorkloadRef(Model):
@@ -362,7 +306,7 @@ class Spec(Model):
 
     group_id: Annotated[
         str,
-        AfterValidator(_printable),
+        AfterValidator(printable),
         Field(
             min_length=1,
             max_length=255,
@@ -452,7 +396,7 @@ class Applied(Model):
 
     values: Values
     previous: Values
-    at: Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})]
+    at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
     workload_uid: Annotated[str, Field(max_length=64, description="Of the object that was written to.")]
 
 
@@ -476,7 +420,7 @@ class Status(Model):
             max_length=MAX_CONDITIONS,
             json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
         ),
-    ] = []
+    ] = []  # noqa: RUF012 - pydantic copies defaults
 
 
 PRINTER_COLUMNS: Final = (

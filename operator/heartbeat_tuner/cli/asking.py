@@ -30,11 +30,6 @@ from heartbeat_tuner.settings.prometheus import PrometheusSettings
 _T = TypeVar("_T")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-CONVENTIONS: Final = tuple(
-    one for one in catalogue.CONVENTIONS if one.libraries and (one.group_label or one.client_label)
-)
-"""Those of consumers whose group can be told: the others say nothing of one."""
-
 TENANT_HEADER: Final = "X-Scope-OrgID"
 
 LARGEST_ANSWER: Final = 2**26
@@ -46,8 +41,9 @@ SHOWN_QUERY: Final = 120
 _FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _HEADER: Final = re.compile(r"(?P<name>[^:\s]+):\s*(?P<value>.*)", re.DOTALL)
 
-_OPTIONS: Final = (
-    click.option("--prometheus", "url", required=True, metavar="URL", help="To which /api/v1/query is appended."),
+_ADDRESS_HELP: Final = "To which /api/v1/query is appended."
+
+_ACCESS: Final = (
     click.option("--bearer-token-file", type=_FILE, help="What to send as a bearer token."),
     click.option("--username", help="Of basic authentication; with --password-file."),
     click.option("--password-file", type=_FILE, help="Likewise."),
@@ -56,6 +52,11 @@ _OPTIONS: Final = (
     click.option("--tenant", help=f"Of Mimir and its like: what to send as {TENANT_HEADER}."),
     click.option("--timeout", type=duration, default="10s", show_default=True, help="For each wait for an answer."),
     click.option("--namespace", "namespaces", multiple=True, help="Where to look; may be repeated. Else everywhere."),
+)
+
+_OPTIONS: Final = (
+    click.option("--prometheus", "url", required=True, metavar="URL", help=_ADDRESS_HELP),
+    *_ACCESS,
     click.option(
         "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
     ),
@@ -103,7 +104,31 @@ def options(command: _Command) -> _Command:
     return command
 
 
-def asked(  # noqa: PLR0913 - one parameter for each option
+def optional(command: _Command) -> _Command:
+    """Give a command the options that `access` reads, for one that may do without a Prometheus."""
+    for option in reversed((click.option("--prometheus", "url", metavar="URL", help=_ADDRESS_HELP), *_ACCESS)):
+        command = option(command)
+    return command
+
+
+def asked(*, namespaces: tuple[str, ...], lookback: timedelta, **given: Any) -> Asked:
+    """Return what the options say.
+
+    Args:
+        namespaces: as given.
+        lookback: likewise.
+        given: what `access` takes.
+
+    Raises:
+        UsageProblem: they cannot be used; it names the option, the value and the rule.
+    """
+    shortest, longest = _LOOKBACKS
+    if not shortest <= lookback <= longest:
+        raise UsageProblem("--lookback: choose a time between 1m and 24h")
+    return Asked(access(**given), namespaces, lookback)
+
+
+def access(
     *,
     url: str,
     bearer_token_file: Path | None,
@@ -113,19 +138,14 @@ def asked(  # noqa: PLR0913 - one parameter for each option
     headers: tuple[str, ...],
     tenant: str | None,
     timeout: timedelta,
-    namespaces: tuple[str, ...],
-    lookback: timedelta,
-) -> Asked:
-    """Return what the options say.
+) -> PrometheusSettings:
+    """Return which Prometheus the options mean, and who we are there.
 
     Raises:
         UsageProblem: they cannot be used; it names the option, the value and the rule.
     """
     if (username is None) != (password_file is None):
         raise UsageProblem("--username and --password-file belong together; give both or none")
-    shortest, longest = _LOOKBACKS
-    if not shortest <= lookback <= longest:
-        raise UsageProblem("--lookback: choose a time between 1m and 24h")
     given = dict(_header(one) for one in headers)
     if tenant is not None:
         given[TENANT_HEADER] = tenant
@@ -139,7 +159,7 @@ def asked(  # noqa: PLR0913 - one parameter for each option
         "tls": None if ca_file is None else {"caFile": ca_file},
     }
     try:
-        return Asked(PrometheusSettings.model_validate(document), namespaces, lookback)
+        return PrometheusSettings.model_validate(document)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         field = next((str(part) for part in first["loc"]), "")
@@ -176,9 +196,9 @@ async def inventory(source: PrometheusSource, what: Asked) -> Inventory:
     """
     now = SystemClock().now()
     kinds, members, strangers = await asyncio.gather(
-        source.vector(discovery.kinds(CONVENTIONS, what.namespaces, lookback=what.lookback), at=now),
-        source.instant(discovery.members(CONVENTIONS, what.namespaces), at=now),
-        source.vector(discovery.strangers(CONVENTIONS, what.namespaces), at=now),
+        source.vector(discovery.kinds(catalogue.OF_GROUPS, what.namespaces, lookback=what.lookback), at=now),
+        source.instant(discovery.members(catalogue.OF_GROUPS, what.namespaces), at=now),
+        source.vector(discovery.strangers(catalogue.OF_GROUPS, what.namespaces), at=now),
     )
     return Inventory(kinds, members, strangers, now)
 

@@ -1,4 +1,4 @@
-"""`heartbeat-tuner crds`: the CustomResourceDefinition."""
+"""`heartbeat-tuner crds`: the CustomResourceDefinitions."""
 
 import click
 
@@ -7,5 +7,5 @@ from heartbeat_tuner.api import crd
 
 @click.command("crds")
 def command() -> None:
-    """Print the CustomResourceDefinition, as checked in under crds/."""
-    click.echo(crd.to_yaml(), nl=False)
+    """Print the CustomResourceDefinitions, as checked in under crds/."""
+    click.echo("---\n".join(crd.to_yaml(kind) for kind in crd.KINDS), nl=False)

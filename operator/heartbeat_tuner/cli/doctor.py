@@ -18,6 +18,7 @@ from heartbeat_tuner.cli.cards import LETTERS
 from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.metrics import diagnosis
+from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, Finding, FoundGroup, Severity
 from heartbeat_tuner.metrics.fixes import Fix
 
@@ -47,7 +48,7 @@ def command(*, group: str | None, output: str, **given: Any) -> None:
     """
     asked = asking.asked(**given)
     inventory = asking.run(asked, lambda source: asking.inventory(source, asked))
-    found = diagnosis.diagnose(inventory, asking.CONVENTIONS)
+    found = diagnosis.diagnose(inventory, catalogue.OF_GROUPS)
     if group is not None:
         found = found.only(group)
     click.echo(as_text(found, asked) if output == "text" else as_document(document(found), output), nl=False)

@@ -103,7 +103,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
 
     async def answer(source: PrometheusSource) -> Answer:
         inventory = await asking.inventory(source, asked)
-        found = diagnosis.diagnose(inventory, asking.CONVENTIONS).only(group)
+        found = diagnosis.diagnose(inventory, catalogue.OF_GROUPS).only(group)
         mine = the_group(found, client)
         if mine is None:
             return Answer(None, None, None, found.findings)

@@ -51,7 +51,15 @@ class ClusterUnreachableError(TunerError):
 
 
 class ApiServerError(TunerError):
-    """The API server did not answer, or refused a request in a way that has no name of its own here."""
+    """The API server did not answer, or refused a request in a way that has no name of its own here.
+
+    Attributes:
+        status: what it answered; None if it did not.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class WriteConflictError(TunerError):

@@ -28,9 +28,6 @@ RARE: Final = timedelta(seconds=60)
 SHOWN: Final = 3
 """How many examples a sentence gives."""
 
-_NO_GROUP: Final = "null"
-"""What the Java consumer calls its group in `client.id` when it has none."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Use:
@@ -195,7 +192,7 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
         group = resolver.group_named(series.labels, convention)
         namespace = series.labels.get(queries.NAMESPACE_LABEL, "")
         puzzles.place(series.labels)
-        if group is not None and not _is_groupless(group, convention):
+        if group is not None and not resolver.is_groupless(group, convention):
             told_by_pod[convention, namespace, series.labels.get(convention.client_label, "")] = group
             _seen(seen, namespace, group, convention).members.append(series)
     for series in inventory.kinds:
@@ -211,7 +208,7 @@ def diagnose(inventory: Inventory, conventions: Sequence[Convention]) -> Diagnos
             puzzles.no_group(labels, client)
         elif group is None:
             continue  # a client of its own id, of a library whose groups are not tuned anyway
-        elif not _is_groupless(group, convention):
+        elif not resolver.is_groupless(group, convention):
             mine = _seen(seen, namespace, group, convention)
             mine.quantities.add(metric.quantity)
             mine.jobs.add(labels.get(discovery.JOB_LABEL, ""))
@@ -239,11 +236,6 @@ def _convention_of(labels: Mapping[str, str], conventions: Iterable[Convention])
     """Return the convention of which a series is, whichever of its metrics it is."""
     name = labels.get(queries.NAME_LABEL, "")
     return next((one for one in conventions if name in one.by_name and one.carries(labels)), None)
-
-
-def _is_groupless(group: str, convention: Convention) -> bool:
-    """Whether this is what the Java consumer says of itself when it is in no group."""
-    return group == _NO_GROUP and not convention.group_label
 
 
 def _seen(seen: _ByGroup, namespace: str, group: str, convention: Convention) -> _Seen:

@@ -60,6 +60,17 @@ def members(conventions: Collection[Convention], namespaces: Collection[str]) ->
     return f"{chosen}[{round(RECENT.total_seconds())}s]"
 
 
+def members_of_namespaces(
+    conventions: Collection[Convention], namespaces: Collection[str], *, lookback: timedelta
+) -> str:
+    """Return the query that counts the consumers of each namespace, with those that ended within `lookback`."""
+    names = {name for one in conventions for metric in telling(one) for name in metric.names}
+    chosen = _selector([queries.any_of(queries.NAME_LABEL, map(re.escape, names))], namespaces)
+    place = queries.NAMESPACE_LABEL
+    by_name = f"count by ({queries.NAME_LABEL}, {place}) (last_over_time({chosen}[{round(lookback.total_seconds())}s]))"
+    return f"max by ({place}) ({by_name})"
+
+
 def telling(convention: Convention) -> tuple[Metric, ...]:
     """Return the metrics of an exporter that tell its members; of one that has none of the usual, its first."""
     return tuple(metric for metric in convention.metrics if metric.quantity in TELLING) or convention.metrics[:1]

@@ -5,7 +5,7 @@ in `rows`; what people see, in the quantities themselves.
 """
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Unknown
@@ -22,6 +22,8 @@ POLL_GAP: Final = "pollGap"
 OUTAGE: Final = "outage"
 REBALANCE_LATENCY: Final = "rebalanceLatency"
 RESTART_DOWNTIME: Final = "restartDowntime"
+PLANNED_REBALANCE: Final = "plannedRebalance"
+UNPLANNED_REBALANCE: Final = "unplannedRebalance"
 """What the rows of a model call the quantities."""
 
 SHOW_OUTAGES: Final = (
@@ -55,15 +57,12 @@ class Measured:
 
     Attributes:
         observations: the values, in order of time.
-        blocks: how many blocks were watched, of all members together, those without a value among them.
-        since_s: start of the first, in Unix seconds.
-        until_s: end of the last.
+        watched: when each block that was watched begins, in Unix seconds, in order of time: one for each member that
+            was, whether it showed a value or not. Not empty.
     """
 
     observations: tuple[Observation, ...]
-    blocks: int
-    since_s: float
-    until_s: float
+    watched: tuple[float, ...]
 
     @property
     def count(self) -> int:
@@ -76,18 +75,31 @@ class Measured:
         return max((one.value_s for one in self.observations), default=None)
 
     @property
+    def blocks(self) -> int:
+        """How many blocks were watched, of all members together."""
+        return len(self.watched)
+
+    @property
     def span_s(self) -> float:
-        """How long was watched."""
-        return self.until_s - self.since_s
+        """How long was watched, from the first block to the last."""
+        return self.watched[-1] + blocks.BLOCK_S - self.watched[0]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rebalances:
-    """When the group rebalanced, between two moments."""
+    """When the group rebalanced, between two moments.
+
+    Attributes:
+        events: in order of time.
+        since_s: the first scrape that counted joins, in Unix seconds.
+        until_s: the last.
+        watched: likewise as of `Measured`.
+    """
 
     events: tuple[Rebalance, ...]
     since_s: float
     until_s: float
+    watched: tuple[float, ...]
 
     @property
     def planned(self) -> int:
@@ -151,18 +163,41 @@ def measured(
 
 
 def rows(group: GroupKey, found: Quantities) -> Iterator[tuple[GroupKey, str, float, float]]:
-    """Yield group, quantity, block start in Unix seconds and value in seconds: what a model is fitted to."""
-    named = (
+    """Yield group, quantity, block start in Unix seconds and value in seconds: what a model is fitted to.
+
+    A rebalance stands in the block in which the last member showed it; its value is how long it took, and 0, which
+    none takes, where that is not exported.
+    """
+    for name, values in _named(found):
+        if isinstance(values, Measured):
+            for one in values.observations:
+                yield group, name, one.block_s, one.value_s
+        else:
+            for event in values.events:
+                if event.planned is (name == PLANNED_REBALANCE):
+                    yield group, name, blocks.start_s(event.until_s), event.took_s or 0.0
+
+
+def watched(found: Quantities) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield quantity and watched blocks, one for each member: how much time the values are of."""
+    for name, values in _named(found):
+        yield name, values.watched
+
+
+def _named(found: Quantities) -> Iterator[tuple[str, Measured | Rebalances]]:
+    """Yield what is known, by the names of the rows."""
+    named: tuple[tuple[str, Measured | Rebalances | Unknown], ...] = (
         (ABSENCE, found.absences),
         (POLL_GAP, found.poll_gaps),
         (OUTAGE, found.outages),
         (REBALANCE_LATENCY, found.rebalance_latencies),
         (RESTART_DOWNTIME, found.restarts),
+        (PLANNED_REBALANCE, found.rebalances),
+        (UNPLANNED_REBALANCE, found.rebalances),
     )
     for name, values in named:
-        if isinstance(values, Measured):
-            for one in values.observations:
-                yield group, name, one.block_s, one.value_s
+        if not isinstance(values, Unknown):
+            yield name, values
 
 
 def _around(observed: Observed, platform: Mapping[PodKey, Observed]) -> dict[Quantity, list[Series]]:
@@ -258,8 +293,7 @@ def _of_the_group(group: Sequence[Series], names: str) -> Measured | Unknown:
         Observation("", one.time_s, one.value, one.value)
         for one in blocks.maxima(sample for series in group for sample in blocks.news(series).samples)
     ]
-    watched = sorted({blocks.start_s(sample.time_s) for series in group for sample in series.samples})
-    return _measured(values, watched, empty=f"no value has been seen of {names}")
+    return _measured(values, _watched(group), empty=f"no value has been seen of {names}")
 
 
 def _rare(group: Sequence[Series], names: str) -> Unknown | None:
@@ -281,12 +315,12 @@ def _rebalances(
     if not times:
         return Unknown(Reason.NO_SERIES, "completed joins are not counted (rebalance-total)")
     events = rebalances.events(
-        rebalances.increases(group),
+        rebalances.increases(group, observed.get(Quantity.REBALANCE_TIME, ())),
         latency_s=rebalances.latency_s(observed),
         cooperative=cooperative,
         causes=[*rebalances.causes(around), *changed],
     )
-    return Rebalances(tuple(events), min(times), max(times))
+    return Rebalances(tuple(events), min(times), max(times), tuple(_watched(group)))
 
 
 def _restarts(observed: Observed, around: Observed) -> Measured | Unknown:
@@ -299,11 +333,19 @@ def _restarts(observed: Observed, around: Observed) -> Measured | Unknown:
         if isinstance(one.downtime, Downtime)
     ]
     every = (one for group in observed.values() for one in group)
-    return _measured(values, sorted({blocks.start_s(sample.time_s) for one in every for sample in one.samples}))
+    return _measured(values, _watched(every))
+
+
+def _watched(group: Iterable[Series]) -> list[float]:
+    """Return the blocks of which these series have samples, those of one pod once."""
+    found: dict[str, set[float]] = {}
+    for one in group:
+        mine = found.setdefault(one.labels[queries.POD_LABEL], set())
+        mine.update(map(blocks.start_s, one.samples.times_s))
+    return sorted(block_s for mine in found.values() for block_s in mine)
 
 
 def _measured(values: list[Observation], watched: list[float], *, empty: str = "") -> Measured | Unknown:
     if not watched:
         return Unknown(Reason.NOT_A_NUMBER, empty)
-    ordered = tuple(sorted(values, key=lambda one: (one.block_s, one.pod)))
-    return Measured(ordered, len(watched), min(watched), max(watched) + blocks.BLOCK_S)
+    return Measured(tuple(sorted(values, key=lambda one: (one.block_s, one.pod))), tuple(sorted(watched)))

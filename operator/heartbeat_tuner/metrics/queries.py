@@ -28,6 +28,7 @@ def raw(
     namespaces: Collection[str],
     window: timedelta,
     matchers: Iterable[tuple[str, str]] = (),
+    pods: Collection[str] = (),
 ) -> str:
     """Return the PromQL that reads the raw samples of all metrics with these names.
 
@@ -38,8 +39,11 @@ def raw(
         namespaces: where.
         window: how far back.
         matchers: further labels that select them, and their values.
+        pods: whose; everybody's if empty.
     """
-    exact = [(NAME_LABEL, names), (NAMESPACE_LABEL, namespaces), *((label, [value]) for label, value in matchers)]
+    exact: list[tuple[str, Collection[str]]] = [(NAME_LABEL, names), (NAMESPACE_LABEL, namespaces)]
+    exact += [(label, [value]) for label, value in matchers]
+    exact += [(POD_LABEL, pods)] if pods else []
     selectors = ",".join(any_of(label, map(re.escape, values)) for label, values in exact)
     return f"{{{selectors}}}[{round(window.total_seconds())}s]"
 

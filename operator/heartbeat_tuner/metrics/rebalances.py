@@ -26,12 +26,21 @@ FIRST_JOINS: Final = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Increase:
-    """A member counted joins between two scrapes."""
+    """A member counted joins between two scrapes.
+
+    Attributes:
+        member: which one.
+        since_s: the earlier scrape, in Unix seconds.
+        until_s: the later one.
+        joins: how many it counted.
+        took_s: how long each of them took, in the mean; None if that is not exported.
+    """
 
     member: int
     since_s: float
     until_s: float
     joins: int
+    took_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,31 +52,40 @@ class Rebalance:
         until_s: the latest scrape after it.
         members: how many members counted it.
         planned: whether a pod began or ended around it, or we changed its settings.
+        took_s: how long the member that joined longest took, since all wait for it; None if that is not exported.
     """
 
     since_s: float
     until_s: float
     members: int
     planned: bool
+    took_s: float | None = None
 
 
-def increases(group: Sequence[Series]) -> list[Increase]:
+def increases(group: Sequence[Series], times: Sequence[Series] = ()) -> list[Increase]:
     """Return what the members counted, in order of time.
 
     Args:
         group: the counters of completed joins, one for each client object; all of one window.
+        times: the counters of the time spent in them.
     """
     interval_s = samples.scrape_interval_s(group) or 0.0
     opening_s = min((one.samples[0].time_s for one in group if one.samples), default=math.inf) + 1.5 * interval_s
     found = []
     for member, one in enumerate(group):
         first = one.samples[0] if one.samples else None
+        spent = next(iter(samples.twins(one, times)), None)
         if first is not None and first.time_s > opening_s and 0 < first.value <= FIRST_JOINS:
-            found.append(Increase(member, first.time_s - interval_s, first.time_s, round(first.value)))
+            before_s = first.time_s - interval_s
+            took_s = _mean(_at(spent, first.time_s), first.value)
+            found.append(Increase(member, before_s, first.time_s, round(first.value), took_s))
+        grown = [step for step in samples.steps(one) if step.grown > 0]
+        grown_s = {} if spent is None or not grown else {step.until_s: step.grown for step in samples.steps(spent)}
         found += [
-            Increase(member, step.since_s, step.until_s, round(step.grown))
-            for step in samples.steps(one)
-            if step.grown > 0
+            Increase(
+                member, step.since_s, step.until_s, round(step.grown), _mean(grown_s.get(step.until_s), step.grown)
+            )
+            for step in grown
         ]
     return sorted(found, key=lambda one: (one.until_s, one.since_s))
 
@@ -145,6 +163,16 @@ def causes(platform: Observed) -> list[float]:
     return sorted({at_s for group in groups for at_s in lives.instants(group)})
 
 
+def _at(spent: Series | None, time_s: float) -> float | None:
+    """Return the value of a series' first sample, if it is of this scrape."""
+    first = next(iter(spent.samples), None) if spent is not None else None
+    return first.value if first is not None and first.time_s == time_s else None
+
+
+def _mean(spent_s: float | None, joins: float) -> float | None:
+    return None if spent_s is None else spent_s / joins
+
+
 def _rebalance(event: _Event, causes: Collection[float]) -> Rebalance:
     since_s, until_s = min(one.since_s for one in event.seen), max(one.until_s for one in event.seen)
     near = (since_s - PLANNED_WITHIN_S, until_s + PLANNED_WITHIN_S)
@@ -153,4 +181,5 @@ def _rebalance(event: _Event, causes: Collection[float]) -> Rebalance:
         until_s,
         members=len({one.member for one in event.seen}),
         planned=any(near[0] <= at_s <= near[1] for at_s in causes),
+        took_s=max((one.took_s for one in event.seen if one.took_s is not None), default=None),
     )

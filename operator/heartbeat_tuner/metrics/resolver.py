@@ -37,6 +37,9 @@ NO_CONTAINERS: Final = frozenset({"", "POD"})
 PER_TARGET: Final = frozenset({Quantity.SCRAPED, Quantity.SCRAPE_TIME})
 """What is known of a pod by each of its targets, and by each that scrapes them."""
 
+_NO_GROUP: Final = "null"
+"""What the Java consumer calls its group in `client.id` when it has none."""
+
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
 
@@ -195,6 +198,11 @@ def group_named(labels: Mapping[str, str], convention: Convention) -> str | None
         return labels.get(convention.group_label) or None
     found = readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
     return found[-1] if found else None
+
+
+def is_groupless(group: str, convention: Convention) -> bool:
+    """Whether this is what the Java consumer says of itself when it is in no group."""
+    return group == _NO_GROUP and not convention.group_label
 
 
 def _group_of(

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.api.applied import applied_of, values_of
+from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.v1alpha1 import (
-    MAX_MESSAGE,
     Applied,
     Condition,
     ConditionStatus,

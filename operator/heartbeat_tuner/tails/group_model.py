@@ -2,14 +2,39 @@
 
 Made from stored histograms by the periodic fit, kept as a `ConsumerGroupModel` object, looked up by the operator. All
 of it is plain numbers: who reads one needs neither the history nor Spark.
+
+A fit may reject the tail of a quantity that an earlier one could tell. `keeping` carries the earlier tail on, marked
+as what it is, so that one bad day does not take away what is known.
 """
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.tails.model import Rejected, TailModel
+
+KEPT_FOR: Final = timedelta(days=28)
+"""After so many days, four half-lives of a value's weight, a kept tail tells nothing of today."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """The tail of an earlier fit, where the newest one was rejected.
+
+    Attributes:
+        tail: the law of the rare values.
+        per_day: how many values the group had a day then.
+        since: the first day that it rests on.
+        until: the last one.
+        fitted_at: when it was fitted.
+    """
+
+    tail: TailModel
+    per_day: float
+    since: date
+    until: date
+    fitted_at: datetime
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,6 +47,7 @@ class QuantityModel:
         group_days: for how long the group was watched.
         largest_s: upper edge of the bucket of the largest value, in seconds; None if none was seen.
         tail: the law of its rare values, or why there is none.
+        kept: where there is none, the last one that there was, if it is not too old.
     """
 
     values: int
@@ -29,6 +55,7 @@ class QuantityModel:
     group_days: float
     largest_s: float | None
     tail: TailModel | Rejected
+    kept: Kept | None = None
 
     @property
     def per_day(self) -> float:
@@ -65,6 +92,55 @@ class GroupModel:
     fitted_at: datetime
     job: str
     quantities: Mapping[str, QuantityModel]
+
+
+def keeping(new: GroupModel, old: GroupModel | None) -> GroupModel:
+    """Return a new model with the tails that it rejected kept from the one that it replaces.
+
+    A model of another client library, cluster or schema tells nothing, and neither does a tail that is older than
+    `KEPT_FOR`.
+    """
+    if old is None or any(getattr(new, name) != getattr(old, name) for name in ("client", "cluster", "schema")):
+        return new
+    kept = {name: _keeping(quantity, name, new, old) for name, quantity in new.quantities.items()}
+    return dataclasses.replace(new, quantities=kept)
+
+
+def _keeping(quantity: QuantityModel, name: str, new: GroupModel, old: GroupModel) -> QuantityModel:
+    before = old.quantities.get(name)
+    if isinstance(quantity.tail, TailModel) or before is None:
+        return quantity
+    last = before.kept
+    if isinstance(before.tail, TailModel):
+        last = Kept(before.tail, before.per_day, old.since, old.until, old.fitted_at)
+    if last is None or new.until - last.until > KEPT_FOR:
+        return quantity
+    return dataclasses.replace(quantity, kept=last)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fitted:
+    """A model, and the name of the object that it is kept as."""
+
+    name: str
+    model: GroupModel
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An object that says whose model it is, but is none that this version can use.
+
+    Attributes:
+        name: of the object.
+        namespace: of the object, and of the group's pods.
+        group: its `group.id`.
+        message: why, as a sentence.
+    """
+
+    name: str
+    namespace: str
+    group: str
+    message: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,19 +1,21 @@
 """Days of histograms become the counts that a fit takes: what was long ago tells less of tomorrow.
 
-A history holds one histogram for each day of each subject. A day's weight halves every half-life; it is given at the
-time of the fit and stored nowhere, so days may come in any order and be replaced. Weighted counts tell more than their
-sum says: thirty days of falling weights add up to ten, but scatter less than ten whole days do (Kish's effective size).
+A history holds one histogram for each day of whatever was measured. A day's weight halves every half-life; it is given
+at the time of the fit and stored nowhere, so days may come in any order and be replaced. Weighted counts tell more than
+their sum says: thirty days of falling weights add up to ten, but scatter less than ten whole days do (Kish's effective
+size).
 """
 
 import dataclasses
-from collections.abc import Mapping
-from datetime import date
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, Histogram
+from heartbeat_tuner.tails.histogram import BUCKETS, dense_of_table
+
+_Whole = npt.NDArray[np.integer]
 
 HALF_LIFE_DAYS: Final = 7.0
 
@@ -24,65 +26,56 @@ GROUP_BLOCKS: Final = -2
 """Likewise: the blocks in which any member of the group was."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, order=True)
-class Subject:
-    """What a histogram is of.
-
-    Attributes:
-        cluster: the Kafka cluster, by the name that the fit was given; empty if it was given none.
-        namespace: of the group's pods.
-        group: the consumer group.
-        client: the client library that was measured.
-        quantity: what was measured, by the name that the contract stores.
-    """
-
-    cluster: str
-    namespace: str
-    group: str
-    client: str
-    quantity: str
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Weighted:
-    """Counts of several subjects, each day by its weight.
+    """Counts of several histograms, each day by its weight.
 
     Attributes:
-        subjects: in the order of the rows, ascending.
-        counts: subjects x `BUCKETS`.
-        weight: how much a count of each subject tells, as part of an independent one: 1 or more.
+        counts: histograms x `BUCKETS`.
+        weight: how much a count of each histogram tells, as part of an independent one: 1 or more.
     """
 
-    subjects: tuple[Subject, ...]
     counts: Array
     weight: Array
 
 
 def weighted(
-    history: Mapping[tuple[Subject, date], Histogram], *, on: date, half_life_days: float = HALF_LIFE_DAYS
+    rows: _Whole,
+    ages_days: _Whole,
+    buckets: _Whole,
+    counts: _Whole,
+    *,
+    height: int,
+    half_life_days: float = HALF_LIFE_DAYS,
 ) -> Weighted:
-    """Return the counts of a history as they tell of the day after `on`.
+    """Return the counts of a history, given as the columns of a table, as they tell of the day after the newest.
+
+    Lines may come in any order, without a difference to the last bit: what is added up of one day is whole numbers,
+    and days are added in the order of their age.
 
     Args:
-        history: a histogram for each day of each subject.
-        on: the newest day; it has weight 1.
+        rows: 0..height - 1, the histogram that a line belongs to.
+        ages_days: how old its day is; the newest has age 0 and weight 1.
+        buckets: its bucket.
+        counts: how many values it holds.
+        height: how many histograms there are.
         half_life_days: after so many days a count is worth half.
 
     Raises:
-        ValueError: a day after `on`, or a half-life that is none.
+        ValueError: a day to come, a half-life that is none, or a bucket that the contract does not know.
     """
     if not half_life_days > 0:
         raise ValueError(f"half_life_days {half_life_days}: must be positive")
-    subjects = sorted({subject for subject, _ in history})
-    rows = {subject: row for row, subject in enumerate(subjects)}
-    counts = np.zeros((len(subjects), BUCKETS))
-    squares = np.zeros(len(subjects))
-    for (subject, day), histogram in sorted(history.items(), key=lambda item: item[0]):
-        age_days = (on - day).days
-        if age_days < 0:
-            raise ValueError(f"day {day} of {subject.group}: lies after {on}, the newest day of the fit")
-        weight = 0.5 ** (age_days / half_life_days)
-        counts[rows[subject], histogram.buckets] += weight * histogram.counts
-        squares[rows[subject]] += weight**2 * histogram.total
-    sums = counts.sum(axis=1)
-    return Weighted(tuple(subjects), counts, np.where(squares > 0, sums / np.maximum(squares, 1e-300), 1.0))
+    if np.any(ages_days < 0):
+        raise ValueError(f"ages_days {ages_days.min()}: a day lies after the newest day of the fit")
+    summed = np.zeros((height, BUCKETS))
+    squares = np.zeros(height)
+    for age_days in np.unique(ages_days):
+        of_day = ages_days == age_days
+        day = dense_of_table(rows[of_day], buckets[of_day], counts[of_day], height=height)
+        weight = 0.5 ** (float(age_days) / half_life_days)
+        squares += weight**2 * day.sum(axis=1)
+        day *= weight
+        summed += day
+    sums = summed.sum(axis=1)
+    return Weighted(summed, np.where(squares > 0, sums / np.maximum(squares, 1e-300), 1.0))

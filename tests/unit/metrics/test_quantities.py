@@ -115,9 +115,29 @@ def test_rows_are_what_a_model_is_fitted_to() -> None:
     """Group, quantity, block and value; what is unknown has none."""
     rows = list(quantities.rows(("shop", "orders"), without(Quantity.POLL_GAP_MAX)))
     assert {row[0] for row in rows} == {("shop", "orders")}
-    assert {row[1] for row in rows} == {quantities.OUTAGE, quantities.REBALANCE_LATENCY}
+    assert {row[1] for row in rows} == {quantities.OUTAGE, quantities.REBALANCE_LATENCY, quantities.UNPLANNED_REBALANCE}
     assert (("shop", "orders"), "outage", 1_800.0, 4.0) in rows
     assert quantities.POLL_GAP in {row[1] for row in quantities.rows(("shop", "orders"), without())}
+
+
+def test_an_event_is_a_row_with_how_long_it_took() -> None:
+    """In the block in which the last member showed it; where no time spent in joins is exported, it counts as 0."""
+    spent = counters.series((at_s, 0.5 if at_s < 2_000.0 else 3.5) for at_s in HOUR)
+    found = {**everything(), Quantity.REBALANCE_TIME: [spent]}
+    for observed, value_s in ((found, 3.0), (everything(), 0.0)):
+        rows = list(quantities.rows(("shop", "orders"), quantities.measured(observed, PLATFORM, changed=[1_980.0])))
+        assert [row[1:] for row in rows if "Rebalance" in row[1]] == [("plannedRebalance", 1_980.0, value_s)]
+
+
+def test_watched_blocks_are_told_by_quantity_for_each_member() -> None:
+    """Of an event as well as of its absence: a rate needs the time in which none was seen."""
+    observed = counters.together(everything(pod="orders-0"), everything(pod="orders-1"))
+    found = dict(quantities.watched(quantities.measured(observed, PLATFORM)))
+    names = {"absence", "pollGap", "outage", "rebalanceLatency", "restartDowntime"}
+    assert set(found) == {*names, "plannedRebalance", "unplannedRebalance"}
+    for name, watched in found.items():
+        assert (name, len(watched), len(set(watched)), watched[0]) == (name, 82, 41, 0.0)
+    assert set(dict(quantities.watched(without(Quantity.REBALANCES)))) == names
 
 
 def test_nothing_shows_absences_where_nobody_watches() -> None:

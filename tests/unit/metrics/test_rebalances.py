@@ -175,3 +175,19 @@ def test_no_rebalance_is_invented(times: list[float], members: int, scrape_s: fl
         counted = ((at_s, 1.0 + sum(time_s <= at_s for time_s in times)) for at_s in scrapes)
         group.append(counters.series(counted, pod=f"orders-{number}"))
     assert len(events(*group, latency_s=0.0)) <= len(times)
+
+
+def test_a_rebalance_took_as_long_as_its_slowest_member() -> None:
+    """All wait for it; what one counted in several joins is their mean, and of a new client all that it spent."""
+    joins = [member(3, 3, 4), member(5, 5, 7, pod="orders-1"), member(1, 1, 1, pod="orders-2", start=300.0)]
+    spent = [member(9, 9, 10), member(9, 9, 13, pod="orders-1"), member(0.5, 0.5, 0.5, pod="orders-2", start=300.0)]
+    found = rebalances.events(rebalances.increases(joins, spent), latency_s=1.0)
+    assert [one.took_s for one in found] == [2.0, 2.0, 0.5]
+    assert [one.took_s for one in events(*joins)] == [None, None, None]
+
+
+def test_time_that_was_not_scraped_with_the_joins_says_nothing() -> None:
+    """A series that begins later than its twin has not the same past."""
+    joins = [member(*[1] * 9), member(1, 1, 1, 2, pod="orders-1", start=90.0)]
+    spent = [member(*[1] * 9), member(7, 7, 7, pod="orders-1", start=135.0)]
+    assert [one.took_s for one in rebalances.increases(joins, spent)] == [None, None]

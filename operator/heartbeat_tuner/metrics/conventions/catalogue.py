@@ -14,6 +14,9 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     *librdkafka.CONVENTIONS,
 )
 
+OF_GROUPS: Final = tuple(one for one in CONVENTIONS if one.libraries and (one.group_label or one.client_label))
+"""Those of consumers whose group can be told: the others say nothing of one."""
+
 LIBRARIES: Final = ("java", "kafkajs")
 """The client libraries whose consumers can be measured well enough to be tuned; of the others only the physics are
 known."""

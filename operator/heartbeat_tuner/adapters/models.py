@@ -1,0 +1,203 @@
+"""`ConsumerGroupModel` objects: written by the fit, read by the operator.
+
+Server-side apply under a manager of the fit's own, so that it shows in each object who wrote it, and never forced. Only
+what differs is written; a tail that the newest fit rejects is kept from the object that it would replace. What goes
+wrong with one model, or with one namespace, costs no other.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+from heartbeat_tuner.adapters import kubernetes_api
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.api import models
+from heartbeat_tuner.api.fields import API_VERSION
+from heartbeat_tuner.api.models_v1alpha1 import PLURAL
+from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, TunerError
+from heartbeat_tuner.ports import Written
+from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted, Unreadable
+
+FIELD_MANAGER: Final = "heartbeat-tuner-fit"
+
+CONCURRENT_REQUESTS: Final = 10
+REQUEST_TIMEOUT: Final = timedelta(seconds=10)
+
+PAGE: Final = 500
+"""Models per request of a list."""
+
+_PATH: Final = f"/apis/{API_VERSION}/{PLURAL}"
+_INSTALL: Final = "install them first: kubectl apply -f crds/"
+PATIENCE: Final = 3
+"""Requests that may go unanswered before the rest of a namespace is left for the next run."""
+
+_ENDING: Final = "because it is being terminated"
+"""What the API server says of a namespace that is on its way out."""
+
+
+@dataclasses.dataclass(slots=True)
+class _Tally:
+    """What became of the models so far; of those of one namespace, until nothing more can be written there."""
+
+    written: int = 0
+    unchanged: int = 0
+    failed: list[str] = dataclasses.field(default_factory=list)
+    unanswered: int = 0
+    stopped: str = ""
+    left: int = 0
+
+
+class KubernetesModels:
+    """Models through the API server.
+
+    Args:
+        api: one API server.
+        page: models per request of a list.
+    """
+
+    def __init__(self, api: KubernetesApi, *, page: int = PAGE) -> None:
+        self._api = api
+        self._page = page
+
+    async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
+        """Return all models of the cluster; Unfitted if they are not installed, or not ours to read.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        found: list[Fitted | Unreadable] = []
+        try:
+            async for page in self._pages(_PATH):
+                if page is None:
+                    return Unfitted("the API server does not know ConsumerGroupModels")
+                found += [one for one in map(models.read, page) if one is not None]
+        except ApiServerError as error:
+            if error.status != HTTPStatus.FORBIDDEN:
+                raise
+            return Unfitted("the operator may not list ConsumerGroupModels")
+        return found
+
+    async def write(self, fitted: Sequence[GroupModel]) -> Written:
+        """Apply what differs from what is there.
+
+        Raises:
+            ApiServerError: the API server does not answer, or knows no such objects.
+        """
+        if await self._api.get(_PATH, limit="1") is None:
+            raise ApiServerError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
+        by_namespace: dict[str, list[GroupModel]] = {}
+        unnamed: list[str] = []
+        for one in fitted:
+            if models.is_namespace(one.namespace):
+                by_namespace.setdefault(one.namespace, []).append(one)
+            else:
+                unnamed.append(
+                    f"group {one.group}: {one.namespace!r} is no namespace of Kubernetes; its metrics say so"
+                )
+        tallies = [await self._write_namespace(*one) for one in sorted(by_namespace.items())]
+        return Written(
+            sum(tally.written for tally in tallies),
+            sum(tally.unchanged for tally in tallies),
+            [*unnamed, *(sentence for tally in tallies for sentence in tally.failed)],
+        )
+
+    async def _write_namespace(self, namespace: str, fitted: Sequence[GroupModel]) -> _Tally:
+        """Write the models of one namespace; what befalls all of it is told once."""
+        tally, limit = _Tally(), asyncio.Semaphore(CONCURRENT_REQUESTS)
+        try:
+            stored = await self._stored(namespace)
+        except ApiServerError as error:
+            tally.failed.append(f"namespace {namespace}: {error}; {len(fitted)} models not written")
+            return tally
+
+        async def write(one: GroupModel) -> None:
+            async with limit:
+                if tally.stopped:
+                    tally.left += 1
+                    return
+                try:
+                    await self._write_one(one, stored, tally)
+                except TunerError as error:
+                    self._failed(one, error, tally)
+
+        await asyncio.gather(*(write(one) for one in fitted))
+        if tally.stopped:
+            tally.failed.append(f"namespace {namespace}: {tally.stopped}; {tally.left} models not written")
+        return tally
+
+    async def _write_one(self, one: GroupModel, stored: Mapping[str, Mapping[str, Any]], tally: _Tally) -> None:
+        name = models.name_of(one.group, one.cluster)
+        document = models.due(one, stored.get(name))
+        if document is None:
+            tally.unchanged += 1
+            return
+        path = f"{_path(one.namespace)}/{name}"
+        answer = await self._api.write(
+            "PATCH", path, document, content_type=kubernetes_api.APPLY, fieldManager=FIELD_MANAGER
+        )
+        if answer is None:
+            tally.stopped = "does not exist"
+            tally.left += 1
+            return
+        tally.written += 1
+
+    def _failed(self, one: GroupModel, error: TunerError, tally: _Tally) -> None:
+        """Note a failure, and whether it makes sense to go on in this namespace."""
+        if isinstance(error, ApiServerError) and _ENDING in str(error):
+            tally.stopped = "is being deleted"
+            tally.left += 1
+            return
+        if isinstance(error, FieldOwnedError):
+            error = FieldOwnedError(f"{error}; delete the object, and the next fit writes it anew")
+        tally.failed.append(f"group {one.namespace}/{one.group}: {error}")
+        if isinstance(error, ApiServerError) and error.status is None:
+            tally.unanswered += 1
+            if tally.unanswered >= PATIENCE:
+                tally.stopped = "the API server does not answer any more"
+
+    async def _stored(self, namespace: str) -> dict[str, Mapping[str, Any]]:
+        """Return what is there, by name, without what servers add to it."""
+        found: dict[str, Mapping[str, Any]] = {}
+        async for page in self._pages(_path(namespace)):
+            for body in page or ():
+                key = models.key_of(body)
+                found[key.name] = {
+                    "metadata": {"namespace": key.namespace, "name": key.name},
+                    "spec": body.get("spec") or {},
+                }
+        return found
+
+    async def _pages(self, path: str) -> AsyncIterator[list[Mapping[str, Any]] | None]:
+        """Yield the objects page by page; None if the API server knows no such objects."""
+        query = {"limit": str(self._page)}
+        while True:
+            page = await self._api.get(path, **query)
+            yield None if page is None else page["items"]
+            token = None if page is None else page["metadata"].get("continue")
+            if not token:
+                return
+            query["continue"] = token
+
+
+def write_to_cluster(fitted: Sequence[GroupModel], *, request_timeout: timedelta = REQUEST_TIMEOUT) -> Written:
+    """Write models to the cluster that the environment configures, from code that is not asynchronous.
+
+    Raises:
+        ApiServerError: there is no such cluster, it does not answer, or it knows no such objects.
+    """
+    return asyncio.run(_write_to_cluster(fitted, request_timeout))
+
+
+async def _write_to_cluster(fitted: Sequence[GroupModel], request_timeout: timedelta) -> Written:
+    api = await KubernetesApi.connect(request_timeout=request_timeout)
+    try:
+        return await KubernetesModels(api).write(fitted)
+    finally:
+        await api.close()
+
+
+def _path(namespace: str) -> str:
+    return f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"

@@ -1,0 +1,276 @@
+"""Between a `ConsumerGroupModel` document and the `GroupModel` that it tells of, both ways.
+
+A document that was read is not trusted: whoever may write objects, or files, may have written anything. `model_of`
+gives a model that every look-up can bear, or a sentence with field, value, rule and fix. Numbers survive the way there
+and back bit by bit.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+import pydantic
+
+from heartbeat_tuner.api import fields
+from heartbeat_tuner.api.models_v1alpha1 import KIND, Covariance, Kept, ModelSpec, Quantity, Rejected, Tail
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.tails import group_model, model
+from heartbeat_tuner.tails.group_model import Fitted, GroupModel, QuantityModel, Unreadable
+from heartbeat_tuner.tails.histogram import SCHEMA
+from heartbeat_tuner.tails.model import Reason, Source, TailModel
+
+_REASONS: Final = {"".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.Reason}
+_REASON_NAMES: Final = {reason: name for name, reason in _REASONS.items()}
+_SOURCES: Final[Mapping[str, Source]] = {"Own": Source.OWN, "Fleet": Source.FLEET}
+
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LONGEST_DETAIL: Final = 1024
+
+_PLAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_HASHED: Final = re.compile(r".*-[0-9a-f]{12}")
+_HASH_DIGITS: Final = 12
+_LONGEST_NAME: Final = 100
+"""Kubernetes allows 253; folders and terminals are happier with less."""
+
+_ONLY_WHEN: Final = ("fittedAt", "job")
+"""Fields that say which run fitted it, and nothing of the group."""
+
+
+class InvalidModelError(TunerError):
+    """A document that is no model; the message names field, value, rule and fix."""
+
+
+class ForeignSchemaError(InvalidModelError):
+    """A model of other buckets than this version has: not wrong, but not to be read."""
+
+
+def name_of(group: str, cluster: str) -> str:
+    """Return the object's name: the group's id where that is one, else what is left of it and a hash of it all.
+
+    Two groups never share one: a name that looks as if it had a hash gets one too.
+    """
+    if not cluster and len(group) <= _LONGEST_NAME and _PLAIN.fullmatch(group) and not _HASHED.fullmatch(group):
+        return group
+    digest = hashlib.sha256(f"{cluster}\0{group}".encode(errors="surrogatepass")).hexdigest()[:_HASH_DIGITS]
+    left = re.sub(r"[^a-z0-9]+", "-", group.lower())[: _LONGEST_NAME - _HASH_DIGITS - 1].strip("-")
+    return f"{left}-{digest}" if left else f"group-{digest}"
+
+
+def is_namespace(name: str) -> bool:
+    """Whether a namespace can have this name; what metrics say may be anything, and becomes part of paths."""
+    return _NAMESPACE.fullmatch(name) is not None
+
+
+def document_of(one: GroupModel) -> dict[str, Any]:
+    """Return the whole object, as it is applied; a model of pods without a namespace has an empty one.
+
+    Raises:
+        InvalidModelError: the model holds what no document may.
+    """
+    if one.namespace and not is_namespace(one.namespace):
+        raise InvalidModelError(
+            f"model of group {one.group}: namespace {one.namespace!r} is no name of a Kubernetes namespace (lower case "
+            f"letters, digits and '-', at most 63); the label of the metrics says so"
+        )
+    try:
+        spec = _spec_of(one)
+    except pydantic.ValidationError as error:
+        raise InvalidModelError(f"model of group {one.namespace}/{one.group}: {fields.told(error, 'spec')}") from error
+    return {
+        "apiVersion": fields.API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": name_of(one.group, one.cluster), "namespace": one.namespace},
+        "spec": spec.model_dump(mode="json", by_alias=True, exclude_none=True),
+    }
+
+
+def key_of(document: Mapping[str, Any]) -> ObjectKey:
+    """Return an object's namespace and name."""
+    return ObjectKey(document["metadata"]["namespace"], document["metadata"]["name"])
+
+
+def model_of(document: Mapping[str, Any]) -> GroupModel:
+    """Return the model that an object tells of.
+
+    Raises:
+        ForeignSchemaError: its histograms have other buckets.
+        InvalidModelError: a field does not fit; the message names it, its value and the rule.
+    """
+    where, spec = f"{KIND} {key_of(document)}", document.get("spec")
+    if isinstance(spec, Mapping):
+        schema = spec.get("histogramSchema")
+        if isinstance(schema, int) and not isinstance(schema, bool) and schema >= 1 and schema != SCHEMA:
+            raise ForeignSchemaError(
+                f"{where} is of histogram schema {schema}, and this version reads {SCHEMA}: fit and operator must be "
+                f"of one version"
+            )
+    try:
+        return _model_of(key_of(document).namespace, ModelSpec.model_validate(spec or {}))
+    except pydantic.ValidationError as error:
+        raise InvalidModelError(
+            f"{where} cannot be used: {fields.told(error, 'spec')}; delete it, and the next fit writes it anew"
+        ) from error
+
+
+def due(one: GroupModel, stored: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the document to write in place of what is stored; None if that says the same, whichever run fitted it.
+
+    Tails that the new model rejects are kept from the stored one, where that can be read.
+
+    Raises:
+        InvalidModelError: the model holds what no document may.
+    """
+    try:
+        old = None if stored is None else model_of(stored)
+    except InvalidModelError:
+        old = None
+    document = document_of(group_model.keeping(one, old))
+    return None if stored is not None and _told(document) == _told(stored) else document
+
+
+def read(document: Mapping[str, Any]) -> Fitted | Unreadable | None:
+    """Return the model of an object that was read, or why there is none; None if it does not even say whose it is."""
+    spec, key = document.get("spec"), key_of(document)
+    group = spec.get("groupId") if isinstance(spec, Mapping) else None
+    if not isinstance(group, str):
+        return None
+    try:
+        return Fitted(key.name, model_of(document))
+    except InvalidModelError as error:
+        return Unreadable(key.name, key.namespace, group, str(error))
+
+
+def _told(document: Mapping[str, Any]) -> dict[str, Any]:
+    spec = document.get("spec") or {}
+    return {name: value for name, value in spec.items() if name not in _ONLY_WHEN}
+
+
+def _spec_of(one: GroupModel) -> ModelSpec:
+    quantities = [_quantity_of(name, quantity) for name, quantity in sorted(one.quantities.items())]
+    return ModelSpec(
+        group_id=one.group,
+        cluster=one.cluster,
+        client=one.client,
+        histogram_schema=one.schema,
+        since=one.since.isoformat(),
+        until=one.until.isoformat(),
+        days=one.days,
+        fitted_at=_moment_of(one.fitted_at),
+        job=one.job,
+        fitted=sum(1 for quantity in quantities if quantity.tail is not None),
+        rejected=sum(1 for quantity in quantities if quantity.tail is None),
+        quantities=quantities,
+    )
+
+
+def _quantity_of(name: str, one: QuantityModel) -> Quantity:
+    rejected = one.tail if isinstance(one.tail, model.Rejected) else None
+    return Quantity(
+        name=name,
+        values=one.values,
+        member_days=one.member_days,
+        group_days=one.group_days,
+        largest_seconds=one.largest_s,
+        tail=_tail_of(one.tail) if isinstance(one.tail, TailModel) else None,
+        rejected=None
+        if rejected is None
+        else Rejected(reason=_REASON_NAMES[rejected.reason], detail=rejected.detail[:_LONGEST_DETAIL]),
+        kept=None
+        if one.kept is None
+        else Kept(
+            since=one.kept.since.isoformat(),
+            until=one.kept.until.isoformat(),
+            fitted_at=_moment_of(one.kept.fitted_at),
+            values_per_day=one.kept.per_day,
+            tail=_tail_of(one.kept.tail),
+        ),
+    )
+
+
+def _tail_of(one: TailModel) -> Tail:
+    shape, between, log_scale = one.covariance
+    return Tail(
+        threshold_seconds=one.threshold_s,
+        share=one.share,
+        share_log_sd=one.share_log_sd,
+        shape=one.shape,
+        log_scale=one.log_scale,
+        covariance=Covariance(shape=shape, shape_log_scale=between, log_scale=log_scale),
+        fraction=one.fraction,
+        source="Own" if one.source is Source.OWN else "Fleet",
+        samples=one.samples,
+        exceedances=one.exceedances,
+        largest_seconds=one.largest_s,
+        anderson_darling=one.anderson_darling,
+        distance=one.distance,
+    )
+
+
+def _moment_of(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _model_of(namespace: str, spec: ModelSpec) -> GroupModel:
+    return GroupModel(
+        namespace=namespace,
+        group=spec.group_id,
+        client=spec.client,
+        cluster=spec.cluster,
+        schema=spec.histogram_schema,
+        since=date.fromisoformat(spec.since),
+        until=date.fromisoformat(spec.until),
+        days=spec.days,
+        fitted_at=datetime.fromisoformat(spec.fitted_at),
+        job=spec.job,
+        quantities={one.name: _quantity_from(one) for one in spec.quantities},
+    )
+
+
+def _quantity_from(one: Quantity) -> QuantityModel:
+    return QuantityModel(
+        values=one.values,
+        member_days=one.member_days,
+        group_days=one.group_days,
+        largest_s=one.largest_seconds,
+        tail=_rejected_from(one.rejected) if one.tail is None else _tail_from(one.tail),
+        kept=None
+        if one.kept is None
+        else group_model.Kept(
+            tail=_tail_from(one.kept.tail),
+            per_day=one.kept.values_per_day,
+            since=date.fromisoformat(one.kept.since),
+            until=date.fromisoformat(one.kept.until),
+            fitted_at=datetime.fromisoformat(one.kept.fitted_at),
+        ),
+    )
+
+
+def _rejected_from(one: Rejected | None) -> model.Rejected:
+    """Return why there is no tail; a reason that only another version knows is told in its own word."""
+    if one is None:  # pragma: no cover - the model has either
+        raise AssertionError("neither tail nor reason")
+    reason = _REASONS.get(one.reason)
+    if reason is None:
+        return model.Rejected(Reason.BAD_FIT, f"{one.reason}: {one.detail}")
+    return model.Rejected(reason, one.detail)
+
+
+def _tail_from(one: Tail) -> TailModel:
+    return TailModel(
+        threshold_s=one.threshold_seconds,
+        share=one.share,
+        share_log_sd=one.share_log_sd,
+        shape=one.shape,
+        log_scale=one.log_scale,
+        covariance=(one.covariance.shape, one.covariance.shape_log_scale, one.covariance.log_scale),
+        fraction=one.fraction,
+        source=_SOURCES[one.source],
+        samples=one.samples,
+        exceedances=one.exceedances,
+        largest_s=one.largest_seconds,
+        anderson_darling=one.anderson_darling,
+        distance=one.distance,
+    )

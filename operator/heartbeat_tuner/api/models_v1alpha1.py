@@ -1,0 +1,227 @@
+"""`ConsumerGroupModel` v1alpha1: what a fit says of one group, as pydantic models.
+
+The periodic fit writes these, the operator reads them, people look at them. All numbers are plain, times are in seconds
+unless a name says otherwise. What no fit can say (a shape without a mean, a share above 1, a law that is no law) is
+refused by the schema and its rules as far as they can tell, and by `models` in any case: numbers of a model become
+settings of other people's programs.
+"""
+
+import math
+from datetime import date
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from heartbeat_tuner.api.fields import UNPRINTABLE, Model, moment, printable, rules
+from heartbeat_tuner.tails.histogram import EDGES_S
+
+KIND: Final = "ConsumerGroupModel"
+PLURAL: Final = "consumergroupmodels"
+
+LONGEST_S: Final = float(EDGES_S[-1])
+"""Beyond the last bucket there are no times."""
+
+_LOGS: Final = 20.0
+"""Logarithms of what is a time or a share stay well within this."""
+
+_DAYS: Final = 100_000.0
+
+
+def _day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+Day = Annotated[
+    str,
+    AfterValidator(_day),
+    Field(
+        max_length=10,
+        json_schema_extra=rules(("self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}$')", "must be a day such as 2026-02-28")),
+    ),
+]
+
+Moment = Annotated[str, AfterValidator(moment), Field(max_length=40, json_schema_extra={"format": "date-time"})]
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Time = Annotated[float, Field(allow_inf_nan=False, ge=0, le=LONGEST_S)]
+Share = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)]
+Count = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
+Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
+Variance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_LOGS**2)]
+
+_POSITIVE_DEFINITE: Final = (
+    "self.shape > 0.0 && self.shape * self.logScale > self.shapeLogScale * self.shapeLogScale",
+    "must be a covariance: positive variances, and a covariance within them",
+)
+
+
+class Covariance(Model):
+    """How sure shape and logarithm of the scale are."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_POSITIVE_DEFINITE))
+
+    shape: Annotated[Variance, Field(description="Variance of the shape.")]
+    shape_log_scale: Annotated[float, Field(allow_inf_nan=False, ge=-(_LOGS**2), le=_LOGS**2)]
+    log_scale: Annotated[Variance, Field(description="Variance of the logarithm of the scale.")]
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        # As the Cholesky decomposition goes that every look-up makes.
+        if not self.shape > 0 or not self.log_scale - (self.shape_log_scale / math.sqrt(self.shape)) ** 2 > 0:
+            raise ValueError(_POSITIVE_DEFINITE[1])
+        return self
+
+
+_HAS_A_MEAN: Final = ("self.shape < 1.0", "shape must be below 1: the mean would be infinite")
+_POSITIVE: Final = ("self.thresholdSeconds > 0.0 && self.share > 0.0", "thresholdSeconds and share must be above 0")
+
+
+class Tail(Model):
+    """The law of the rare values: how often a time beyond the threshold is exceeded (generalised Pareto)."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_POSITIVE, _HAS_A_MEAN))
+
+    threshold_seconds: Annotated[Time, Field(description="From here on the law holds.")]
+    share: Annotated[Share, Field(description="Part of the values that exceed the threshold.")]
+    share_log_sd: Annotated[
+        float,
+        Field(allow_inf_nan=False, ge=0, le=_LOGS, description="Standard deviation of the share's logarithm."),
+    ]
+    shape: Annotated[
+        float,
+        Field(allow_inf_nan=False, ge=-_LOGS, le=1, description="Of the law: above 0 it has no end, below 1 a mean."),
+    ]
+    log_scale: Annotated[
+        float, Field(allow_inf_nan=False, ge=-_LOGS, le=_LOGS, description="Logarithm of the law's scale in seconds.")
+    ]
+    covariance: Covariance
+    fraction: Annotated[Share, Field(description="The share of values that the fleet's thresholds aimed at.")]
+    source: Annotated[
+        Literal["Own", "Fleet"],
+        Field(description="Whose values the threshold came from: the group's own, or the fleet's."),
+    ]
+    samples: Annotated[Count, Field(description="Values that it rests on; older ones count as part of one.")]
+    exceedances: Annotated[Count, Field(description="Those over the threshold.")]
+    largest_seconds: Annotated[Time, Field(description="The largest value, up to the edge of its bucket.")]
+    anderson_darling: Annotated[Number, Field(description="How well the law fits; small is good.")]
+    distance: Annotated[Number, Field(description="Largest difference between seen and fitted share.")]
+
+    @model_validator(mode="after")
+    def _is_a_law(self) -> Self:
+        if self.shape >= 1:
+            raise ValueError(_HAS_A_MEAN[1])
+        if not self.threshold_seconds > 0 or not self.share > 0:
+            raise ValueError(_POSITIVE[1])
+        return self
+
+
+class Rejected(Model):
+    """Why there is no law: no number comes from a bad fit."""
+
+    reason: Annotated[
+        str, Field(max_length=64, description="NoValues, TooFewValues, NoTail, CutBelowThreshold, NotConverged, …")
+    ]
+    detail: Annotated[str, Field(max_length=1024, description="The figures that decided.")]
+
+
+class Kept(Model):
+    """The tail of an earlier fit, while the newest one is rejected; for at most 28 days."""
+
+    since: Day
+    until: Day
+    fitted_at: Moment
+    values_per_day: Annotated[Count, Field(description="How many values the group had a day then.")]
+    tail: Tail
+
+
+_EITHER: Final = ("has(self.tail) != has(self.rejected)", "must have either a tail or the reason why it is rejected")
+_BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only where the newest is rejected")
+
+
+class Quantity(Model):
+    """One quantity of the group, such as its absences or its poll gaps."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_EITHER, _BESIDE))
+
+    name: Annotated[str, Field(min_length=1, max_length=64, description="What was measured.")]
+    values: Annotated[int, Field(ge=0, le=10**15, description="How many values were seen.")]
+    member_days: Annotated[Days, Field(description="For how long members were watched, all together.")]
+    group_days: Annotated[Days, Field(description="For how long the group was watched.")]
+    largest_seconds: Annotated[Time | None, Field(description="The largest value, up to the edge of its bucket.")] = (
+        None
+    )
+    tail: Tail | None = None
+    rejected: Rejected | None = None
+    kept: Kept | None = None
+
+    @model_validator(mode="after")
+    def _is_either(self) -> Self:
+        if (self.tail is None) == (self.rejected is None):
+            raise ValueError(_EITHER[1])
+        if self.kept is not None and self.rejected is None:
+            raise ValueError(_BESIDE[1])
+        return self
+
+
+_ORDER: Final = ("self.since <= self.until", "since must not be after until")
+
+
+class ModelSpec(Model):
+    """What weeks of history say of one group's delays; written by `heartbeat-tuner fit`."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_ORDER))
+
+    group_id: Annotated[
+        str,
+        AfterValidator(printable),
+        Field(
+            min_length=1,
+            max_length=255,
+            description="The consumer group (group.id), whose pods are in the model's namespace.",
+            json_schema_extra=rules(
+                ("self == oldSelf", "groupId cannot be changed; delete the model and let the fit write it anew"),
+                (f"!self.matches(r'{UNPRINTABLE}')", "groupId must not hold control or replacement characters"),
+            ),
+        ),
+    ]
+    cluster: Annotated[
+        str,
+        Field(max_length=63, description="The Kafka cluster, as the fit was told; where it was not, every cluster."),
+    ] = ""
+    client: Annotated[
+        str, Field(min_length=1, max_length=64, description="The client library whose metrics were measured.")
+    ]
+    histogram_schema: Annotated[
+        int, Field(ge=1, le=2**31 - 1, description="Version of the histograms' buckets: others are other times.")
+    ]
+    since: Annotated[Day, Field(description="The first day that it rests on (UTC).")]
+    until: Annotated[Day, Field(description="The last one.")]
+    days: Annotated[int, Field(ge=0, le=int(_DAYS), description="How many days of these have data.")]
+    fitted_at: Annotated[Moment, Field(description="When these numbers were fitted first.")]
+    job: Annotated[str, Field(max_length=253, description="Which run fitted them.")]
+    fitted: Annotated[int, Field(ge=0, description="How many quantities have a tail; for people.")]
+    rejected: Annotated[int, Field(ge=0, description="How many have none; for people.")]
+    quantities: Annotated[list[Quantity], Field(max_length=16)]
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        if self.since > self.until:
+            raise ValueError(_ORDER[1])
+        names = [one.name for one in self.quantities]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"quantities: {twice} stands there more than once; leave one")
+        return self
+
+
+PRINTER_COLUMNS: Final = (
+    ("Group", "string", ".spec.groupId"),
+    ("Client", "string", ".spec.client"),
+    ("Days", "integer", ".spec.days"),
+    ("Until", "string", ".spec.until"),
+    ("Fitted", "integer", ".spec.fitted"),
+    ("Rejected", "integer", ".spec.rejected"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+)
+"""Name, type and JSON path of what `kubectl get` shows."""

@@ -1,0 +1,95 @@
+"""`heartbeat-tuner fit`: weeks of history become models of every group.
+
+What can be refused is refused before Spark is started, which takes seconds; and Spark is no part of the operator's
+installation, so nothing of it is imported before it is known to be there.
+"""
+
+import importlib
+import importlib.util
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from heartbeat_tuner.cli import asking
+from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
+from heartbeat_tuner.cli.options import duration
+from heartbeat_tuner.cli.problems import UsageProblem
+
+NEEDED: Final = ("pyspark", "pyarrow", "pandas")
+
+_LONGEST: Final = timedelta(days=366)
+_LONGEST_NAME: Final = 63
+
+
+@click.command("fit", short_help="Fit models of all groups from weeks of history (needs Spark).")
+@asking.optional
+@click.option("--parquet", metavar="PATH", help="Read values from Parquet files instead, here or in a lake.")
+@click.option(
+    "--history", metavar="PATH", required=True, help="Where days are kept: a folder, or s3://, gs://, hdfs://."
+)
+@click.option(
+    "--models", metavar=f"{KUBERNETES}|DIR", help="Where models go: ConsumerGroupModel objects, or JSON files."
+)
+@click.option("--since", type=duration, default="336h", show_default=True, help="How far back; whole days in UTC.")
+@click.option("--until", metavar="DAY", help="The last day, like 2026-11-20.  [default: the last whole one]")
+@click.option("--cluster", default="", metavar="NAME", help="What clusterRef of the policies calls this Kafka cluster.")
+@click.option("--master", default="local[*]", show_default=True, help="Where Spark runs, like spark://HOST:7077.")
+@click.option("--backtest", is_flag=True, help="Say how well models of the older days foretell the newer ones.")
+@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True)
+def command(  # noqa: PLR0913 - one parameter for each option
+    *,
+    url: str | None,
+    parquet: str | None,
+    history: str,
+    models: str | None,
+    since: timedelta,
+    until: str | None,
+    cluster: str,
+    master: str,
+    backtest: bool,
+    namespaces: tuple[str, ...],
+    output: str,
+    **access: Any,
+) -> None:
+    """Read the days that the history lacks, keep them, and fit a model of every group from all of them.
+
+    With --backtest nothing is written but the history, unless --models is given as well.
+
+    Exit status: 0 if all is done, 1 if some day or group failed (models are fitted from what is there), 2 if nothing
+    could be done.
+    """
+    if (url is None) == (parquet is None):
+        raise UsageProblem("give --prometheus URL or --parquet PATH, and not both: that is where values come from")
+    if models is None and not backtest:
+        raise UsageProblem(f"give --models {KUBERNETES} or --models DIR: that is where models go; or --backtest")
+    if not timedelta(days=1) <= since <= _LONGEST:
+        raise UsageProblem(f"--since: choose a time between 24h and {_LONGEST.days * 24}h; whole days are read")
+    if len(cluster) > _LONGEST_NAME or not cluster.isprintable():
+        raise UsageProblem(f"--cluster: a clusterRef is a printable name of at most {_LONGEST_NAME} characters")
+    order = FitOrder(
+        prometheus=None if url is None else asking.access(url=url, **access),
+        parquet=parquet,
+        history=history,
+        models=models,
+        since=since,
+        until=_day(until),
+        cluster=cluster,
+        namespaces=namespaces,
+        master=master,
+        backtest=backtest,
+        as_json=output == "json",
+    )
+    lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise UsageProblem(f"{lacking[0]} is not installed here; `pip install 'heartbeat-tuner[fit]'` brings it")
+    run = importlib.import_module("heartbeat_tuner.cli.fit_run").run
+    raise click.exceptions.Exit(run(order, datetime.now(UTC)))
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise UsageProblem(f"--until {text!r}: is no day; write one like 2026-11-20") from None

@@ -1,0 +1,107 @@
+"""Puts a run of `fit` together: order in, exit status out. The one module of the command line that loads Spark."""
+
+import functools
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from heartbeat_tuner.adapters import models
+from heartbeat_tuner.adapters.model_files import ModelFiles
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.cli import asking, fit_summary, json_lines
+from heartbeat_tuner.cli.asking import Asked
+from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
+from heartbeat_tuner.cli.fit_telling import JsonLines, Terminal
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.fitting import calendar_days, estimate, job, observations, session, source
+from heartbeat_tuner.fitting.history import History
+from heartbeat_tuner.fitting.job import Days, Order, Parts
+from heartbeat_tuner.fitting.outcome import DayFailure
+from heartbeat_tuner.fitting.reading import Reading
+from heartbeat_tuner.fitting.reading_days import Read, SparkDays
+from heartbeat_tuner.ports import Written
+from heartbeat_tuner.tails.group_model import GroupModel
+
+PING: Final = "vector(1)"
+"""What every Prometheus can answer, if we may ask it and its clock is ours."""
+
+
+def run(order: FitOrder, now: datetime) -> int:
+    """Carry an order out; return the exit status.
+
+    Args:
+        order: what was asked for.
+        now: the time.
+
+    Raises:
+        UsageProblem: nothing could be done; it says why.
+    """
+    newest = calendar_days.newest_whole_day(now)
+    until = order.until or newest
+    if until > newest:
+        raise UsageProblem(
+            f"--until {until}: that day is not over, or over for less than {durations.show(calendar_days.SETTLING)}; "
+            f"the newest that can be read whole is {newest}"
+        )
+    json_lines.configure()
+    teller = Terminal() if sys.stderr.isatty() else JsonLines()
+    name = f"{socket.gethostname()}-{now:%Y%m%dT%H%M%SZ}"
+    with tempfile.TemporaryDirectory(prefix="heartbeat-tuner-") as scratch:
+        days = SparkDays(order.master, log=Path(scratch) / "spark.log", tell=teller.progress)
+        try:
+            session.check(order.master)  # before anything is read: it is a matter of a moment
+            outcome, _ = job.run(
+                Order(until=until, since=order.since, now=now, job=name),
+                Parts(
+                    days=_source(order, days),
+                    history=History(order.history),
+                    estimate=functools.partial(estimate.models, on=until, fitted_at=now, job=name),
+                    write=_writer(order.models),
+                ),
+                teller,
+            )
+        except TunerError as error:
+            raise UsageProblem(str(error)) from None
+    click.echo(fit_summary.as_json(outcome) if order.as_json else fit_summary.as_text(outcome), nl=False)
+    return int(outcome.status)
+
+
+def _source(order: FitOrder, days: SparkDays) -> Days:
+    """Return what reads the days."""
+    if order.parquet is not None:
+        path = order.parquet
+
+        def lake(spark: SparkSession) -> DataFrame:
+            return observations.read(spark, path, cluster=order.cluster).rows
+
+        return functools.partial(days.all_at_once, lake, path)
+    assert order.prometheus is not None  # noqa: S101 - the command sees to it
+    settings = order.prometheus
+
+    def day(spark: SparkSession, one: date) -> pa.Table | DayFailure:
+        found = source.read(spark, Reading(settings, one, one, order.cluster, order.namespaces))
+        return DayFailure(one, "; ".join(found.failures[one])) if found.failures else found.table
+
+    def read(missing: Sequence[date]) -> Read:
+        """Ask Prometheus one small thing first: a wrong address is told at once, not after a day's patience."""
+        now = SystemClock().now()
+        asking.run(Asked(settings, order.namespaces, order.since), lambda prometheus: prometheus.vector(PING, at=now))
+        return days.one_by_one(day, missing)
+
+    return read
+
+
+def _writer(where: str | None) -> Callable[[Sequence[GroupModel]], Written] | None:
+    if where is None:
+        return None
+    return models.write_to_cluster if where == KUBERNETES else ModelFiles(Path(where)).write

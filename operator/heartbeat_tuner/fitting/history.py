@@ -1,0 +1,262 @@
+"""What was read stays read: one Parquet file of the contract's rows for each day (UTC).
+
+`day=2026-11-20/histograms.parquet` is replaced whole, in one step: whoever is killed, runs out of disk or runs beside
+another job leaves either the file that was there or the new one. The same rows give the same bytes, whichever order
+they come in. A file that is broken costs its day, not the history.
+"""
+
+import contextlib
+import dataclasses
+import errno
+import os
+import time
+import uuid
+from collections.abc import Collection, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs
+import pyarrow.parquet as pq
+
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.contract import ContractError
+from heartbeat_tuner.tails.histogram import SCHEMA
+
+FILE: Final = "histograms.parquet"
+"""The one file in the folder of a day."""
+
+_DAY: Final = "day="
+_TEMPORARY: Final = ".tmp"
+_STRAY_AFTER_S: Final = 3600.0
+"""A file is written in seconds; a temporary one of that age has no writer any more."""
+
+_ROW_GROUP: Final = 1 << 20
+
+_FIXES: Final[Mapping[int, str]] = {
+    errno.ENOSPC: "free some disk, or give a larger one",
+    errno.EDQUOT: "free some of the quota, or raise it",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f)",
+    errno.EACCES: "give a folder that the job may write",
+    errno.EPERM: "give a folder that the job may write",
+    errno.EROFS: "give a folder on a file system that is mounted for writing",
+    errno.ENOTDIR: "give a folder, not a file",
+}
+
+
+class HistoryError(TunerError):
+    """A history that cannot be read or written; the message names the file, what is wrong and the fix."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Held:
+    """What a history holds of some days.
+
+    Attributes:
+        rows: of the contract, of all whole days, ordered by day; columns of text are dictionaries.
+        days: those whose files are whole, ascending; a day may have no rows.
+        broken: why the others cannot be read.
+    """
+
+    rows: pa.Table
+    days: tuple[date, ...]
+    broken: Mapping[date, HistoryError]
+
+
+class History:
+    """A folder of days."""
+
+    def __init__(self, uri: str) -> None:
+        """Open a history; the folder is made with the first day that is written.
+
+        Args:
+            uri: a folder, or a URI of a file system that PyArrow knows: file, s3, gs, hdfs.
+
+        Raises:
+            HistoryError: no such kind of file system.
+        """
+        self.uri = uri
+        try:
+            self._files, self._root = contract.opened(uri)
+        except ContractError as error:
+            raise HistoryError(str(error)) from error
+
+    def days(self) -> list[date]:
+        """Return the days that have a file, ascending; whether it is whole is another question.
+
+        Raises:
+            HistoryError: the folder cannot be listed.
+        """
+        found = []
+        for entry in self._listed(self._root):
+            day = _day_of(entry.base_name)
+            if day is not None and any(one.base_name == FILE for one in self._listed(entry.path)):
+                found.append(day)
+        return sorted(found)
+
+    def write(self, day: date, rows: pa.Table) -> None:
+        """Replace a day's file; one without rows says that the day was read and had nothing.
+
+        Args:
+            day: in UTC.
+            rows: of the contract, all of that day; in any order, rows of the same key are added up.
+
+        Raises:
+            ContractError: rows that are not of the contract.
+            HistoryError: it could not be written; the file that was there is as it was.
+        """
+        whole = contract.merged(rows)
+        others = set(pc.unique(whole["day"]).to_pylist()) - {day}
+        if others:
+            raise ContractError(f"column day has {min(others)} in rows of {day}: give each day its own rows")
+        target = self.path(day)
+        try:
+            self._replace(target, _encoded(whole.drop_columns("day")))
+        except OSError as error:
+            raise _unwritten(self._said(target), error) from error
+
+    def read(self, days: Collection[date]) -> Held:
+        """Return the rows of some days; a broken or missing file costs its day only."""
+        tables, broken = {}, {}
+        for day in sorted(set(days)):
+            try:
+                tables[day] = self.read_day(day)
+            except HistoryError as error:
+                broken[day] = error
+        rows = pa.concat_tables([_HELD.empty_table(), *tables.values()]).unify_dictionaries()
+        return Held(rows, tuple(tables), broken)
+
+    def read_day(self, day: date) -> pa.Table:
+        """Return the rows of one day; columns of text are dictionaries.
+
+        Raises:
+            HistoryError: no file, no whole Parquet file, or one that this version does not understand.
+        """
+        path = self.path(day)
+        said = self._said(path)
+        again = "delete it, and the next run reads the day again"
+        try:
+            with self._files.open_input_file(path) as file:
+                parquet = pq.ParquetFile(
+                    file, read_dictionary=list(contract.NAMES), page_checksum_verification=True, memory_map=False
+                )
+                contract.check_schema(parquet.metadata.metadata, said)
+                stored = parquet.read()
+        except ContractError as error:
+            raise HistoryError(str(error)) from error
+        except FileNotFoundError as error:
+            raise HistoryError(f"{said}: is not there: the next run reads the day") from error
+        except PermissionError as error:
+            raise HistoryError(f"{said}: may not be read: give the job the right to read it") from error
+        except (pa.ArrowException, OSError) as error:
+            raise HistoryError(f"{said}: is no whole Parquet file ({_first_line(error)}): {again}") from error
+        table = stored.add_column(0, "day", pa.repeat(pa.scalar(day, pa.date32()), stored.num_rows))
+        try:
+            contract.check(table)
+        except ContractError as error:
+            raise HistoryError(f"{said}: {error}; {again}") from error
+        return table.select(_HELD.names).cast(_HELD)
+
+    def path(self, day: date) -> str:
+        """Return where a day's file lies, within its file system."""
+        return f"{self._root}/{_DAY}{day.isoformat()}/{FILE}"
+
+    def _said(self, path: str) -> str:
+        """Return what people call a file."""
+        return f"{self.uri.rstrip('/')}{path.removeprefix(self._root)}"
+
+    def _listed(self, path: str) -> list[pyarrow.fs.FileInfo]:
+        try:
+            return list(self._files.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True)))
+        except OSError as error:
+            fix = _FIXES.get(error.errno or 0, "give a folder that the job may read")
+            raise HistoryError(f"{self._said(path)}: cannot be listed ({_first_line(error)}): {fix}") from error
+
+    def _replace(self, target: str, content: pa.Buffer) -> None:
+        if isinstance(self._files, pyarrow.fs.LocalFileSystem):
+            _replace_local(Path(self._root), Path(target), content)
+            return
+        # An object store shows a file when all of it is there; it has no rename that could be used instead.
+        self._files.create_dir(target.rpartition("/")[0])
+        with self._files.open_output_stream(target) as file:
+            file.write(content)
+
+
+_STORED: Final = contract.ROWS.remove(0)
+_HELD: Final = pa.schema(
+    [
+        pa.field(field.name, pa.dictionary(pa.int32(), pa.string()) if field.name in contract.NAMES else field.type)
+        for field in contract.ROWS
+    ]
+)
+
+
+def _encoded(rows: pa.Table) -> pa.Buffer:
+    """Return rows as the bytes of a Parquet file: the same for the same rows."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(
+        rows.replace_schema_metadata({contract.SCHEMA_KEY: str(SCHEMA).encode()}),
+        sink,
+        version="2.6",
+        data_page_version="1.0",
+        compression="zstd",
+        compression_level=3,
+        row_group_size=_ROW_GROUP,
+        write_page_checksum=True,
+    )
+    return sink.getvalue()
+
+
+def _replace_local(root: Path, target: Path, content: pa.Buffer) -> None:
+    """Replace a file in one step: written whole beside the days first, on the disk before it gets its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _clear_strays(root)
+    temporary = root / f".{target.parent.name}.{uuid.uuid4().hex}{_TEMPORARY}"
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _clear_strays(root: Path) -> None:
+    """Remove what killed jobs left behind."""
+    for stray in root.glob(f".{_DAY}*{_TEMPORARY}"):
+        with contextlib.suppress(FileNotFoundError):  # another job clears as well
+            if time.time() - stray.stat().st_mtime > _STRAY_AFTER_S:
+                stray.unlink()
+
+
+def _day_of(name: str) -> date | None:
+    if not name.startswith(_DAY):
+        return None
+    try:
+        return date.fromisoformat(name.removeprefix(_DAY))
+    except ValueError:
+        return None
+
+
+def _unwritten(said: str, error: OSError) -> HistoryError:
+    fix = _FIXES.get(error.errno or 0, "make the place writable")
+    return HistoryError(
+        f"{said}: cannot be written ({_first_line(error)}): {fix}; what was there before is whole, "
+        "and the next run writes the day"
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return text.splitlines()[0] if text else type(error).__name__

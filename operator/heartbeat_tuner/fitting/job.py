@@ -1,0 +1,212 @@
+"""The whole run: which days are missing, read them, keep them, fit, write the models.
+
+*Gather → decide → apply*, with the parts given from outside: `calendar_days` says which days are asked for, `outcome` what
+came of it, and the rest is in the order that lets a run end at any point. A day is kept as soon as it is read, whole or
+not at all; models are fitted from what is kept, never from what is only in memory. So a run that was killed is made good
+by the next one, which finds nothing but missing days, and two runs at once do the same work twice.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, Protocol
+
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.fitting import calendar_days, outcome
+from heartbeat_tuner.fitting.outcome import DayFailure, Outcome, Reading
+from heartbeat_tuner.ports import Written
+from heartbeat_tuner.tails.group_model import GroupModel
+
+Table = Any
+"""A `pyarrow.Table` of the contract's rows."""
+
+Days = Callable[[Sequence[date]], Iterator[tuple[date, Table | DayFailure]]]
+"""Reads days, one after the other: the rows of each, none if it has no data, or why there are none."""
+
+
+class Kept(Protocol):
+    """What a history gives of some days; see `history.Held`."""
+
+    @property
+    def rows(self) -> Table:
+        """The contract's rows of all whole days."""
+
+    @property
+    def broken(self) -> Mapping[date, TunerError]:
+        """Why the other days cannot be read."""
+
+
+class History(Protocol):
+    """What keeps days; see `history.History`."""
+
+    def days(self) -> Collection[date]:
+        """Return the days that are kept, broken ones among them."""
+
+    def read(self, days: Collection[date]) -> Kept:
+        """Return what is kept of these days."""
+
+    def write(self, day: date, rows: Table) -> None:
+        """Keep a day, whole: what was there of it is replaced."""
+
+
+class Teller(Protocol):
+    """Hears how far a run is."""
+
+    def stage(self, name: str, **facts: object) -> None:
+        """Take note that a stage has ended, with what there is to say of it."""
+
+    def day(self, day: date, *, done: int, days: int) -> None:
+        """Take note that a day was read, the `done`th of `days`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Order:
+    """What a run is to do.
+
+    Attributes:
+        until: the last day of the window.
+        since: the length of the window.
+        now: when the models are fitted, as they say it.
+        job: the run's name, as the models say it.
+    """
+
+    until: date
+    since: timedelta
+    now: datetime
+    job: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run stands on.
+
+    Attributes:
+        days: the source.
+        history: what is kept.
+        estimate: fits the models; see `estimate.models`.
+        write: stores the models; None if they are only to be counted.
+    """
+
+    days: Days
+    history: History
+    estimate: Callable[[Table], Sequence[GroupModel]]
+    write: Callable[[Sequence[GroupModel]], Written] | None
+
+
+def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
+    """Carry it out; return what came of it, and the rows that the models rest on.
+
+    Raises:
+        TunerError: the history cannot be listed, Spark does not start, or the models have no place to go to.
+    """
+    began = time.monotonic()
+    window = calendar_days.window(order.until, order.since)
+    there = set(parts.history.days())
+    held = parts.history.read(there & set(window))
+    broken = _failures(held)
+    kept = there & set(window) - held.broken.keys()
+    missing = calendar_days.missing(window, kept)
+    teller.stage("history", days=len(window), kept=len(kept), missing=len(missing), broken=len(broken))
+
+    found = _read(missing, kept, parts, teller)
+    if found.kept:
+        held = parts.history.read(kept | found.kept)
+        found.failures.extend(_failures(held))
+    reading = Reading(
+        window=(window[0], window[-1]),
+        kept=len(kept),
+        read=tuple(sorted(found.values)),
+        empty=tuple(sorted(found.empty)),
+        values=sum(found.values.values()),
+        failures=tuple(sorted(found.failures, key=lambda one: one.day)),
+        broken=broken,
+    )
+    teller.stage("read", **told(reading))
+
+    models = parts.estimate(held.rows)
+    fitted = outcome.counted(models)
+    teller.stage("fit", groups=fitted.groups, tails=sum(fitted.tails.values()))
+    stored = None
+    if parts.write is not None:
+        stored = _written(models, parts.write)
+        teller.stage("write", written=stored.written, unchanged=stored.unchanged, failed=len(stored.failed))
+    return Outcome(order.job, reading, fitted, stored, time.monotonic() - began), held.rows
+
+
+def told(reading: Reading) -> dict[str, int]:
+    """Return the counts of what was read."""
+    return {
+        "days": len(reading.read),
+        "empty": len(reading.empty),
+        "failed": len(reading.failures),
+        "values": reading.values,
+    }
+
+
+def _written(models: Sequence[GroupModel], write: Callable[[Sequence[GroupModel]], Written]) -> Written:
+    try:
+        return write(models) if models else Written(0, 0, ())
+    except TunerError as error:  # what was read is kept all the same, and the run can be summed up
+        return Written(0, 0, (str(error),))
+
+
+def _failures(held: Kept) -> tuple[DayFailure, ...]:
+    return tuple(DayFailure(day, str(held.broken[day])) for day in sorted(held.broken))
+
+
+@dataclasses.dataclass(slots=True)
+class _Read:
+    """What came of the missing days."""
+
+    values: dict[date, int] = dataclasses.field(default_factory=dict)
+    empty: set[date] = dataclasses.field(default_factory=set)
+    kept: set[date] = dataclasses.field(default_factory=set)
+    failures: list[DayFailure] = dataclasses.field(default_factory=list)
+
+
+def _read(missing: Sequence[date], kept: Collection[date], parts: Parts, teller: Teller) -> _Read:
+    """Read days and keep each; those without data at the end, when it is known whether any other has some."""
+    found = _Read()
+    if not missing:
+        return found
+    nothing: dict[date, Table] = {}
+    for done, (day, table) in enumerate(parts.days(missing), start=1):
+        if isinstance(table, DayFailure):
+            found.failures.append(table)
+        elif table.num_rows == 0:
+            found.empty.add(day)
+            nothing[day] = table
+        elif (failure := _keep(day, table, parts.history)) is None:
+            found.values[day] = values_of(table)
+            found.kept.add(day)
+        else:
+            found.failures.append(failure)
+            break  # what cannot be kept need not be read
+        teller.day(day, done=done, days=len(missing))
+    else:
+        for day in calendar_days.settled(found.empty, {*kept, *found.values}):
+            failure = _keep(day, nothing[day], parts.history)
+            if failure is None:
+                found.kept.add(day)
+            else:
+                found.failures.append(failure)
+        return found
+    seen = {*found.values, *found.empty, *(one.day for one in found.failures)}
+    why = "not read: the history takes no more"
+    found.failures.extend(DayFailure(day, why) for day in missing if day not in seen)
+    return found
+
+
+def values_of(table: Table) -> int:
+    """Return how many values a table of contract rows holds; lines that count watched blocks are none."""
+    buckets, counts = table.column("bucket").to_numpy(), table.column("n").to_numpy()
+    return int(counts[buckets >= 0].sum())
+
+
+def _keep(day: date, table: Table, history: History) -> DayFailure | None:
+    try:
+        history.write(day, table)
+    except TunerError as error:
+        return DayFailure(day, str(error))
+    return None

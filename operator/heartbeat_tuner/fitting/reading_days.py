@@ -1,0 +1,105 @@
+"""Days from Spark: the contract's rows of each, added up, in the driver's memory.
+
+From Prometheus each day is read by itself, so that it is kept at once and a failure costs it alone. From Parquet all
+days are one job, since the folder would have to be read once for each; what comes of it is a few megabytes a day, and
+Spark keeps that on disk until each day is fetched.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.fitting import contract, session
+from heartbeat_tuner.fitting.outcome import DayFailure
+from heartbeat_tuner.fitting.progress import Progress
+from heartbeat_tuner.fitting.watch import Watch
+
+Read = Generator[tuple[date, pa.Table | DayFailure]]
+
+GIVE_UP_AFTER: Final = 3
+"""Days that failed, of a source of which no day could be read: the others are not asked for in this run."""
+
+_WORKING: Final = (PySparkException, Py4JError, pa.ArrowException, TunerError, OSError)
+"""What may befall a job of Spark."""
+
+
+class SparkDays:
+    """Days from Spark, which is started with the first that is asked for.
+
+    Args:
+        master: where Spark runs.
+        log: the file that gets all that Spark says.
+        tell: hears how far it is.
+    """
+
+    def __init__(self, master: str, *, log: Path, tell: Callable[[Progress], None]) -> None:
+        self._master = master
+        self._log = log
+        self._tell = tell
+
+    def one_by_one(self, read: Callable[[SparkSession, date], pa.Table | DayFailure], days: Sequence[date]) -> Read:
+        """Give each day by itself.
+
+        Args:
+            read: gives the contract's rows of a day, or why there are none.
+            days: which, in this order.
+
+        Raises:
+            SessionError: Spark does not start.
+        """
+        failed, any_read = 0, False
+        with session.session(self._master, log=self._log) as spark:
+            watch = Watch(spark, len(days), self._tell)
+            for number, day in enumerate(days):
+                if not any_read and failed >= GIVE_UP_AFTER:
+                    yield day, DayFailure(day, f"not read: none of the {failed} days before could be")
+                    continue
+                try:
+                    with watch.over(day.isoformat(), number):
+                        found = read(spark, day)
+                except _WORKING as error:
+                    found = DayFailure(day, sentence(error))
+                failed += isinstance(found, DayFailure)
+                any_read = any_read or not isinstance(found, DayFailure)
+                yield day, found
+
+    def all_at_once(self, rows: Callable[[SparkSession], DataFrame], place: str, days: Sequence[date]) -> Read:
+        """Give days whose rows all come from one place.
+
+        Args:
+            rows: of the contract, of any days, one for each key.
+            place: as a user knows it.
+            days: which, in this order.
+
+        Raises:
+            SessionError: Spark does not start.
+        """
+        with session.session(self._master, log=self._log) as spark:
+            try:
+                with Watch(spark, 1, self._tell).over(place, 0):
+                    kept = rows(spark).where(sql.col("day").isin(list(days))).persist(StorageLevel.DISK_ONLY)
+                    kept.count()
+            except _WORKING as error:
+                told = sentence(error)
+                yield from ((day, DayFailure(day, told)) for day in days)
+                return
+            for day in days:
+                try:
+                    found = kept.where(sql.col("day") == sql.lit(day)).toArrow().cast(contract.ROWS)
+                except _WORKING as error:
+                    found = DayFailure(day, sentence(error))
+                yield day, found
+
+
+def sentence(error: Exception) -> str:
+    """Return an error as a sentence: our own as they are, of Spark's the first line of the innermost cause."""
+    return str(error) if isinstance(error, TunerError) else f"Spark failed: {session.first_line(error)}"

@@ -1,0 +1,187 @@
+"""A Spark session with the settings that were measured to serve, and errors as sentences.
+
+Spark speaks much, in stack traces, from a Java process of its own and from its Python workers. All of that goes to one
+file, never to the terminal; a failure that is not the user's to mend names the file.
+
+What is set here is what the fit needs. Memory and what else a place needs is Spark's own configuration: `SPARK_CONF_DIR`
+and `PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"` work as with any Spark program.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from heartbeat_tuner.domain.errors import TunerError
+
+LOCAL: Final = "local[*]"
+
+_FORMS: Final = re.compile(
+    r"local|local\[(\d+|\*)(,\d+)?\]|spark://[^\s,/]+:\d+(,[^\s,/]+:\d+)*|k8s://https?://[^\s/]+|yarn"
+)
+
+_SETTINGS: Final[Mapping[str, str]] = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",  # flat in rows: only histograms come to the driver
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",  # a day is one in UTC, wherever the job runs
+    "spark.speculation": "false",  # a second reader of the same slice would double the load on Prometheus
+    "spark.task.maxFailures": "1",  # readers ask again themselves, and know which errors are worth it
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+}
+
+_ON_ONE_MACHINE: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_PATIENCE_S: Final = 5.0
+_WORKERS_WITHIN_S: Final = 60.0
+_SHOWN: Final = 300
+
+
+class SessionError(TunerError):
+    """Spark could not be started, or lost."""
+
+
+@contextlib.contextmanager
+def session(master: str, *, log: Path) -> Iterator[SparkSession]:
+    """Give a session, and end it.
+
+    Args:
+        master: where Spark runs: `local[*]`, `spark://HOST:PORT`, `k8s://https://HOST:PORT` or `yarn`.
+        log: the file that gets all that Spark says.
+
+    Raises:
+        SessionError: there is no Java, the master is none or does not answer, or no worker takes the job.
+    """
+    check(master)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # on workers: the same image, or the same machine
+    settings = dict(_SETTINGS)
+    if is_on_this_machine(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings |= _ON_ONE_MACHINE
+    builder = SparkSession.builder.master(master).appName("heartbeat-tuner fit")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        with _speaking_into(log):
+            spark = builder.getOrCreate()
+    except (PySparkException, Py4JError) as error:
+        raise SessionError(
+            f"Spark did not start with --master {master}: {last_words(log) or first_line(error)}"
+        ) from None
+    try:
+        _await_workers(spark, master)
+        yield spark
+    finally:
+        with contextlib.suppress(Py4JError, OSError):  # its process may have gone before
+            spark.stop()
+
+
+def check(master: str) -> None:
+    """See what can be seen in a moment: that the master is one, that there is Java, that a cluster's master listens.
+
+    Raises:
+        SessionError: one of these is not so.
+    """
+    if not _FORMS.fullmatch(master):
+        raise SessionError(
+            f"--master {master!r}: Spark knows no such master; write local[*], local[4], spark://HOST:7077, "
+            "k8s://https://HOST:6443 or yarn"
+        )
+    _check_java()
+    if not master.startswith("spark://"):
+        return
+    failures = []
+    for place in master.removeprefix("spark://").split(","):
+        host, _, port = place.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), _PATIENCE_S).close()
+        except (OSError, OverflowError) as error:
+            failures.append(f"{place} ({getattr(error, 'strerror', None) or error})")
+        else:
+            return
+    raise SessionError(
+        f"--master {master}: no master of a Spark cluster answers at {', '.join(failures)}; start one there, or leave "
+        "--master out to fit on this machine"
+    )
+
+
+def is_on_this_machine(master: str) -> bool:
+    """Return whether driver and workers see each other on the loopback: nothing else needs to reach them then."""
+    return master.startswith("local") or urlsplit(master.split(",")[0]).hostname in {"127.0.0.1", "localhost"}
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error of Spark says first, without its kind and without a stack."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:_SHOWN] if lines else type(error).__name__
+
+
+def last_words(log: Path) -> str:
+    """Return why a Java process ended, as it said itself; empty if it did not say."""
+    try:
+        text = log.read_text(errors="replace")
+    except OSError:
+        return ""
+    said = re.findall(r"^(?:Exception in thread \S+ |Error: |Caused by: )(?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
+    return said[-1].strip()[:_SHOWN] if said else ""
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        raise SessionError(f"JAVA_HOME is {home}, which has no bin/java; set it to a Java of 17 or newer, or unset it")
+    if not home and shutil.which("java") is None:
+        raise SessionError(
+            "no Java on this machine: Spark needs Java 17 or newer; install one (Debian: openjdk-17-jre-headless), or set "
+            "JAVA_HOME"
+        )
+
+
+@contextlib.contextmanager
+def _speaking_into(log: Path) -> Iterator[None]:
+    """Let processes that are started meanwhile write to a file what they would to our terminal, all their life."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ours = [os.dup(1), os.dup(2)]
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, descriptor in enumerate(ours, start=1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+
+
+def _await_workers(spark: SparkSession, master: str) -> None:
+    """Wait for a cluster's first worker: Spark itself would wait for one for ever."""
+    if master.startswith("local"):
+        return
+    until = time.monotonic() + _WORKERS_WITHIN_S
+    try:
+        while spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:  # noqa: PLR2004, SLF001 - the driver is one
+            if time.monotonic() > until:
+                raise SessionError(
+                    f"--master {master}: no worker took the job within {_WORKERS_WITHIN_S:.0f} s; see that workers run "
+                    "and have a free core and 1 GiB of memory"
+                )
+            time.sleep(0.1)
+    except Py4JError as error:
+        raise SessionError(f"--master {master}: Spark ended while it waited for workers: {first_line(error)}") from None

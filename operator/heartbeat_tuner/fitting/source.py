@@ -1,0 +1,333 @@
+"""Prometheus as a data source of Spark: `spark.read.format("prometheus")` gives the histogram contract.
+
+For who uses it from Spark (`docs/how-to/spark-source.md`), the options are those of `reading.OPTIONS`:
+
+    spark.dataSource.register(PrometheusDataSource)
+    spark.read.format("prometheus").options(url=..., since="2026-03-01", until="2026-03-14").load()
+
+For the job, `read(spark, reading)` gives all of it: one table of the contract, summed over the slices of each day, and
+the days that could not be read whole, with the reason of each. `rows(spark, reading)` is the DataFrame below it.
+
+How it works. The driver asks once for each day which namespaces have how many consumers, and cuts days into slices
+(`slices`): six hours of some namespaces. They are shared out over at most `maxConcurrentRequests` partitions, and a
+partition reads its slices one after the other, one request at a time: so many requests there are at most, however many
+task slots the cluster has. (Spark must not speculate: a twin of a slow task would ask once more. `rows` refuses it.)
+Samples become counts in the task (`counting`), and only those cross to the JVM.
+
+How failures travel. A day is whole or not there: a slice that cannot be read (`asking`) does not end the others. In its
+place comes one row with a sentence in the column `failure`; its other columns say the day only. By default
+(`failures=raise`) the data source has no such column and raises instead, with the same sentence. `read` sorts these
+rows out, and drops what was read of their days. No Python or Java traceback reaches who reads `Days.failures`.
+
+The table is Arrow all the way: `day date32, cluster, namespace, group, client, quantity string, bucket int16, n int64`.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.connections import prometheus_source
+from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
+from heartbeat_tuner.fitting import slices
+from heartbeat_tuner.fitting.reading import Reading, SourceError
+from heartbeat_tuner.fitting.slices import Slice
+
+if TYPE_CHECKING:  # heavy, and of no use where a reader is only made or unpickled
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from heartbeat_tuner.fitting.asking import Asker
+    from heartbeat_tuner.fitting.counting import Cell
+
+NAME: Final = "prometheus"
+
+CONTRACT: Final = (
+    "day date, cluster string, namespace string, group string, client string, quantity string, "
+    "bucket smallint, n bigint"
+)
+"""The columns of the histogram contract, as Spark writes them."""
+
+TELLING: Final = f"{CONTRACT}, failure string"
+"""Likewise, where failures are told: a row without a quantity is of a whole slice, `n` samples, or why not."""
+
+GIVE_UP_AFTER: Final = 2
+"""So many slices of a task in turn that got no answer: then the rest of them is not asked for."""
+
+NO_ANSWER: Final = frozenset({MetricsCause.UNREACHABLE, MetricsCause.TIMEOUT, MetricsCause.OVERLOADED})
+NEVER: Final = frozenset({MetricsCause.REFUSED, MetricsCause.CLOCK})
+"""Causes that are no slice's own: of the latter one is enough."""
+
+SHOWN_QUERY: Final = 300
+"""Characters of a query that a sentence repeats: it may name hundreds of pods."""
+
+_WORDS: Final = MappingProxyType(
+    {
+        " of the operator's prometheus settings": " that were given",
+        "the operator's": "this machine's",
+        "set prometheus.url": "set the url",
+        "prometheus.maxAnswerBytes": "maxAnswerBytes",
+    }
+)
+"""What the adapter says of the operator's settings, in words of who has options."""
+
+
+class PrometheusDataSource(DataSource):  # type: ignore[misc]  # pyspark is Any to mypy
+    """The data source `prometheus`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return what `format` calls it."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return the columns.
+
+        Raises:
+            SourceError: the option `failures` is neither `raise` nor `tell`.
+        """
+        return TELLING if self._tells() else CONTRACT
+
+    def reader(self, schema: Any) -> "PrometheusReader":  # noqa: ARG002 - Spark hands back what `schema` told
+        """Return what reads.
+
+        Raises:
+            SourceError: an option cannot be used.
+        """
+        return PrometheusReader(Reading.of_options(self.options), tells=self._tells())
+
+    def _tells(self) -> bool:
+        given = {name.lower(): value for name, value in self.options.items()}.get("failures", "raise")
+        if given not in {"raise", "tell"}:
+            raise SourceError(f"option failures: {given!r} is neither 'raise' nor 'tell'; choose one")
+        return bool(given == "tell")
+
+
+@dataclasses.dataclass(frozen=True)
+class Lot(InputPartition):  # type: ignore[misc]  # likewise
+    """What one task does.
+
+    Attributes:
+        slices: to be read.
+        told: days of which nothing is to be read, and why not; None if nobody consumed.
+    """
+
+    slices: tuple[Slice, ...]
+    told: tuple[tuple[date, str | None], ...] = ()
+
+
+class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
+    """Reads; it travels from the driver to the tasks, and so holds values only.
+
+    Args:
+        reading: what.
+        tells: whether a failure is a row; else it is raised.
+    """
+
+    def __init__(self, reading: Reading, *, tells: bool) -> None:
+        self._reading = reading
+        self._tells = tells
+
+    def partitions(self) -> list[InputPartition]:
+        """Return what the tasks are to read, on the driver.
+
+        Raises:
+            SourceError: a day is not over, or Prometheus does not say who consumed and failures are raised.
+        """
+        self._reading.check_over(datetime.now(UTC))
+        every: list[Slice] = []
+        told: list[tuple[date, str | None]] = []
+        trouble = _Trouble()
+        with _asking(self._reading) as (runner, asker):
+            for day in slices.days(self._reading.since, self._reading.until):
+                try:
+                    trouble.check()
+                    members = runner.run(asker.members(day, self._reading.namespaces))
+                except MetricsUnavailableError as error:
+                    trouble.add(error)
+                    told.append((day, self._failed(str(day), error)))
+                else:
+                    trouble.clear()
+                    found = slices.slices_of(day, members)
+                    every += found
+                    told += [] if found else [(day, None)]
+        lots = [Lot(tuple(lot)) for lot in slices.shared_out(every, self._reading.max_concurrent_requests)]
+        return lots if lots and not told else [*lots, Lot((), tuple(told))]
+
+    def read(self, partition: Lot) -> Iterator["pa.RecordBatch"]:
+        """Yield the rows of each slice; in a task.
+
+        Raises:
+            SourceError: a slice could not be read, and failures are raised.
+        """
+        from heartbeat_tuner.fitting import counting  # noqa: PLC0415 - heavy, and of no use to the driver
+
+        for day, failure in partition.told:
+            yield from self._batches(day, {}, samples=0, failure=failure)
+        if not partition.slices:
+            return
+        trouble = _Trouble()
+        with _asking(self._reading) as (runner, asker):
+            for one in partition.slices:
+                day = one.window.day
+                try:
+                    trouble.check()
+                    answered = runner.run(asker.slice(one))
+                except MetricsUnavailableError as error:
+                    trouble.add(error)
+                    yield from self._batches(day, {}, samples=0, failure=self._failed(_place(one), error))
+                else:
+                    trouble.clear()
+                    counted = counting.counts(answered.found, answered.around, one.window)
+                    yield from self._batches(day, counted, samples=answered.samples)
+
+    def _failed(self, place: str, error: MetricsUnavailableError) -> str:
+        sentence = f"{place}: {shown(error)}"
+        if not self._tells:
+            raise SourceError(sentence) from None
+        return sentence
+
+    def _batches(
+        self, day: date, counted: "Mapping[Cell, int]", *, samples: int, failure: str | None = None
+    ) -> Iterator["pa.RecordBatch"]:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and of no use to who only makes a reader
+
+        cells = sorted(counted)
+        told = 1 if self._tells else 0
+        rows = len(cells) + told
+        if not rows:
+            return
+        nothing = [None] * told
+        columns: list[tuple[str, pa.DataType, Sequence[object]]] = [
+            ("day", pa.date32(), [day] * rows),
+            ("cluster", pa.string(), [self._reading.cluster] * rows),
+            ("namespace", pa.string(), [*(one.namespace for one in cells), *nothing]),
+            ("group", pa.string(), [*(one.group for one in cells), *nothing]),
+            ("client", pa.string(), [*(one.client for one in cells), *nothing]),
+            ("quantity", pa.string(), [*(one.quantity for one in cells), *nothing]),
+            ("bucket", pa.int16(), [*(one.bucket for one in cells), *nothing]),
+            ("n", pa.int64(), [*(counted[one] for one in cells), *([samples] * told)]),
+        ]
+        if self._tells:
+            columns.append(("failure", pa.string(), [*([None] * len(cells)), failure]))
+        schema = pa.schema([(name, kind) for name, kind, _ in columns])
+        yield pa.record_batch([pa.array(values, kind) for _, kind, values in columns], schema=schema)
+
+
+class _Trouble:
+    """Remembers how often in turn there was no answer, so that a Prometheus that is away is not asked on and on."""
+
+    def __init__(self) -> None:
+        self._in_turn = 0
+        self._last: MetricsUnavailableError | None = None
+
+    def check(self) -> None:
+        """Raise the last failure anew if there is no use in asking."""
+        if self._last is not None and (self._last.cause in NEVER or self._in_turn >= GIVE_UP_AFTER):
+            raise MetricsUnavailableError(str(self._last), cause=self._last.cause)
+
+    def add(self, error: MetricsUnavailableError) -> None:
+        """Note a failure."""
+        self._in_turn = self._in_turn + 1 if error.cause in NO_ANSWER else 0
+        self._last = error
+
+    def clear(self) -> None:
+        """Note an answer."""
+        self._in_turn, self._last = 0, None
+
+
+@contextlib.contextmanager
+def _asking(reading: Reading) -> "Iterator[tuple[asyncio.Runner, Asker]]":
+    """Give what asks, and an event loop to run it on."""
+    from heartbeat_tuner.fitting.asking import Asker  # noqa: PLC0415 - heavy, and of no use to who only makes a reader
+
+    with asyncio.Runner() as runner, contextlib.closing(prometheus_source(reading.prometheus, SystemClock())) as source:
+        yield runner, Asker(source)
+
+
+def shown(error: MetricsUnavailableError) -> str:
+    """Return a failure in words of who has options, with the beginning of its query."""
+    told, _, query = str(error).partition("; tried ")
+    for theirs, ours in _WORDS.items():
+        told = told.replace(theirs, ours)
+    return f"{told}; tried {query if len(query) <= SHOWN_QUERY else query[: SHOWN_QUERY - 1] + '…'}"
+
+
+def _place(one: Slice) -> str:
+    names = ", ".join(one.namespaces[:3])
+    more = f" and {len(one.namespaces) - 3} more" if len(one.namespaces) > 3 else ""  # noqa: PLR2004 - three are shown
+    return f"{one.window.start:%Y-%m-%d %H:%M} UTC, {names}{more}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Days:
+    """What was read.
+
+    Attributes:
+        table: rows of the contract, one for each key, in order of their keys; of whole days only.
+        samples: how many samples each of these days had; a day without any is among them.
+        failures: why the other days could not be read whole, in sentences.
+    """
+
+    table: "pa.Table"
+    samples: Mapping[date, int]
+    failures: Mapping[date, Sequence[str]]
+
+
+def rows(spark: "SparkSession", reading: Reading) -> "DataFrame":
+    """Return rows of the contract, several for one key, and what is told of slices: the columns `TELLING`.
+
+    Raises:
+        SourceError: not like this; it names what is wrong.
+    """
+    reading.check_over(datetime.now(UTC))
+    if spark.conf.get("spark.speculation", "false").lower() == "true":
+        raise SourceError(
+            "spark.speculation is on, which would ask Prometheus for the same twice at a time; set it to false"
+        )
+    spark.dataSource.register(PrometheusDataSource)
+    return spark.read.format(NAME).options(**reading.options(), failures="tell").load()
+
+
+def read(spark: "SparkSession", reading: Reading) -> Days:
+    """Read days, whole or not at all.
+
+    Raises:
+        SourceError: not like this; it names what is wrong.
+    """
+    from pyspark.sql import functions  # noqa: PLC0415 - heavy, and of no use to a task
+
+    frame = rows(spark, reading)
+    keys = [name for name in frame.columns if name != "n"]
+    return told_apart(frame.groupBy(*keys).agg(functions.sum("n").alias("n")).toArrow())
+
+
+def told_apart(table: "pa.Table") -> Days:
+    """Return what a table with the columns `TELLING` says, in any order of rows."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - likewise
+
+    of_slices = table.filter(pc.field("quantity").is_null())
+    samples: Counter[date] = Counter()
+    failures: dict[date, set[str]] = {}
+    for day, count, failure in zip(*(of_slices[name].to_pylist() for name in ("day", "n", "failure")), strict=True):
+        samples[day] += count
+        if failure is not None:
+            failures.setdefault(day, set()).add(failure)
+    failed = pa.array(sorted(failures), pa.date32())
+    whole = table.filter(pc.field("quantity").is_valid() & ~pc.field("day").isin(failed))
+    names = [column.partition(" ")[0] for column in CONTRACT.split(", ")]
+    kinds = {"day": pa.date32(), "bucket": pa.int16(), "n": pa.int64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+    return Days(
+        table=whole.select(names).cast(schema).sort_by([(name, "ascending") for name in names[:-1]]),
+        samples={day: samples[day] for day in sorted(samples.keys() - failures.keys())},
+        failures={day: sorted(failures[day]) for day in sorted(failures)},
+    )

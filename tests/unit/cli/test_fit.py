@@ -1,0 +1,31 @@
+"""What `fit` refuses before it loads or asks anything."""
+
+import pytest
+from click.testing import CliRunner
+
+from heartbeat_tuner.cli import cli
+
+NOWHERE = ("--prometheus", "http://127.0.0.1:1", "--history", "h", "--models", "m")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--history", "h", "--models", "m"), "give --prometheus URL or --parquet PATH"),
+        ((*NOWHERE, "--parquet", "p"), "give --prometheus URL or --parquet PATH, and not both"),
+        (("--parquet", "p", "--history", "h"), "give --models kubernetes or --models DIR"),
+        (("--parquet", "p", "--models", "m"), "Missing option '--history'"),
+        ((*NOWHERE, "--since", "3h"), "--since: choose a time between 24h and 8784h"),
+        ((*NOWHERE, "--since", "14d"), "'14d' is not a duration"),
+        ((*NOWHERE, "--until", "yesterday"), "--until 'yesterday': is no day; write one like 2026-11-20"),
+        ((*NOWHERE, "--cluster", "x" * 64), "--cluster: a clusterRef is a printable name of at most 63"),
+        ((*NOWHERE, "--username", "me"), "--username and --password-file belong together"),
+        (("--prometheus", "prometheus:9090", *NOWHERE[2:]), "--prometheus: "),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: tuple[str, ...], words: str) -> None:
+    """One sentence, status 2."""
+    result = CliRunner().invoke(cli, ["fit", *options])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words in " ".join(result.stderr.split())
