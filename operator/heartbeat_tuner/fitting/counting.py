@@ -95,9 +95,10 @@ def _group_of(series: Series) -> GroupKey | None:
 
 
 def _of_group(group: GroupKey, measured: Quantities, window: Window) -> Counter[tuple[str, int]]:
+    since_s, until_s = window.start.timestamp(), window.end.timestamp()
     values: dict[str, list[float]] = {}
     for _, quantity, block_s, value_s in quantities.rows(group, measured):
-        if window.holds(block_s):
+        if since_s <= block_s < until_s:
             values.setdefault(quantity, []).append(value_s)
     counted: Counter[tuple[str, int]] = Counter()
     for quantity, several in values.items():
@@ -105,7 +106,7 @@ def _of_group(group: GroupKey, measured: Quantities, window: Window) -> Counter[
         for bucket, count in zip(*np.unique(found[found != histogram.REFUSED], return_counts=True), strict=True):
             counted[quantity, int(bucket)] = int(count)
     for quantity, blocks in quantities.watched(measured):
-        mine = [block_s for block_s in blocks if window.holds(block_s)]
+        mine = [block_s for block_s in blocks if since_s <= block_s < until_s]
         if mine:
             counted[quantity, MEMBER_BLOCKS] = len(mine)
             counted[quantity, GROUP_BLOCKS] = len(set(mine))

@@ -49,10 +49,6 @@ class Window:
         """On which day it lies, in UTC."""
         return self.start.date()
 
-    def holds(self, block_s: float) -> bool:
-        """Whether what is in this block is counted here."""
-        return self.start.timestamp() <= block_s < self.end.timestamp()
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slice:

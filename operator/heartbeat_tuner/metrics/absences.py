@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Unknown, Witness
-from heartbeat_tuner.metrics import blocks, deficits, lives, queries, stalls
+from heartbeat_tuner.metrics import blocks, lives, queries, stalls
+from heartbeat_tuner.metrics.deficits import Deficits
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
@@ -53,16 +54,25 @@ class BlockAbsence:
     witness: Witness
 
 
-def shown(observed: Observed, platform: Observed) -> tuple[list[Absence], set[tuple[str, float]], list[Unknown]]:
+def shown(
+    observed: Observed, platform: Observed, beats: Iterable[tuple[str, Deficits | Unknown]]
+) -> tuple[list[Absence], set[tuple[str, float]], list[Unknown]]:
     """Return what all witnesses show of a group's pods, which blocks of which pods were watched, and what was withheld.
 
     Args:
         observed: the group's series.
         platform: what is exported around its pods.
+        beats: what its heartbeats show, from `deficits.of_group`.
     """
     found: list[Absence] = []
     watched: set[tuple[str, float]] = set()
     withheld: list[Unknown] = []
+    for pod, lacking in beats:
+        if isinstance(lacking, Unknown):
+            withheld.append(lacking)
+        else:
+            found += lacking.absences()
+            watched |= {(pod, one.block_s) for one in lacking.blocks}
     scraped = stalls.scraped_blocks(platform)
     for pod in lives.pods_in(observed):
         mine = {**lives.of_pod(platform, pod), **lives.of_pod(observed, pod)}
@@ -74,19 +84,9 @@ def shown(observed: Observed, platform: Observed) -> tuple[list[Absence], set[tu
             *stalls.failed_scrapes(pod, mine, scraped=scraped),
             *stalls.poll_gaps(pod, mine),
         ]
-        for beats in mine.get(Quantity.HEARTBEATS, ()):
-            lacking = deficits.of_member(pod, beats, mine)
-            if isinstance(lacking, Unknown):
-                withheld.append(lacking)
-            else:
-                found += lacking.absences()
-                watched |= {(pod, one.block_s) for one in lacking.blocks}
-        watched |= {
-            (pod, blocks.start_s(sample.time_s))
-            for group in (*(mine.get(one, ()) for one in WITNESSED_BY), [one for one, _ in stalls.short_gaps(mine)])
-            for one in group
-            for sample in one.samples
-        }
+        witnesses = [one for quantity in WITNESSED_BY for one in mine.get(quantity, ())]
+        witnesses += [one for one, _ in stalls.short_gaps(mine)]
+        watched |= {(pod, block_s) for block_s in blocks.of(witnesses)}
     return found, watched, withheld
 
 

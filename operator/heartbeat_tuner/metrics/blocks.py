@@ -9,6 +9,8 @@ spikes at all: then there is no tail.
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
+from itertools import repeat
+from operator import floordiv
 from typing import Final
 
 from heartbeat_tuner.metrics import samples
@@ -38,7 +40,13 @@ class Gap:
 
 def start_s(time_s: float, *, width_s: float = BLOCK_S) -> float:
     """Return when the block of a moment begins; blocks are the same for everybody."""
-    return math.floor(time_s / width_s) * width_s
+    return time_s // width_s * width_s
+
+
+def of(group: Iterable[Series]) -> set[float]:
+    """Return when the blocks begin of which these series have samples; those of the same scrapes are looked at once."""
+    scrapes = {one.samples.times_s.tobytes(): one.samples.times_s for one in group}
+    return {BLOCK_S * block for times_s in scrapes.values() for block in map(floordiv, times_s, repeat(BLOCK_S))}
 
 
 def maxima(found: Iterable[Sample], *, width_s: float = BLOCK_S) -> tuple[Sample, ...]:
@@ -54,9 +62,10 @@ def maxima(found: Iterable[Sample], *, width_s: float = BLOCK_S) -> tuple[Sample
     if width_s < BLOCK_S:
         raise ValueError(f"width_s is {width_s:g}: blocks shorter than {BLOCK_S:g} s count one spike several times")
     largest: dict[float, float] = {}
-    for sample in found:
-        block_s = start_s(sample.time_s, width_s=width_s)
-        largest[block_s] = max(largest.get(block_s, sample.value), sample.value)
+    for time_s, value in found:
+        block_s = time_s // width_s * width_s
+        if value > largest.get(block_s, -math.inf):
+            largest[block_s] = value
     return tuple(Sample(block_s, value) for block_s, value in sorted(largest.items()))
 
 

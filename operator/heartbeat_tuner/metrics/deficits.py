@@ -25,8 +25,9 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Unknown, Witness
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import blocks, samples
+from heartbeat_tuner.metrics import blocks, lives, samples
 from heartbeat_tuner.metrics.lives import Stretch
+from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
@@ -131,6 +132,15 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
     )
 
 
+def of_group(observed: Observed) -> list[tuple[str, Deficits | Unknown]]:
+    """Return the heartbeats that each member of a group lacks, by its pod."""
+    found: list[tuple[str, Deficits | Unknown]] = []
+    for pod in lives.pods_in(observed):
+        mine = lives.of_pod(observed, pod)
+        found += [(pod, of_member(pod, beats, mine)) for beats in mine.get(Quantity.HEARTBEATS, ())]
+    return found
+
+
 def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
     """Return the stretches in which a pod's members may have joined or failed to, or between scrapes began anew.
 
@@ -141,8 +151,7 @@ def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
         (step.since_s, step.until_s)
         for quantity in (Quantity.REBALANCES, Quantity.FAILED_REBALANCES)
         for one in mine.get(quantity, ())
-        for step in samples.steps(one)
-        if step.grown > 0 or step.reset
+        for step in samples.moves(one)
     ]
     took = [
         (step.since_s - step.grown, step.until_s)

@@ -52,7 +52,7 @@ def renewals(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
             found += [
                 (step.since_s, step.until_s)
                 for one in group
-                for step in samples.steps(one)
+                for step in samples.moves(one)
                 if step.reset or (restarts and step.grown > 0)
             ]
     found += [(at_s, at_s) for quantity in STARTS for at_s in instants(mine.get(quantity, ()))]

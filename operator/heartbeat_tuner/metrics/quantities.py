@@ -10,7 +10,8 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import absences, blocks, deficits, downtime, lives, queries, rebalances, samples
+from heartbeat_tuner.metrics import absences, blocks, deficits, downtime, queries, rebalances, samples
+from heartbeat_tuner.metrics.deficits import Deficits
 from heartbeat_tuner.metrics.downtime import Downtime
 from heartbeat_tuner.metrics.rebalances import Rebalance
 from heartbeat_tuner.metrics.resolver import GroupKey, Observed, PodKey
@@ -150,10 +151,10 @@ def measured(
         cooperative: the group rebalances cooperatively, in two rounds.
         changed: when its settings were changed, in Unix seconds.
     """
-    around = _around(observed, platform)
+    around, beats = _around(observed, platform), deficits.of_group(observed)
     return Quantities(
-        absences=_absences(observed, around),
-        missing_beats=_missing_beats(observed),
+        absences=_absences(observed, around, beats),
+        missing_beats=_missing_beats(beats),
         poll_gaps=_poll_gaps(observed),
         outages=_outages(observed),
         rebalance_latencies=_latencies(observed),
@@ -214,8 +215,10 @@ def _around(observed: Observed, platform: Mapping[PodKey, Observed]) -> dict[Qua
     return found
 
 
-def _absences(observed: Observed, around: Observed) -> Measured | Unknown:
-    shown, watched, withheld = absences.shown(observed, around)
+def _absences(
+    observed: Observed, around: Observed, beats: Sequence[tuple[str, Deficits | Unknown]]
+) -> Measured | Unknown:
+    shown, watched, withheld = absences.shown(observed, around, beats)
     if not watched:
         because = "; ".join(one.message for one in withheld) or "the group's heartbeats are not counted"
         return Unknown(
@@ -228,19 +231,14 @@ def _absences(observed: Observed, around: Observed) -> Measured | Unknown:
     return _measured(values, [block_s for _, block_s in watched])
 
 
-def _missing_beats(observed: Observed) -> Measured | Unknown:
+def _missing_beats(beats: Iterable[tuple[str, Deficits | Unknown]]) -> Measured | Unknown:
     values: list[Observation] = []
     messages = []
-    for pod in lives.pods_in(observed):
-        mine = lives.of_pod(observed, pod)
-        for beats in mine.get(Quantity.HEARTBEATS, ()):
-            lacking = deficits.of_member(pod, beats, mine)
-            if isinstance(lacking, Unknown):
-                messages.append(lacking.message)
-            else:
-                values += [
-                    Observation(pod, one.block_s, max(0.0, one.at_least_s), one.at_most_s) for one in lacking.blocks
-                ]
+    for pod, lacking in beats:
+        if isinstance(lacking, Unknown):
+            messages.append(lacking.message)
+        else:
+            values += [Observation(pod, one.block_s, max(0.0, one.at_least_s), one.at_most_s) for one in lacking.blocks]
     if not values:
         because = "; ".join(messages) or "no counter of accepted heartbeats is exported"
         return Unknown(Reason.TOO_LITTLE_DATA if messages else Reason.NO_SERIES, because)
@@ -338,11 +336,10 @@ def _restarts(observed: Observed, around: Observed) -> Measured | Unknown:
 
 def _watched(group: Iterable[Series]) -> list[float]:
     """Return the blocks of which these series have samples, those of one pod once."""
-    found: dict[str, set[float]] = {}
+    by_pod: dict[str, list[Series]] = {}
     for one in group:
-        mine = found.setdefault(one.labels[queries.POD_LABEL], set())
-        mine.update(map(blocks.start_s, one.samples.times_s))
-    return sorted(block_s for mine in found.values() for block_s in mine)
+        by_pod.setdefault(one.labels[queries.POD_LABEL], []).append(one)
+    return sorted(block_s for mine in by_pod.values() for block_s in blocks.of(mine))
 
 
 def _measured(values: list[Observation], watched: list[float], *, empty: str = "") -> Measured | Unknown:

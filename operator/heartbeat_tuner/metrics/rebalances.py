@@ -79,7 +79,7 @@ def increases(group: Sequence[Series], times: Sequence[Series] = ()) -> list[Inc
             before_s = first.time_s - interval_s
             took_s = _mean(_at(spent, first.time_s), first.value)
             found.append(Increase(member, before_s, first.time_s, round(first.value), took_s))
-        grown = [step for step in samples.steps(one) if step.grown > 0]
+        grown = [step for step in samples.moves(one) if step.grown > 0]
         grown_s = {} if spent is None or not grown else {step.until_s: step.grown for step in samples.steps(spent)}
         found += [
             Increase(

@@ -12,7 +12,7 @@ import statistics
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, repeat
+from itertools import compress, islice, repeat
 from typing import NamedTuple, overload
 
 
@@ -107,8 +107,7 @@ class Series:
         return Series(self.labels, Samples(times_s, array("d", map(operator.mul, values, repeat(unit)))))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What a counter did between two scrapes.
 
     Attributes:
@@ -127,16 +126,20 @@ class Step:
 def steps(series: Series) -> list[Step]:
     """Return what a counter did between each two scrapes; a sample that comes twice counts once."""
     found: list[Step] = []
-    last: Sample | None = None
-    for sample in series.samples:
-        if last is not None and sample.time_s <= last.time_s:
+    pairs = iter(series.samples.pairs())
+    last_s, last = next(pairs, (math.inf, 0.0))
+    for time_s, value in pairs:
+        if time_s <= last_s:
             continue
-        if last is not None:
-            reset = sample.value < last.value
-            grown = sample.value if reset else sample.value - last.value
-            found.append(Step(last.time_s, sample.time_s, grown, reset))
-        last = sample
+        reset = value < last
+        found.append(Step(last_s, time_s, value if reset else value - last, reset))
+        last_s, last = time_s, value
     return found
+
+
+def moves(series: Series) -> list[Step]:
+    """Return the steps in which a counter did not stand still; most of them do, and are quickly passed over."""
+    return [] if series.samples.stands_still else [step for step in steps(series) if step.grown > 0 or step.reset]
 
 
 def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
@@ -227,18 +230,20 @@ def longest_possible_silence_s(beats: Series, *, since_s: float, until_s: float)
     """
     times_s, values = beats.samples.times_s, beats.samples.values
     first = bisect_left(times_s, since_s)
-    if not first:
-        return math.inf
-    # The silence that runs at `since_s` began before the last scrape that counted something.
-    before = next((at for at in range(first - 1, 0, -1) if values[at] != values[at - 1]), 0)
-    begin_s, longest = times_s[before - 1] if before else -math.inf, 0.0
-    for at in range(first, len(values)):
-        if begin_s >= until_s:
-            break
-        if values[at] != values[at - 1]:
-            longest = max(longest, times_s[at] - begin_s)
-            begin_s = times_s[at - 1]
-    return max(longest, until_s - begin_s)
+    run = first - 1  # the first scrape of those that showed what the last one before this time did
+    while run > 0 and values[run - 1] == values[run]:
+        run -= 1
+    longest = 0.0
+    begin_s = times_s[run - 1] if run > 0 else -math.inf
+    last_s, value = (times_s[first - 1], values[first - 1]) if first else (-math.inf, None)
+    for time_s, shown in zip(islice(times_s, first, None), islice(values, first, None), strict=True):
+        if value is None or shown != value:
+            longest = max(longest, time_s - begin_s)
+            begin_s, value = last_s, shown
+            if begin_s >= until_s:  # a long series is asked about many of its moments
+                return longest
+        last_s = time_s
+    return max(longest, math.inf if begin_s == -math.inf else until_s - begin_s)
 
 
 def newest_s(series: Sequence[Series]) -> float | None:

@@ -46,7 +46,7 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
             math.inf if one.labels["le"] == "+Inf" else float(one.labels["le"]): _steps_of([one])
             for one in samples.twins(times, mine.get(Quantity.GC_BUCKETS, ()), but="le")
         }
-        for step in samples.steps(times):
+        for step in samples.moves(times):
             count = counts.get(_when(step))
             if count is None or count.grown < 1:
                 continue
@@ -86,7 +86,7 @@ def throttling(pod: str, mine: OfPod) -> list[Absence]:
             _steps_of(samples.twins(stops, mine.get(quantity, ())))
             for quantity in (Quantity.CPU_THROTTLED_TIME, Quantity.CPU_PERIODS)
         )
-        for step in samples.steps(stops):
+        for step in samples.moves(stops):
             if step.grown < 1:
                 continue
             elapsed_s = step.until_s - step.since_s
@@ -107,7 +107,7 @@ def cpu_stalls(pod: str, mine: OfPod) -> list[Absence]:
     return [
         Absence(pod, Witness.CPU_STALL, step.until_s, 0.0, min(step.grown, step.until_s - step.since_s))
         for one in mine.get(Quantity.CPU_STALLED_TIME, ())
-        for step in samples.steps(one)
+        for step in samples.moves(one)
         if step.grown > 0
     ]
 

@@ -25,14 +25,6 @@ def test_windows_fill_a_day_from_midnight_utc() -> None:
         assert blocks.start_s(one.start.timestamp()) == one.start.timestamp()
 
 
-def test_every_block_of_a_day_is_in_one_window() -> None:
-    """Also the first and the last."""
-    begin_s = slices.windows_of(DAY)[0].start.timestamp()
-    starts = [begin_s + blocks.BLOCK_S * number for number in range(-1, 961)]
-    held = [sum(one.holds(block_s) for one in slices.windows_of(DAY)) for block_s in starts]
-    assert held == [0, *[1] * 960, 0]
-
-
 def test_days_are_told_with_both_ends() -> None:
     """Over the end of a month."""
     assert slices.days(date(2026, 2, 28), date(2026, 3, 2)) == [date(2026, 2, 28), DAY, date(2026, 3, 2)]

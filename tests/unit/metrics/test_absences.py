@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
-from heartbeat_tuner.metrics import absences, blocks
+from heartbeat_tuner.metrics import absences, blocks, deficits
 from heartbeat_tuner.metrics.absences import BlockAbsence
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters
@@ -109,7 +109,7 @@ def test_nodes_are_told_by_who_lives_there() -> None:
 def test_a_block_that_was_watched_and_shows_nothing_is_known_to() -> None:
     """Without them, the rate of what was seen would be that of the bad blocks alone."""
     calm = counters.series((30.0 * number, 0.0) for number in range(12))
-    shown, watched, withheld = absences.shown({Quantity.REBALANCES: [calm]}, {Quantity.GC_PAUSE_MAX: [calm]})
+    shown, watched, withheld = absences.shown({Quantity.REBALANCES: [calm]}, {Quantity.GC_PAUSE_MAX: [calm]}, [])
     assert absences.by_block(shown) == []
     assert watched == {("orders-0", 90.0 * number) for number in range(4)}
     assert withheld == []
@@ -143,7 +143,7 @@ def test_every_witness_is_heard() -> None:
         ],
         Quantity.SCRAPE_TIME: [counters.series(once(690.0, 10.0, usual=0.01))],
     }
-    shown, watched, withheld = absences.shown(observed, platform)
+    shown, watched, withheld = absences.shown(observed, platform, deficits.of_group(observed))
     found = {one.witness: (one.block_s, one.at_least_s, one.at_most_s) for one in absences.by_block(shown)}
     assert found[Witness.GC_PAUSE] == (90.0, 3.0, 3.0)
     assert found[Witness.THROTTLING] == (270.0, 0.05, 9.0)  # the pressure leaves more open
