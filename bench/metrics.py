@@ -42,6 +42,7 @@ from heartbeat_tuner.metrics import queries
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import reading_plan
 from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
+from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from sandbox import progress
 from sandbox.binaries import Binaries
@@ -49,7 +50,7 @@ from sandbox.network import LOOPBACK, answers, free_ports
 from sandbox.processes import Process, wait_until
 from sandbox.prometheus import Prometheus
 from tests.support import worlds
-from tests.support.fakes import FakeGroups, FakeWorkloads
+from tests.support.fakes import FakeGroups, FakeModels, FakeWorkloads
 
 MEMBERS: Final = 10
 SIZES: Final = {100: 2, 1000: 3}
@@ -138,6 +139,7 @@ class Bench:
             metrics=self._source,
             groups=FakeGroups({"main": {**known}}),
             workloads=FakeWorkloads(stored),
+            models=ModelShelf(FakeModels()),
             clock=SystemClock(),
         )
 

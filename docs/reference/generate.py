@@ -44,6 +44,12 @@ good stays beside it as `kept`, with the days that it rests on, for 28 days at m
 """
 _MEMBER = re.compile(r'^    [A-Z_]+ = "(\w+)"  # (.+)$')
 _CONDITIONS = re.compile(r"^    # (.+)$")
+_GENERAL = {
+    "must be a duration": "a duration",
+    "must be a day": "a day",
+    "must be an environment variable": "env names",
+    "must be a metric": "env names",
+}
 _LEGEND = ", ".join(f"{letter} {NAMES[setting]}" for setting, letter in cards.LETTERS.items())
 
 
@@ -279,9 +285,7 @@ def _rules(node: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
     """Yield path and message of every rule; the paths of durations, days and names are left general."""
     for rule in node.get("x-kubernetes-validations", ()):
         message = rule["message"]
-        general = {"a duration": "be a duration" in message, "a day": "be a day" in message}
-        what = next((name for name, found in general.items() if found), "env names")
-        yield what if message.startswith("must be") and path != "spec" and "covariance" not in message else path, message
+        yield next((name for start, name in _GENERAL.items() if message.startswith(start)), path), message
     for name, child in node.get("properties", {}).items():
         yield from _rules(child, f"{path}.{name}")
     if "items" in node:

@@ -13,6 +13,7 @@ from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
+from heartbeat_tuner.adapters.models import KubernetesModels
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.telemetry import Telemetry
@@ -26,6 +27,7 @@ from heartbeat_tuner.reconcile.elector import Elector, new_identity
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.leadership import Timing
+from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
 from heartbeat_tuner.settings import Settings
@@ -50,7 +52,7 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
     store, telemetry, stopped = PolicyStore(), Telemetry(), asyncio.Event()
     async with _assembled(settings) as parts:
         elector, interval = parts.elector, settings.interval
-        relisted = Relisting(parts.policies, store)
+        relisted, shelf = Relisting(parts.policies, store), ModelShelf(parts.models)
         health = Health(elector, store, interval=interval)
         await telemetry.serve(
             settings.http.address,
@@ -82,9 +84,15 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
 
         async def cycles() -> None:
             """Look at everything with fresh eyes, until the leadership or the process ends."""
-            cycle = parts.new_cycle(store)
+            cycle = parts.new_cycle(store, shelf)
             await relisted.refresh()
-            await loop.run_until(stopped, cycle.run, interval=interval, finished=finished)
+            await shelf.refresh()
+            reading = asyncio.create_task(shelf.run_until(stopped), name="models")
+            try:
+                await loop.run_until(stopped, cycle.run, interval=interval, finished=finished)
+            finally:
+                reading.cancel()
+                await asyncio.wait([reading])
 
         async def lead() -> None:
             health.moved()
@@ -119,13 +127,16 @@ class _Parts:
     elector: Elector
     policies: KubernetesPolicies
     workloads: KubernetesWorkloads
+    models: KubernetesModels
     metrics: PrometheusSource
     groups: KafkaGroups
     clock: SystemClock
 
-    def new_cycle(self, store: PolicyStore) -> Cycle:
+    def new_cycle(self, store: PolicyStore, shelf: ModelShelf) -> Cycle:
         """Return a cycle that remembers nothing."""
-        gatherer = Gatherer(metrics=self.metrics, groups=self.groups, workloads=self.workloads, clock=self.clock)
+        gatherer = Gatherer(
+            metrics=self.metrics, groups=self.groups, workloads=self.workloads, models=shelf, clock=self.clock
+        )
         return Cycle(store=store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock)
 
 
@@ -154,7 +165,7 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
-        yield _Parts(elector, policies, workloads, metrics, groups, clock)
+        yield _Parts(elector, policies, workloads, KubernetesModels(api), metrics, groups, clock)
 
 
 def _access(cluster: KafkaClusterSettings) -> kafka_access.Access:

@@ -19,6 +19,7 @@ from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Listing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
 from tests.support import counters, worlds
 from tests.support.counters import Answers
 
@@ -148,6 +149,22 @@ class FakeWorkloads:
             rolling_out=False,
             pods=tuple(worlds.pod(generation + number, started=at) for number, _ in enumerate(stored.pods)),
         )
+
+
+class FakeModels:
+    """The API server's ConsumerGroupModels; it may not know such objects, or fail."""
+
+    def __init__(self, stored: Sequence[Fitted | Unreadable] | Unfitted = ()) -> None:
+        self.stored = stored
+        self.error: Exception | None = None
+        self.reads = 0
+
+    async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
+        """Return all models, or why there are none."""
+        self.reads += 1
+        if self.error is not None:
+            raise self.error
+        return self.stored
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER
-from heartbeat_tuner.adapters.policies import API_VERSION
+from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.api.v1alpha1 import PLURAL
 from heartbeat_tuner.metrics.samples import Sample
 from heartbeat_tuner.metrics.vocabulary import Quantity

@@ -10,10 +10,11 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
-from tests.support.fakes import FakeClock, FakeGroups, FakePolicies, FakePrometheus, FakeWorkloads
+from tests.support.fakes import FakeClock, FakeGroups, FakeModels, FakePolicies, FakePrometheus, FakeWorkloads
 
 ORDERS: Final = ObjectKey("shop", "orders")
 CONSUMER: Final = ObjectKey("shop", "orders-consumer")
@@ -28,6 +29,7 @@ class Stage:
         prometheus: the metrics.
         groups: the Kafka clusters.
         workloads: the Deployments.
+        models: the fitted models.
         store: what the operator watches.
         policies: the policies as the API server has them.
     """
@@ -47,20 +49,29 @@ class Stage:
         self.prometheus = FakePrometheus(series)
         self.groups = FakeGroups({"main": {"orders": worlds.group(rebalancing=True)}, "other": {}})
         self.workloads = FakeWorkloads({CONSUMER: worlds.workload(now)} if workloads is None else workloads)
+        self.models = FakeModels()
         self.store = PolicyStore()
         self.policies = FakePolicies(self.store, bodies)
         self.restart()
 
     def restart(self) -> None:
         """Start the operator anew: what it had in memory is gone."""
-        gatherer = Gatherer(metrics=self.prometheus, groups=self.groups, workloads=self.workloads, clock=self.clock)
+        self.shelf = ModelShelf(self.models)
+        gatherer = Gatherer(
+            metrics=self.prometheus,
+            groups=self.groups,
+            workloads=self.workloads,
+            models=self.shelf,
+            clock=self.clock,
+        )
         self.operator = Cycle(
             store=self.store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock
         )
 
     async def cycle(self, after: timedelta = MINUTE) -> CycleReport:
-        """Let time pass, and run one cycle."""
+        """Let time pass, read the models, and run one cycle."""
         self.clock.advance(after)
+        await self.shelf.refresh()
         return await self.operator.run()
 
     def condition(self, kind: str, key: ObjectKey = ORDERS) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Cluster, Group, GroupState, Member, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
-from heartbeat_tuner.tails.group_model import NO_MODEL, GroupModel, Unfitted
+from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted
 
 NOW: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 HOUR: Final = timedelta(hours=1)
@@ -188,7 +188,7 @@ def situation(
     on: Cluster | None = None,
     has: Workload | None = None,
     rebalancing: bool = False,
-    model: GroupModel | Unfitted = NO_MODEL,
+    model: Fitted | Unfitted = NO_MODEL,
 ) -> Situation:
     """Return a situation of a healthy group at KafkaJS' defaults, but for what is said.
 

@@ -400,6 +400,36 @@ class Applied(Model):
     workload_uid: Annotated[str, Field(max_length=64, description="Of the object that was written to.")]
 
 
+class Basis(enum.StrEnum):
+    """What a decision rests on besides the record."""
+
+    MODEL = "Model"
+    OWN = "Own"
+
+
+class ModelUsed(Model):
+    """The fitted model that the decision rests on, or why on none."""
+
+    source: Annotated[
+        Basis,
+        WithJsonSchema(
+            {
+                "type": "string",
+                "maxLength": 64,
+                "description": "Model: a ConsumerGroupModel. Own: the record alone.",
+            }
+        ),
+    ]
+    name: Annotated[
+        str | None, Field(max_length=253, description="The ConsumerGroupModel, in the policy's namespace.")
+    ] = None
+    days: Annotated[int | None, Field(description="How many days with data it rests on.")] = None
+    until: Annotated[str | None, Field(max_length=10, description="The last of these days (UTC).")] = None
+    message: Annotated[
+        str, Field(max_length=MAX_MESSAGE, description="What it expects of the values set, or why there is none.")
+    ]
+
+
 class Status(Model):
     """What the tuner found and did."""
 
@@ -413,6 +443,7 @@ class Status(Model):
     current: Values | None = None
     recommendation: Recommendation | None = None
     summary: Summary | None = None
+    model: ModelUsed | None = None
     applied: Applied | None = None
     conditions: Annotated[
         list[Condition],

@@ -5,6 +5,9 @@ max(library default, 3 P, broker minimum, P + 1.5 x largest absence seen), withi
 under a cadence that held was absent for at least S - P: one censored exceedance. Where handlers outlast the poll limit,
 M := max(library default, 1.3 x longest poll gap seen), within bounds (7.4). Nothing but W is ever lowered here: a
 record alone is no ground for tightening.
+
+What a fitted model asks for beyond that (`foresight`) is a wish: it may raise S and M as far as nothing forbids it, and
+never makes an answer impossible.
 """
 
 import dataclasses
@@ -12,7 +15,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client
-from heartbeat_tuner.decision import assessment, limits
+from heartbeat_tuner.decision import assessment, foresight, limits
 from heartbeat_tuner.decision.limits import Infeasible, Limit
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations, liveness
@@ -81,11 +84,13 @@ def _session(
             f"No session timeout fits: {durations.show(current.session_timeout)} is set, which a record alone does not "
             f"lower, but {ceiling.name} allows at most {durations.show(ceiling.value)}"
         )
-    session = max(fitted, current.session_timeout)
+    wish = foresight.session_wish(situation, period)
+    room = min([ceiling, *_covers(beat, client)], key=lambda limit: limit.value)
+    session = max(fitted, current.session_timeout, timedelta(0) if wish is None else limits.granted(wish, room))
     return Chosen(
         dataclasses.replace(beat, session_timeout=session),
         f"a beat then arrives every {durations.show(period)} and the session lasts {durations.show(session)} (at least "
-        f"{durations.show(floor.value)} is needed: {floor.name})",
+        f"{durations.show(floor.value)} is needed: {floor.name}{limits.asked(wish, room)})",
     )
 
 
@@ -104,12 +109,14 @@ def _poll(situation: Situation, record: Record, settings: LivenessSettings, clie
             f"the longest poll gap, {durations.about(gap)}), but bounds.maxPollInterval.max allows at most "
             f"{durations.show(ceiling)}"
         )
-    limit = limits.step(max(needed, default), ceiling)
+    wish, room = foresight.poll_wish(situation), Limit(ceiling, "bounds.maxPollInterval.max")
+    granted = timedelta(0) if wish is None else limits.granted(wish, room)
+    limit = max(limits.step(max(needed, default), ceiling), granted)
     return Chosen(
         dataclasses.replace(settings, max_poll_interval=limit),
         f"a handler may then take {durations.show(limit)} (at least {durations.show(needed)} is needed: "
-        f"{limits.POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}); so late a handler that hangs "
-        f"is noticed, and so long may a rebalance wait for it",
+        f"{limits.POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}{limits.asked(wish, room)}); so "
+        f"late a handler that hangs is noticed, and so long may a rebalance wait for it",
     )
 
 
@@ -182,6 +189,11 @@ def _ceilings(situation: Situation) -> list[Limit]:
     if upper is not None:
         ceilings.append(Limit(upper, "bounds.sessionTimeout.max"))
     return ceilings
+
+
+def _covers(values: LivenessSettings, client: Client) -> list[Limit]:
+    """Return what S must not be above in this library, by the settings that have to cover it."""
+    return [Limit(client.poll_limit_factor * values[setting], str(setting)) for setting in client.must_cover_session]
 
 
 def _broker_limit(cluster: Cluster, side: str) -> str:

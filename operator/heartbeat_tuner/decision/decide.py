@@ -1,14 +1,16 @@
 """The order of a decision; each link is a module beside this one.
 
-Without tails (fitted models) only the record speaks: a group whose record asks for nothing is left alone. No link
-invents a value: what could not be measured ends the chain with its reason.
+The record decides whether anything is done: a group whose record asks for nothing is left alone. A fitted model is
+quoted then, and where a cure is demanded it may ask for more of it. No link invents a value: what could not be measured
+ends the chain with its reason.
 """
 
+import dataclasses
 from typing import Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import assessment, choice, gates, limits
+from heartbeat_tuner.decision import assessment, choice, foresight, gates, limits
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown
@@ -22,6 +24,11 @@ _LEFT_ALONE: Final = {Reason.HEALTHY: Verdict.HEALTHY, Reason.TOO_LITTLE_DATA: V
 
 def decide(situation: Situation) -> Decision:
     """Return what should be done for one group, with the reason and its numbers."""
+    decision = _decided(situation)
+    return dataclasses.replace(decision, outlook=foresight.outlook(situation, decision.target))
+
+
+def _decided(situation: Situation) -> Decision:
     record, current = situation.record, situation.workload.current
     if isinstance(record, Unknown):
         return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message))

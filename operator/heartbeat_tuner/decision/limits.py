@@ -55,3 +55,16 @@ def step(wish: timedelta, ceiling: timedelta) -> timedelta:
     """Return `wish` rounded up to whole seconds, above a minute to 5 s, but not above `ceiling`."""
     size = timedelta(seconds=1) if wish <= FINE_STEPS_BELOW else COARSE_STEP
     return min(-(-durations.to_ms(wish) // durations.to_ms(size)) * size, ceiling)
+
+
+def granted(wish: Limit, room: Limit) -> timedelta:
+    """Return as much of a wish as there is room for, in the usual steps."""
+    return step(min(wish.value, room.value), room.value)
+
+
+def asked(wish: Limit | None, room: Limit) -> str:
+    """Return the rest of a sentence that says who wished for what, and what did not allow it; empty without a wish."""
+    if wish is None:
+        return ""
+    cut = f", but {room.name} allows {durations.show(room.value)}" if wish.value > room.value else ""
+    return f"; {wish.name} asks for {durations.show(wish.value)}{cut}"

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from heartbeat_tuner.domain.evidence import Cluster, Group, Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Policy
-from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,4 +28,4 @@ class Situation:
     group: Group
     cluster: Cluster
     record: Record | Unknown
-    model: GroupModel | Unfitted
+    model: Fitted | Unfitted

@@ -38,6 +38,7 @@ class Decision:
         advice: what to do about it, as a sentence; empty when there is nothing to do.
         target: the values that should be set; None unless the verdict is CHANGE.
         hold: why the target may not be written now; None when it may (or there is none).
+        outlook: what a fitted model expects, or why none does, as a sentence.
     """
 
     verdict: Verdict
@@ -45,6 +46,7 @@ class Decision:
     advice: str = ""
     target: LivenessSettings | None = None
     hold: Finding | None = None
+    outlook: str = ""
 
     @property
     def story(self) -> Finding:

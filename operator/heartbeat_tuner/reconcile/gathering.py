@@ -26,10 +26,10 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
 from heartbeat_tuner.reconcile import mapped, own_client_ids, reading_plan, sightings
 from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
+from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.sightings import Ledger
-from heartbeat_tuner.tails.group_model import NO_MODEL
 
 CONCURRENT_READS: Final = 10
 
@@ -47,12 +47,15 @@ class _KafkaView:
 class Gatherer:
     """Reads everything that one cycle needs; remembers what no single look can show: samples, and member ids."""
 
-    def __init__(self, *, metrics: MetricsSource, groups: Groups, workloads: Workloads, clock: Clock) -> None:
+    def __init__(
+        self, *, metrics: MetricsSource, groups: Groups, workloads: Workloads, models: ModelShelf, clock: Clock
+    ) -> None:
         self._metrics = metrics
         self._reader = MetricsReader(metrics)
         self._mapped: Mapping[ObjectKey, mapped.Read] = {}
         self._groups = groups
         self._workloads = workloads
+        self._models = models
         self._clock = clock
         self._ledgers: dict[ObjectKey, Ledger] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] = {}
@@ -110,7 +113,7 @@ class Gatherer:
         if workload.current is not None:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         seen = self._record(policy, workload, ledger, now=now)
-        return Situation(now, policy, workload, group, kafka.cluster, seen, NO_MODEL)
+        return Situation(now, policy, workload, group, kafka.cluster, seen, self._models.of(policy, now=now))
 
     def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
         """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""

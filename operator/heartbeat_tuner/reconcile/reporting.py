@@ -15,9 +15,11 @@ from heartbeat_tuner.api.applied import applied_of, values_of
 from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.v1alpha1 import (
     Applied,
+    Basis,
     Condition,
     ConditionStatus,
     ConditionType,
+    ModelUsed,
     Recommendation,
     Status,
     Summary,
@@ -28,6 +30,7 @@ from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
+from heartbeat_tuner.tails.group_model import Unfitted
 
 _NUMBER: Final = re.compile(r"(\d+(\.\d+)?(ms|s|m|h)(?![a-z]))+|\d+(\.\d+)?")
 """A number, or a duration as a whole: 59s, 1m and 1m1s are the same words."""
@@ -119,13 +122,29 @@ def _found(previous: Status, outcome: Decided) -> Status:
             None
             if decision.target is None
             else Recommendation(
-                target=values_of(decision.target), reasons=[_fitting(decision.finding.message), decision.advice]
+                target=values_of(decision.target),
+                reasons=[_fitting(decision.finding.message), decision.advice, _fitting(decision.outlook)],
             )
         )
+    update["model"] = _model(outcome)
     last = outcome.last_application
     update["applied"] = None if last is None else applied_of(last)
     found = previous.model_copy(update=update)
     return found.model_copy(update={"summary": _summary(found)})
+
+
+def _model(outcome: Decided) -> ModelUsed:
+    """Return which model was asked; nothing of it moves before the model does."""
+    fitted, message = outcome.situation.model, _fitting(outcome.decision.outlook)
+    if isinstance(fitted, Unfitted):
+        return ModelUsed(source=Basis.OWN, message=message)
+    return ModelUsed(
+        source=Basis.MODEL,
+        name=fitted.name,
+        days=fitted.model.days,
+        until=fitted.model.until.isoformat(),
+        message=message,
+    )
 
 
 def _summary(status: Status) -> Summary | None:
@@ -143,9 +162,9 @@ def _summary(status: Status) -> Summary | None:
     )
 
 
-def _values(status: Status) -> tuple[Values | None, Values | None, Applied | None]:
+def _values(status: Status) -> tuple[Values | None, Values | None, Applied | None, ModelUsed | None]:
     """Return the values that a status shows: while they stay, so do its words."""
-    return status.current, _target(status), status.applied
+    return status.current, _target(status), status.applied, status.model
 
 
 def _target(status: Status) -> Values | None:
@@ -167,7 +186,8 @@ def _statements(outcome: Decided) -> Iterator[_Statement]:
     elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
-    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], decision.story)
+    told = Finding(decision.finding.reason, f"{decision.story.message}. {decision.outlook}")
+    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], told)
     yield _applied_statement(outcome)
 
 

@@ -62,6 +62,13 @@ class QuantityModel:
         """How many values the group has a day; 0 if it was not watched."""
         return self.values / self.group_days if self.group_days > 0 else 0.0
 
+    @property
+    def law(self) -> tuple[TailModel, float] | None:
+        """The tail that holds, the kept one if need be, and how many values the group has a day; None without one."""
+        if isinstance(self.tail, TailModel):
+            return (self.tail, self.per_day) if self.per_day > 0 else None
+        return None if self.kept is None or not self.kept.per_day > 0 else (self.kept.tail, self.kept.per_day)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupModel:

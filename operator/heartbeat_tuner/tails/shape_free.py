@@ -41,8 +41,30 @@ def upper_per_day(time_s: Values, counts: Array, days: float) -> Array:
         return np.full(times.shape, _NONE_SEEN / days)
     largest_s = EDGES_S[int(np.flatnonzero(counts)[-1]) + 1]
     counted = longer + Z_95 * np.sqrt(longer) + _NONE_SEEN
-    beyond = (np.maximum(times, largest_s) / largest_s) ** (-1.0 / SHAPE)
-    return np.asarray(np.where(times < largest_s, counted, beyond) / days)
+    return np.where(times < largest_s, counted / days, beyond_per_day(times, largest_s, days))
+
+
+def beyond_per_day(time_s: Values, largest_s: float, days: float) -> Array:
+    """Return an upper bound of how often a day something longer than the largest value seen is longer than some times.
+
+    Args:
+        time_s: times in seconds; shorter ones than the largest count as that.
+        largest_s: the largest value seen, in seconds, above 0.
+        days: how long was watched, above 0.
+    """
+    times = np.atleast_1d(np.asarray(time_s, dtype=np.float64))
+    return np.asarray((np.maximum(times, largest_s) / largest_s) ** (-1.0 / SHAPE) / days)
+
+
+def least_beyond_s(objective_per_day: float, largest_s: float, days: float) -> float:
+    """Return the shortest time in seconds, from the largest value seen on, whose upper bound is within an objective.
+
+    Args:
+        objective_per_day: events a day that a group may see, above 0.
+        largest_s: the largest value seen, in seconds.
+        days: how long was watched, above 0.
+    """
+    return float(largest_s * max(1.0 / (objective_per_day * days), 1.0) ** SHAPE)
 
 
 def least_s(objective_per_day: float, counts: Array, days: float) -> float:
@@ -65,6 +87,6 @@ def least_s(objective_per_day: float, counts: Array, days: float) -> float:
         raise ValueError("counts: no value was seen, so there is no largest")
     largest_s = float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1])
     if objective_per_day * days < 1.0:
-        return float(largest_s * (1.0 / (objective_per_day * days)) ** SHAPE)
+        return least_beyond_s(objective_per_day, largest_s, days)
     within = upper_per_day(EDGES_S, counts, days) <= objective_per_day
     return float(EDGES_S[int(np.argmax(within))])

@@ -57,7 +57,11 @@ class JavaPrometheus:
 def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | JavaPrometheus | None = None) -> Gatherer:
     """Return a gatherer on a stage's fakes."""
     return Gatherer(
-        metrics=metrics or stage.prometheus, groups=stage.groups, workloads=stage.workloads, clock=stage.clock
+        metrics=metrics or stage.prometheus,
+        groups=stage.groups,
+        workloads=stage.workloads,
+        models=stage.shelf,
+        clock=stage.clock,
     )
 
 

@@ -62,7 +62,11 @@ class Bench:
     def restart(self) -> None:
         """Begin with nothing remembered, as another leader does."""
         self.gatherer = Gatherer(
-            metrics=self.prometheus, groups=self.stage.groups, workloads=self.stage.workloads, clock=self.stage.clock
+            metrics=self.prometheus,
+            groups=self.stage.groups,
+            workloads=self.stage.workloads,
+            models=self.stage.shelf,
+            clock=self.stage.clock,
         )
 
     async def gather(self, after: timedelta = MINUTE) -> Situation:

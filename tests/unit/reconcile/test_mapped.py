@@ -73,7 +73,9 @@ async def test_a_policys_names_make_a_record() -> None:
     """The whole way: its storm is seen under names that no exporter has."""
     stage = stages.storm()
     source = SitePrometheus(stormy())
-    gatherer = Gatherer(metrics=source, groups=stage.groups, workloads=stage.workloads, clock=stage.clock)
+    gatherer = Gatherer(
+        metrics=source, groups=stage.groups, workloads=stage.workloads, models=stage.shelf, clock=stage.clock
+    )
     mine = policy()
     found = (await gatherer.gather([mine]))[mine.key]
     assert isinstance(found, Situation)
@@ -91,7 +93,9 @@ async def test_names_are_read_in_the_own_namespace_only_and_for_the_policy_alone
     assert [sorted(counters.asked(query).namespaces) for query in source.queries] == [["shop"]]
 
     stage = stages.storm()
-    gatherer = Gatherer(metrics=source, groups=stage.groups, workloads=stage.workloads, clock=stage.clock)
+    gatherer = Gatherer(
+        metrics=source, groups=stage.groups, workloads=stage.workloads, models=stage.shelf, clock=stage.clock
+    )
     stage.workloads.stored[ObjectKey("bank", "orders-consumer")] = worlds.workload(worlds.STORM)
     plain = dataclasses.replace(
         plain, workload=dataclasses.replace(plain.workload, key=ObjectKey("bank", "orders-consumer"))

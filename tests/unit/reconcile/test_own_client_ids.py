@@ -79,7 +79,9 @@ def group_of(client_id: str) -> tuple[stages.Stage, Policy, Gatherer]:
     # Another group of the namespace is known all the while, so that only what is new is asked for.
     answers = counters.together(java_values(client_id), java_values("consumer-payments-1"))
     metrics = FakePrometheus(answers, counters.JMX)
-    gatherer = Gatherer(metrics=metrics, groups=stage.groups, workloads=stage.workloads, clock=stage.clock)
+    gatherer = Gatherer(
+        metrics=metrics, groups=stage.groups, workloads=stage.workloads, models=stage.shelf, clock=stage.clock
+    )
     return stage, policy, gatherer
 
 
