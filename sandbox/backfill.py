@@ -130,7 +130,9 @@ def backfill(
 def _run(argv: Sequence[str | Path]) -> dict[str, Any]:
     """Run the program to its end and return what it tells; its progress goes to ours."""
     said: list[str] = []
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
         assert run.stdout is not None
         assert run.stderr is not None
         reader = threading.Thread(target=_relay, args=(run.stderr, said), daemon=True)

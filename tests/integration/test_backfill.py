@@ -4,6 +4,7 @@ Nothing is invented: what surely was is never more than what happened, and what 
 minute apart leave of it, the numbers here say.
 """
 
+import asyncio
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from heartbeat_tuner.metrics import quantities, queries, resolver
 from heartbeat_tuner.metrics.conventions import catalogue, platform
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.quantities import Measured, Quantities
+from heartbeat_tuner.metrics.samples import Series
 from sandbox.backfill import Backfilled, Happened, backfill
 from sandbox.binaries import Binaries
 from sandbox.fleet import JAVA, KAFKAJS, GroupTruth, fleet
@@ -64,18 +66,22 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries, his
         yield started.url
 
 
-@pytest.fixture
-async def groups(prometheus: str, history: Backfilled) -> Sequence[Group]:
+@pytest.fixture(scope="module")
+def groups(prometheus: str, history: Backfilled) -> Sequence[Group]:
     """Measure all groups as the fit does."""
-    with sources.reading(prometheus, timeout_s=60, max_answer_bytes=2**28) as source:
-        return [await _measured(source, one, history, days=DAYS) for one in FLEET]
+
+    async def measured() -> Sequence[Group]:
+        with sources.reading(prometheus, timeout_s=60, max_answer_bytes=2**28) as source:
+            return [await _measured(source, one, history, days=DAYS) for one in FLEET]
+
+    return asyncio.run(measured())
 
 
 async def _measured(source: PrometheusSource, truth: GroupTruth, history: Backfilled, *, days: float) -> Group:
     place = (truth.namespace, truth.group)
     at, window = datetime.fromtimestamp(history.until_s, UTC), timedelta(days=days)
 
-    async def read(conventions: Sequence[Convention]) -> Sequence[resolver.Series]:
+    async def read(conventions: Sequence[Convention]) -> Sequence[Series]:
         names = {name for one in conventions for metric in one.metrics for name in metric.names}
         return await source.instant(queries.raw(names, namespaces=[truth.namespace], window=window), at=at)
 
@@ -93,7 +99,7 @@ def _over(found: Measured | Unknown, time_s: float) -> tuple[int, int]:
     return sure, sum(one.at_most_s > time_s for one in found.observations)
 
 
-async def test_each_quantity_is_there_at_a_scrape_a_minute_or_says_why_not(groups: Sequence[Group]) -> None:
+def test_each_quantity_is_there_at_a_scrape_a_minute_or_says_why_not(groups: Sequence[Group]) -> None:
     """KafkaJS exports no maxima; of the Java consumer nothing is missing."""
     for one in groups:
         assert one.convention.name == CONVENTION[one.truth.client]
@@ -104,7 +110,7 @@ async def test_each_quantity_is_there_at_a_scrape_a_minute_or_says_why_not(group
         assert missing == NOT_EXPORTED[one.truth.client], one.truth
 
 
-async def test_absences_are_seen_and_none_is_invented(groups: Sequence[Group]) -> None:
+def test_absences_are_seen_and_none_is_invented(groups: Sequence[Group]) -> None:
     """Two in one block are one; those of slow handlers show only where the collector counts them."""
     for one in groups:
         truth = one.truth
@@ -120,7 +126,7 @@ async def test_absences_are_seen_and_none_is_invented(groups: Sequence[Group]) -
             assert one.measured.absences.largest_s == pytest.approx(one.happened.longest_s, abs=0.5)
 
 
-async def test_poll_gaps_are_seen(groups: Sequence[Group]) -> None:
+def test_poll_gaps_are_seen(groups: Sequence[Group]) -> None:
     """Where polls are quick, a long gap is an absence and a usual one."""
     for one in groups:
         if one.truth.client == JAVA and one.truth.polls_quickly:
@@ -129,17 +135,16 @@ async def test_poll_gaps_are_seen(groups: Sequence[Group]) -> None:
             assert 0.85 * happened <= sure <= 1.3 * happened + 1, one.truth
 
 
-async def test_rebalances_are_counted_once_and_known_as_planned(groups: Sequence[Group]) -> None:
-    """Three members count each; a rollout of three pods with a surge is six."""
+def test_rebalances_are_counted_once_and_known_as_planned(groups: Sequence[Group]) -> None:
+    """Three members count each. Of a rollout that is quicker than scrapes not all six rebalances are seen."""
     for one in groups:
         found = one.measured.rebalances
         assert isinstance(found, quantities.Rebalances)
-        counted = (found.planned, found.unplanned)
-        happened = (one.happened.planned, one.happened.unplanned)
-        assert counted == pytest.approx(happened, abs=1 + 0.1 * sum(happened)), one.truth
+        assert found.unplanned == one.happened.unplanned, one.truth
+        assert one.happened.rollouts <= found.planned <= one.happened.planned, one.truth
 
 
-async def test_downtime_lies_within_its_bounds(groups: Sequence[Group]) -> None:
+def test_downtime_lies_within_its_bounds(groups: Sequence[Group]) -> None:
     """Between scrapes a minute apart little is sure of it, but nothing is claimed that was not."""
     crashes = 0
     for one in groups:

@@ -156,8 +156,7 @@ def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
     took = [
         (step.since_s - step.grown, step.until_s)
         for one in mine.get(Quantity.REBALANCE_TIME, ())
-        for step in samples.steps(one)
-        if step.grown > 0
+        for step in samples.moves(one)
     ]
     return counted + took
 
