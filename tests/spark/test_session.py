@@ -85,6 +85,7 @@ def test_no_java_is_told_with_what_to_install(environ: dict[str, str], tmp_path:
     [
         ('Exception in thread "main" org.apache.spark.SparkException: Master must be\n\tat org.x(Y.scala:1)\n', "Master must be"),
         ("Error: Could not find or load main class X\nCaused by: java.lang.ClassNotFoundException: X\n", "X"),
+        ("Error occurred during initialization of VM\nConflicting collectors\n", "Conflicting collectors"),
         ("WARNING: nothing\n", ""),
     ],
 )

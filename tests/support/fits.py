@@ -15,7 +15,7 @@ import pyspark
 
 SPARK_HOME = Path(pyspark.__file__).parent
 
-SMALL_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+SMALL_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
 """What makes Java start sooner, at the cost of a speed that a small test does not need."""
 
 

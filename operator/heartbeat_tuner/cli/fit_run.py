@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from heartbeat_tuner.adapters import models
 from heartbeat_tuner.adapters.model_files import ModelFiles
@@ -23,7 +23,7 @@ from heartbeat_tuner.cli.fit_telling import JsonLines, Terminal
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import calendar_days, estimate, job, observations, session, source
+from heartbeat_tuner.fitting import calendar_days, estimate, job, session, source
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Order, Parts
 from heartbeat_tuner.fitting.outcome import DayFailure
@@ -57,7 +57,8 @@ def run(order: FitOrder, now: datetime) -> int:
     teller = Terminal() if sys.stderr.isatty() else JsonLines()
     name = f"{socket.gethostname()}-{now:%Y%m%dT%H%M%SZ}"
     with tempfile.TemporaryDirectory(prefix="heartbeat-tuner-") as scratch:
-        days = SparkDays(order.master, log=Path(scratch) / "spark.log", tell=teller.progress)
+        start = functools.partial(session.session, order.master, log=Path(scratch) / "spark.log")
+        days = SparkDays(start, teller.progress)
         try:
             session.check(order.master)  # before anything is read: it is a matter of a moment
             outcome, _ = job.run(
@@ -72,19 +73,15 @@ def run(order: FitOrder, now: datetime) -> int:
             )
         except TunerError as error:
             raise UsageProblem(str(error)) from None
-    click.echo(fit_summary.as_json(outcome) if order.as_json else fit_summary.as_text(outcome), nl=False)
+    told = fit_summary.as_json if order.as_json else fit_summary.as_text
+    click.echo(told(outcome, refused=days.refused), nl=False)
     return int(outcome.status)
 
 
 def _source(order: FitOrder, days: SparkDays) -> Days:
     """Return what reads the days."""
     if order.parquet is not None:
-        path = order.parquet
-
-        def lake(spark: SparkSession) -> DataFrame:
-            return observations.read(spark, path, cluster=order.cluster).rows
-
-        return functools.partial(days.all_at_once, lake, path)
+        return functools.partial(days.from_lake, order.parquet, order.cluster)
     assert order.prometheus is not None  # noqa: S101 - the command sees to it
     settings = order.prometheus
 

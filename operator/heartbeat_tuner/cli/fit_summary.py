@@ -23,13 +23,18 @@ _VERDICTS: Final = {
 }
 
 
-def as_text(outcome: Outcome) -> str:
-    """Return a table and what went wrong."""
+def as_text(outcome: Outcome, *, refused: int = 0) -> str:
+    """Return a table and what went wrong.
+
+    Args:
+        outcome: of the run.
+        refused: lines of a lake that were no values.
+    """
     reading, fitted, stored = outcome.reading, outcome.fitted, outcome.stored
     rows = [
         ("window", f"{reading.window[0]} to {reading.window[1]} (UTC)"),
         ("days", _days(outcome)),
-        ("values read", f"{reading.values:,}"),
+        ("values read", f"{reading.values:,}{f', {refused:,} refused' if refused else ''}"),
         ("groups", f"{fitted.groups:,}"),
     ]
     for quantity in sorted({*fitted.tails, *fitted.rejected}):
@@ -51,9 +56,9 @@ def as_text(outcome: Outcome) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def as_json(outcome: Outcome) -> str:
+def as_json(outcome: Outcome, *, refused: int = 0) -> str:
     """Return the same as one JSON object."""
-    return json.dumps(document(outcome), indent=2) + "\n"
+    return json.dumps({**document(outcome), "refusedValues": refused}, indent=2) + "\n"
 
 
 def document(outcome: Outcome) -> dict[str, Any]:

@@ -6,19 +6,19 @@ Spark keeps that on disk until each day is fetched.
 """
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
 from datetime import date
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sql
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import contract, session
+from heartbeat_tuner.fitting import contract, observations, session
 from heartbeat_tuner.fitting.outcome import DayFailure
 from heartbeat_tuner.fitting.progress import Progress
 from heartbeat_tuner.fitting.watch import Watch
@@ -36,15 +36,19 @@ class SparkDays:
     """Days from Spark, which is started with the first that is asked for.
 
     Args:
-        master: where Spark runs.
-        log: the file that gets all that Spark says.
+        start: gives a session, and ends it.
         tell: hears how far it is.
+
+    Attributes:
+        refused: lines of a lake that were no values.
     """
 
-    def __init__(self, master: str, *, log: Path, tell: Callable[[Progress], None]) -> None:
-        self._master = master
-        self._log = log
+    def __init__(
+        self, start: Callable[[], AbstractContextManager[SparkSession]], tell: Callable[[Progress], None]
+    ) -> None:
+        self._start = start
         self._tell = tell
+        self.refused = 0
 
     def one_by_one(self, read: Callable[[SparkSession, date], pa.Table | DayFailure], days: Sequence[date]) -> Read:
         """Give each day by itself.
@@ -57,7 +61,7 @@ class SparkDays:
             SessionError: Spark does not start.
         """
         failed, any_read = 0, False
-        with session.session(self._master, log=self._log) as spark:
+        with self._start() as spark:
             watch = Watch(spark, len(days), self._tell)
             for number, day in enumerate(days):
                 if not any_read and failed >= GIVE_UP_AFTER:
@@ -72,24 +76,27 @@ class SparkDays:
                 any_read = any_read or not isinstance(found, DayFailure)
                 yield day, found
 
-    def all_at_once(self, rows: Callable[[SparkSession], DataFrame], place: str, days: Sequence[date]) -> Read:
-        """Give days whose rows all come from one place.
+    def from_lake(self, path: str, cluster: str, days: Sequence[date]) -> Read:
+        """Give days of Parquet files, all read in one pass.
 
         Args:
-            rows: of the contract, of any days, one for each key.
-            place: as a user knows it.
+            path: of the files.
+            cluster: what rows call the Kafka cluster, where there is no column of it.
             days: which, in this order.
 
         Raises:
             SessionError: Spark does not start.
         """
-        with session.session(self._master, log=self._log) as spark:
+        with self._start() as spark:
             try:
-                with Watch(spark, 1, self._tell).over(place, 0):
-                    kept = rows(spark).where(sql.col("day").isin(list(days))).persist(StorageLevel.DISK_ONLY)
+                with Watch(spark, 1, self._tell).over(path, 0):
+                    observed = observations.read(spark, path, cluster=cluster, days=days)
+                    kept = observed.rows.persist(StorageLevel.DISK_ONLY)
                     kept.count()
+                    self.refused = observed.refused()
             except _WORKING as error:
-                told = sentence(error)
+                said = sentence(error)
+                told = said if path in said else f"{path}: {said}"
                 yield from ((day, DayFailure(day, told)) for day in days)
                 return
             for day in days:

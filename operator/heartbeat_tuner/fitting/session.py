@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -39,7 +39,6 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.session.timeZone": "UTC",  # a day is one in UTC, wherever the job runs
     "spark.speculation": "false",  # a second reader of the same slice would double the load on Prometheus
-    "spark.task.maxFailures": "1",  # readers ask again themselves, and know which errors are worth it
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "WARN",
 }
@@ -49,6 +48,8 @@ _ON_ONE_MACHINE: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.
 _PATIENCE_S: Final = 5.0
 _WORKERS_WITHIN_S: Final = 60.0
 _SHOWN: Final = 300
+_CAUSES: Final = 20
+"""Causes of causes that are followed: a chain may be a ring."""
 
 
 class SessionError(TunerError):
@@ -125,8 +126,19 @@ def is_on_this_machine(master: str) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error of Spark says first, without its kind and without a stack."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """Return what an error of Spark, or its innermost cause in Java, says first; without its kind and without a stack."""
+    text = str(error)
+    if isinstance(error, Py4JJavaError):
+        cause = error.java_exception
+        try:
+            for _ in range(_CAUSES):
+                text = cause.getMessage() or cause.getClass().getName()
+                cause = cause.getCause()
+                if cause is None:
+                    break
+        except (Py4JError, OSError):  # Java has gone in the meantime
+            text = "its Java process ended"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:_SHOWN] if lines else type(error).__name__
 
 
@@ -136,7 +148,8 @@ def last_words(log: Path) -> str:
         text = log.read_text(errors="replace")
     except OSError:
         return ""
-    said = re.findall(r"^(?:Exception in thread \S+ |Error: |Caused by: )(?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
+    begins = r"^(?:Exception in thread \S+ |Error: |Caused by: |Error occurred during initialization of VM\n)"
+    said = re.findall(begins + r"(?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
     return said[-1].strip()[:_SHOWN] if said else ""
 
 
