@@ -9,12 +9,12 @@ import hashlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pydantic
 
 from heartbeat_tuner.api import fields
-from heartbeat_tuner.api.models_v1alpha1 import KIND, Covariance, Kept, ModelSpec, Quantity, Rejected, Tail
+from heartbeat_tuner.api.models_v1alpha1 import KIND, ModelSpec, Quantity, Rejected, Tail
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.tails import group_model, model
@@ -25,6 +25,8 @@ from heartbeat_tuner.tails.model import Reason, Source, TailModel
 _REASONS: Final = {"".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.Reason}
 _REASON_NAMES: Final = {reason: name for name, reason in _REASONS.items()}
 _SOURCES: Final[Mapping[str, Source]] = {"Own": Source.OWN, "Fleet": Source.FLEET}
+
+_SOURCE_NAMES: Final = {source: name for name, source in _SOURCES.items()}
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_DETAIL: Final = 1024
@@ -76,7 +78,7 @@ def document_of(one: GroupModel) -> dict[str, Any]:
             f"letters, digits and '-', at most 63); the label of the metrics says so"
         )
     try:
-        spec = _spec_of(one)
+        spec = ModelSpec.model_validate(_spec_of(one))
     except pydantic.ValidationError as error:
         raise InvalidModelError(f"model of group {one.namespace}/{one.group}: {fields.told(error, 'spec')}") from error
     return {
@@ -144,69 +146,71 @@ def read(document: Mapping[str, Any]) -> Fitted | Unreadable | None:
 
 
 def _told(document: Mapping[str, Any]) -> dict[str, Any]:
-    spec = document.get("spec") or {}
+    spec = document.get("spec")
+    if not isinstance(spec, Mapping):
+        return {}
     return {name: value for name, value in spec.items() if name not in _ONLY_WHEN}
 
 
-def _spec_of(one: GroupModel) -> ModelSpec:
-    quantities = [_quantity_of(name, quantity) for name, quantity in sorted(one.quantities.items())]
-    return ModelSpec(
-        group_id=one.group,
-        cluster=one.cluster,
-        client=one.client,
-        histogram_schema=one.schema,
-        since=one.since.isoformat(),
-        until=one.until.isoformat(),
-        days=one.days,
-        fitted_at=_moment_of(one.fitted_at),
-        job=one.job,
-        fitted=sum(1 for quantity in quantities if quantity.tail is not None),
-        rejected=sum(1 for quantity in quantities if quantity.tail is None),
-        quantities=quantities,
-    )
+def _spec_of(one: GroupModel) -> dict[str, Any]:
+    """Return the spec as it is to be checked: as a whole, so that what is wrong is told with its place."""
+    fitted = sum(1 for quantity in one.quantities.values() if isinstance(quantity.tail, TailModel))
+    return {
+        "groupId": one.group,
+        "cluster": one.cluster,
+        "client": one.client,
+        "histogramSchema": one.schema,
+        "since": one.since.isoformat(),
+        "until": one.until.isoformat(),
+        "days": one.days,
+        "fittedAt": _moment_of(one.fitted_at),
+        "job": one.job,
+        "fitted": fitted,
+        "rejected": len(one.quantities) - fitted,
+        "quantities": [_quantity_of(name, quantity) for name, quantity in sorted(one.quantities.items())],
+    }
 
 
-def _quantity_of(name: str, one: QuantityModel) -> Quantity:
-    rejected = one.tail if isinstance(one.tail, model.Rejected) else None
-    return Quantity(
-        name=name,
-        values=one.values,
-        member_days=one.member_days,
-        group_days=one.group_days,
-        largest_seconds=one.largest_s,
-        tail=_tail_of(one.tail) if isinstance(one.tail, TailModel) else None,
-        rejected=None
-        if rejected is None
-        else Rejected(reason=_REASON_NAMES[rejected.reason], detail=rejected.detail[:_LONGEST_DETAIL]),
-        kept=None
-        if one.kept is None
-        else Kept(
-            since=one.kept.since.isoformat(),
-            until=one.kept.until.isoformat(),
-            fitted_at=_moment_of(one.kept.fitted_at),
-            values_per_day=one.kept.per_day,
-            tail=_tail_of(one.kept.tail),
-        ),
-    )
+def _quantity_of(name: str, one: QuantityModel) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": name,
+        "values": one.values,
+        "memberDays": one.member_days,
+        "groupDays": one.group_days,
+        "largestSeconds": one.largest_s,
+    }
+    if isinstance(one.tail, TailModel):
+        found["tail"] = _tail_of(one.tail)
+    else:
+        found["rejected"] = {"reason": _REASON_NAMES[one.tail.reason], "detail": one.tail.detail[:_LONGEST_DETAIL]}
+    if one.kept is not None:
+        found["kept"] = {
+            "since": one.kept.since.isoformat(),
+            "until": one.kept.until.isoformat(),
+            "fittedAt": _moment_of(one.kept.fitted_at),
+            "valuesPerDay": one.kept.per_day,
+            "tail": _tail_of(one.kept.tail),
+        }
+    return found
 
 
-def _tail_of(one: TailModel) -> Tail:
+def _tail_of(one: TailModel) -> dict[str, Any]:
     shape, between, log_scale = one.covariance
-    return Tail(
-        threshold_seconds=one.threshold_s,
-        share=one.share,
-        share_log_sd=one.share_log_sd,
-        shape=one.shape,
-        log_scale=one.log_scale,
-        covariance=Covariance(shape=shape, shape_log_scale=between, log_scale=log_scale),
-        fraction=one.fraction,
-        source="Own" if one.source is Source.OWN else "Fleet",
-        samples=one.samples,
-        exceedances=one.exceedances,
-        largest_seconds=one.largest_s,
-        anderson_darling=one.anderson_darling,
-        distance=one.distance,
-    )
+    return {
+        "thresholdSeconds": one.threshold_s,
+        "share": one.share,
+        "shareLogSd": one.share_log_sd,
+        "shape": one.shape,
+        "logScale": one.log_scale,
+        "covariance": {"shape": shape, "shapeLogScale": between, "logScale": log_scale},
+        "fraction": one.fraction,
+        "source": _SOURCE_NAMES[one.source],
+        "samples": one.samples,
+        "exceedances": one.exceedances,
+        "largestSeconds": one.largest_s,
+        "andersonDarling": one.anderson_darling,
+        "distance": one.distance,
+    }
 
 
 def _moment_of(at: datetime) -> str:
@@ -235,7 +239,7 @@ def _quantity_from(one: Quantity) -> QuantityModel:
         member_days=one.member_days,
         group_days=one.group_days,
         largest_s=one.largest_seconds,
-        tail=_rejected_from(one.rejected) if one.tail is None else _tail_from(one.tail),
+        tail=_rejected_from(cast("Rejected", one.rejected)) if one.tail is None else _tail_from(one.tail),
         kept=None
         if one.kept is None
         else group_model.Kept(
@@ -248,10 +252,8 @@ def _quantity_from(one: Quantity) -> QuantityModel:
     )
 
 
-def _rejected_from(one: Rejected | None) -> model.Rejected:
+def _rejected_from(one: Rejected) -> model.Rejected:
     """Return why there is no tail; a reason that only another version knows is told in its own word."""
-    if one is None:  # pragma: no cover - the model has either
-        raise AssertionError("neither tail nor reason")
     reason = _REASONS.get(one.reason)
     if reason is None:
         return model.Rejected(Reason.BAD_FIT, f"{one.reason}: {one.detail}")

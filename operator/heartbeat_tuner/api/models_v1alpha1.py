@@ -211,7 +211,7 @@ class ModelSpec(Model):
         names = [one.name for one in self.quantities]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise ValueError(f"quantities: {twice} stands there more than once; leave one")
+            raise ValueError(f"{twice} stands there more than once among the quantities; leave one")
         return self
 
 

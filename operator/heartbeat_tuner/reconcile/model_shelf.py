@@ -74,6 +74,8 @@ class ModelShelf:
             return False
         except Exception:  # noqa: BLE001 - a surprise may cost the models, never the operator
             _log.exception("models not read")
+            if self._by_group is not None:
+                return True
             found = Unfitted("the operator failed to read ConsumerGroupModels; its log says more")
         self._failing = False
         self._keep(found)

@@ -18,7 +18,10 @@ from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.conventions import catalogue as measured
-from tests.support import worlds
+from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, QuantityModel, Unfitted
+from heartbeat_tuner.tails.model import Reason as Rejection
+from heartbeat_tuner.tails.model import Rejected, TailModel
+from tests.support import fitted, worlds
 
 
 def milliseconds(low: int, high: int) -> st.SearchStrategy[timedelta]:
@@ -86,6 +89,42 @@ def records(draw: st.DrawFn) -> Record:
 
 
 @st.composite
+def tails(draw: st.DrawFn) -> TailModel | Rejected:
+    """Return tails from harmless to hopeless, and those that no fit found."""
+    if draw(st.integers(min_value=0, max_value=4)) == 0:
+        return Rejected(Rejection.BAD_FIT, "Anderson-Darling 9.1")
+    doubt = draw(st.sampled_from([1e-4, 0.05, 0.5]))
+    return fitted.tail(
+        threshold_s=draw(st.sampled_from([0.01, 0.5, 5.0, 60.0])),
+        share=draw(st.sampled_from([1e-7, 0.01, 1.0])),
+        share_log_sd=doubt,
+        shape=draw(st.sampled_from([-0.5, 0.0, 0.3, 0.949])),
+        log_scale=draw(st.floats(min_value=-7, max_value=7)),
+        covariance=(doubt**2, 0.3 * doubt**2, doubt**2),
+    )
+
+
+@st.composite
+def quantities(draw: st.DrawFn) -> QuantityModel:
+    """Return quantities of short and long watches."""
+    days = draw(st.sampled_from([0.2, 1.0, 14.0, 400.0]))
+    values = draw(st.sampled_from([1, 40_000, 10**9]))
+    return fitted.quantity(
+        values=values,
+        group_days=days,
+        largest_s=draw(st.none() | st.sampled_from([0.0, 0.5, 20.0, 4_000.0])),
+        tail=draw(tails()),
+    )
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Fitted | Unfitted:
+    """Return models that may be used, and why there is none."""
+    found = draw(st.dictionaries(st.sampled_from(["absence", "pollGap", "outage"]), quantities(), min_size=1))
+    return draw(st.just(NO_MODEL) | st.just(fitted.fitted(quantities=found)))
+
+
+@st.composite
 def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
     """Return situations of groups with one of these client libraries."""
     library = draw(st.sampled_from(libraries))
@@ -94,6 +133,7 @@ def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
         seen=draw(records()),
         of=draw(policies(library)),
         on=draw(clusters()),
+        model=draw(models()),
     )
 
 
@@ -205,6 +245,31 @@ def test_nothing_is_decided_from_the_unknown(of: Situation, why: Reason) -> None
     """Whatever else is known, a missing measurement gives no value."""
     decision = decide(dataclasses.replace(of, record=Unknown(why, "tried up")))
     assert (decision.verdict, decision.target, decision.to_apply) == (Verdict.UNKNOWN, None, None)
+
+
+@given(situations)
+def test_a_model_may_ask_for_more_and_never_for_less(of: Situation) -> None:
+    """Than is done without one; nor does it make an answer impossible, or ask where nothing is due."""
+    without, with_model = decide(dataclasses.replace(of, model=NO_MODEL)), decide(of)
+    assert with_model.finding == without.finding
+    if without.target is None:
+        assert with_model.verdict is without.verdict or without.advice.startswith("The values set already")
+    else:
+        assert with_model.target is not None
+        assert with_model.target.session_timeout >= without.target.session_timeout
+        assert (with_model.target.max_poll_interval or timedelta(0)) >= (
+            without.target.max_poll_interval or timedelta(0)
+        )
+        assert with_model.target.heartbeat_interval == without.target.heartbeat_interval
+        assert with_model.target.fetch_wait == without.target.fetch_wait
+
+
+@given(situations, st.text())
+def test_a_model_that_may_not_be_used_changes_no_value(of: Situation, why: str) -> None:
+    """It is only told why."""
+    without = decide(dataclasses.replace(of, model=NO_MODEL))
+    refused = decide(dataclasses.replace(of, model=Unfitted(why)))
+    assert refused == dataclasses.replace(without, outlook=f"No fitted model: {why}")
 
 
 @given(situations, milliseconds(1, 120_000))

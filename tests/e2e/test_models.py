@@ -1,0 +1,53 @@
+"""A fitted model, from its object to the status that names it."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from heartbeat_tuner.api import models
+from tests.e2e.operators import Operators, await_cycles
+from tests.e2e.teams import Team
+from tests.support import fitted
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture
+def modelled(healthy: Team, operators: Operators) -> Iterator[Team]:
+    """The healthy team with a model that was fitted last night; operators read models when they begin to lead."""
+    operators.stop()
+    now = datetime.now(UTC)
+    model = fitted.model(
+        namespace=healthy.namespace,
+        group=healthy.name,
+        since=now.date() - timedelta(days=14),
+        until=now.date() - timedelta(days=1),
+        fitted_at=now,
+    )
+    healthy.apply(json.dumps(models.document_of(model)))
+    healthy.apply_policy(healthy.name, mode="Apply")
+    yield healthy
+    healthy.delete_policy()
+    healthy.kubectl("delete", "cgm", "--all", f"--namespace={healthy.namespace}")
+    operators.stop()
+
+
+def test_a_status_names_the_model_that_was_asked(modelled: Team, operators: Operators) -> None:
+    """What it expects stands beside the verdict, and nothing is written while nothing happens."""
+    operator = operators.get()
+    modelled.await_verdict("Healthy", timeout_s=150)
+    await_cycles(operator, 1)
+    since, status = datetime.now(UTC), modelled.status()
+    await_cycles(operator, 5)
+
+    yesterday = (datetime.now(UTC).date() - timedelta(days=1)).isoformat()
+    model = status["model"]
+    assert (model["source"], model["name"], model["days"]) == ("Model", modelled.name, 14)
+    assert model["until"] in {yesterday, (datetime.now(UTC).date() - timedelta(days=2)).isoformat()}
+    assert "expects evictions a month: " in model["message"]
+    recommended = next(one for one in status["conditions"] if one["type"] == "Recommended")
+    assert recommended["message"].endswith(f"left as it is. {model['message']}")
+    assert modelled.status() == status
+    assert not modelled.operator_writes("consumergrouppolicies", since=since)
