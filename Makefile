@@ -5,7 +5,7 @@ PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 
-.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in
 
 bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
 	@$(PYTHON) -m bench.metrics
+
+fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
+	@$(PYTHON) -m bench.fit_world
 
 lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writes build/lab.json and docs/lab.md
 	@$(PYTHON) -m tests.lab

@@ -133,8 +133,8 @@ def _run(argv: Sequence[str | Path]) -> dict[str, Any]:
     with subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
-        assert run.stdout is not None
-        assert run.stderr is not None
+        assert run.stdout is not None  # noqa: S101 - a pipe was asked for
+        assert run.stderr is not None  # noqa: S101 - likewise
         reader = threading.Thread(target=_relay, args=(run.stderr, said), daemon=True)
         reader.start()
         watchdog = threading.Timer(_TIMEOUT_S, run.kill)

@@ -1,4 +1,4 @@
-"""What is measured of a fleet whose truth is known, through a real Prometheus with days of history, scraped each minute.
+"""What is measured of a fleet whose truth is known: through a real Prometheus with days of history, a scrape a minute.
 
 Nothing is invented: what surely was is never more than what happened, and what can have been never less. What scrapes a
 minute apart leave of it, the numbers here say.
@@ -171,9 +171,11 @@ async def test_what_is_scraped_too_rarely_is_withheld(tmp_path: Path, binaries: 
         tmp_path / "history", only, binaries, since_s=until_s - 20 * 86_400, until_s=until_s, interval_s=120
     )
     assert made.blocks == 21
-    with Prometheus(tmp_path, binaries, kubeconfig=None, history=made.folder) as started:
-        with sources.reading(started.url, timeout_s=60, max_answer_bytes=2**28) as source:
-            found = (await _measured(source, only[0], made, days=20)).measured
+    with (
+        Prometheus(tmp_path, binaries, kubeconfig=None, history=made.folder) as started,
+        sources.reading(started.url, timeout_s=60, max_answer_bytes=2**28) as source,
+    ):
+        found = (await _measured(source, only[0], made, days=20)).measured
     assert isinstance(found.poll_gaps, Unknown)
     assert "a sample every 120 s does not see most of time-between-poll-max" in found.poll_gaps.message
     assert isinstance(found.absences, Measured)
