@@ -96,7 +96,7 @@ def fit(sandbox: Sandbox, prometheus: Prometheus, kept: Path, *, days: int) -> d
         "since": f"{24 * days}h",
         "output": "json",
     }
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "heartbeat_tuner", "fit", *(f"--{name}={value}" for name, value in options.items())],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -180,7 +180,7 @@ def shown(report: Mapping[str, Any]) -> str:
     """Return a report as people read it."""
     model = report["policy"]["model"]
     lines = [
-        f"{report['groups']} groups x {report['members']} members x {report['days']} days at {report['interval']} s: "
+        f"{report['groups']} groups x {report['members']} members x {report['days']} days at {report['interval']} s",
         f"{report['samples'] / 1e6:.1f} M samples, {report['history_bytes'] / 2**20:.0f} MiB",
         *(f"{stage:10}{seconds:9.1f} s" for stage, seconds in report["took_s"].items()),
         f"{report['models']} models on the API server",

@@ -109,7 +109,7 @@ def backfill(
     truth = folder / "fleet.json"
     truth.write_text(json.dumps({"groups": [dataclasses.asdict(one) for one in fleet]}, indent=1))
     options = {"fleet": truth, "out": folder, "since": since_s, "until": until_s, "interval": interval_s, "seed": seed}
-    argv = [binaries.path_of_own(PROGRAM), *(f"-{name}={value}" for name, value in options.items())]
+    argv: list[str | Path] = [binaries.path_of_own(PROGRAM), *(f"-{name}={value}" for name, value in options.items())]
     doing = f"making {(until_s - since_s) / 86400:g} days of history of {len(fleet)} groups"
     with progress.step(PROGRAM, doing):
         told = _run(argv)
