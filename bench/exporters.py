@@ -10,11 +10,12 @@ import http.client
 import http.server
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from heartbeat_tuner.metrics.conventions.java import JMX_EXPORTER
+from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox.network import LOOPBACK
 
@@ -144,33 +145,50 @@ def write_history(
     block = int(900 / every_s)
     for first in range(0, len(times), block):
         for lot in range(0, len(everybody), PAGE):
-            body = b"".join(_encoded(everybody[lot : lot + PAGE], names, times[first : first + block]))
-            headers = {
-                "Content-Type": "application/x-protobuf",
-                "Content-Encoding": "snappy",
-                "X-Prometheus-Remote-Write-Version": "0.1.0",
-            }
-            connection.request("POST", "/api/v1/write", _as_snappy(body), headers)
-            answer = connection.getresponse()
-            said = answer.read()
-            if answer.status // 100 != 2:  # noqa: PLR2004 - success
-                raise RuntimeError(f"remote write: {answer.status} {said[:200]!r}")
+            _post(connection, _of_members(everybody[lot : lot + PAGE], names, times[first : first + block]))
     connection.close()
 
 
-def _encoded(some: Sequence[Member], names: Sequence[str], times_s: Sequence[float]) -> Iterator[bytes]:
-    """Yield series as the protocol buffers of remote write."""
-    moments = [b"\x10" + _varint(round(time_s * 1000)) for time_s in times_s]
+def write_series(port: int, found: Iterable[Series]) -> None:
+    """Write series with their samples by remote write; what is older than its newest, Prometheus has to allow."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=60)
+    for one in found:
+        samples = ((value, _moment(time_s)) for time_s, value in one.samples)
+        _post(connection, [_encoded(one.labels, samples)])
+    connection.close()
+
+
+def _post(connection: http.client.HTTPConnection, encoded: Iterable[bytes]) -> None:
+    headers = {
+        "Content-Type": "application/x-protobuf",
+        "Content-Encoding": "snappy",
+        "X-Prometheus-Remote-Write-Version": "0.1.0",
+    }
+    connection.request("POST", "/api/v1/write", _as_snappy(b"".join(encoded)), headers)
+    answer = connection.getresponse()
+    said = answer.read()
+    if answer.status // 100 != 2:  # noqa: PLR2004 - success
+        raise RuntimeError(f"remote write: {answer.status} {said[:200]!r}")
+
+
+def _of_members(some: Sequence[Member], names: Sequence[str], times_s: Sequence[float]) -> Iterator[bytes]:
+    moments = [_moment(time_s) for time_s in times_s]
     for member in some:
         known = [member.values(time_s) for time_s in times_s]
         for name in names:
-            pairs = sorted({**member.labels(), "__name__": name, "job": "pods"}.items())
-            body = b"".join(_field(1, _field(1, k.encode()) + _field(2, v.encode())) for k, v in pairs)
-            samples = (
-                _field(2, b"\x09" + struct.pack("<d", values[name]) + at)
-                for values, at in zip(known, moments, strict=True)
-            )
-            yield _field(1, body + b"".join(samples))
+            labels = {**member.labels(), "__name__": name, "job": "pods"}
+            yield _encoded(labels, zip((values[name] for values in known), moments, strict=True))
+
+
+def _encoded(labels: Mapping[str, str], samples: Iterable[tuple[float, bytes]]) -> bytes:
+    """Return a series as the protocol buffers of remote write; `samples` are values and moments."""
+    pairs = sorted(labels.items())
+    body = b"".join(_field(1, _field(1, name.encode()) + _field(2, text.encode())) for name, text in pairs)
+    return _field(1, body + b"".join(_field(2, b"\x09" + struct.pack("<d", value) + at) for value, at in samples))
+
+
+def _moment(time_s: float) -> bytes:
+    return b"\x10" + _varint(round(time_s * 1000))
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -21,7 +21,6 @@ UNTIL = date(2026, 11, 20)
 DAYS = tuple(UNTIL - DAY * age for age in range(5))
 
 
-
 def days_of(spark: SparkSession, told: list[Progress] | None = None) -> SparkDays:
     """Return days from the ring's session, which is not ended."""
     return SparkDays(lambda: contextlib.nullcontext(spark), (told if told is not None else []).append)
@@ -53,7 +52,9 @@ def test_what_is_no_value_is_counted(spark: SparkSession, tmp_path: Path) -> Non
     values_lake(tmp_path / "lake", DAYS[:1])
     table = pq.read_table(tmp_path / "lake" / f"{DAYS[0]}.parquet")
     bad = [float("nan"), -1.0, None, *table["value_s"].to_pylist()[3:]]
-    pq.write_table(table.set_column(5, "value_s", pa.array(bad, pa.float64())), tmp_path / "lake" / f"{DAYS[0]}.parquet")
+    pq.write_table(
+        table.set_column(5, "value_s", pa.array(bad, pa.float64())), tmp_path / "lake" / f"{DAYS[0]}.parquet"
+    )
     days = days_of(spark)
     assert job.values_of(found(days.from_lake(str(tmp_path / "lake"), "", DAYS[:1]))[DAYS[0]]) == 3_997
     assert days.refused == 3

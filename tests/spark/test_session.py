@@ -45,7 +45,9 @@ def test_spark_speaks_into_the_log_alone(spark: SparkSession, tmp_path_factory: 
     assert "SparkArithmeticException" in log.read_text()
 
 
-@pytest.mark.parametrize("master", ["nonsense", "local[a]", "spark://", "spark://host", "sc://host:15002", "local[*] ", ""])
+@pytest.mark.parametrize(
+    "master", ["nonsense", "local[a]", "spark://", "spark://host", "sc://host:15002", "local[*] ", ""]
+)
 def test_a_master_that_is_none_is_refused(master: str) -> None:
     """Spark would say so in a stack trace, and of some in a minute."""
     with pytest.raises(SessionError, match=r"Spark knows no such master; write local\[\*\]"):
@@ -83,7 +85,10 @@ def test_no_java_is_told_with_what_to_install(environ: dict[str, str], tmp_path:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ('Exception in thread "main" org.apache.spark.SparkException: Master must be\n\tat org.x(Y.scala:1)\n', "Master must be"),
+        (
+            'Exception in thread "main" org.apache.spark.SparkException: Master must be\n\tat org.x(Y.scala:1)\n',
+            "Master must be",
+        ),
         ("Error: Could not find or load main class X\nCaused by: java.lang.ClassNotFoundException: X\n", "X"),
         ("Error occurred during initialization of VM\nConflicting collectors\n", "Conflicting collectors"),
         ("WARNING: nothing\n", ""),

@@ -1,7 +1,7 @@
 """Days of a small fleet as rows of the contract, made from numbers that a seed gives."""
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta, UTC
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np

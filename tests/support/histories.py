@@ -1,6 +1,6 @@
 """Days of metrics of a few consumers, as exporters would have given them: the same for the same seed.
 
-Scraped each minute. Each member beats every 3 s, polls at random gaps, and now and then stands still; once a day a pod
+Each member beats every 3 s, polls at random gaps, and now and then stands still; once a day a pod
 is replaced, and its group rebalances.
 """
 
@@ -16,6 +16,7 @@ from heartbeat_tuner.metrics.samples import Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 SCRAPE_S: Final = 60.0
+"""Once a minute, as many sites do."""
 
 _BEAT_S: Final = 3.0
 _JOIN_S: Final = 2.5
@@ -35,15 +36,26 @@ def of_days(
     namespace: str = "shop",
     members: int = 2,
     convention: Convention = java.JMX_EXPORTER,
+    every_s: float = SCRAPE_S,
     seed: int = 0,
 ) -> list[Series]:
-    """Return what a group's members and their pods export from a day to another, both included, and an hour around."""
+    """Return what a group's members and their pods export from a day to another, both included, and an hour around.
+
+    Args:
+        since: the first day.
+        until: the last.
+        group: whose members.
+        namespace: of their pods.
+        members: how many there are at a time.
+        convention: how they export it.
+        every_s: how often they are scraped.
+        seed: of chance.
+    """
     begin_s, end_s = midnight_s(since) - 3_600, midnight_s(until + timedelta(days=1)) + 3_600
     found: list[Series] = []
     for number in range(members):
-        found += _Member(namespace, group, number, convention, random.Random(f"{seed}/{namespace}/{group}/{number}"))(  # noqa: S311 - no secret
-            begin_s, end_s
-        )
+        chance = random.Random(f"{seed}/{namespace}/{group}/{number}")  # noqa: S311 - no secret
+        found += _Member(namespace, group, number, convention, chance).series(begin_s, end_s, every_s)
     return found
 
 
@@ -57,15 +69,15 @@ class _Member:
         self._convention = convention
         self._chance = chance
 
-    def __call__(self, begin_s: float, end_s: float) -> Iterator[Series]:
+    def series(self, begin_s: float, end_s: float, every_s: float) -> Iterator[Series]:
         born_s = begin_s - begin_s % 86_400 - 86_400 + 5 * 3_600 + 600 * self._number
         while born_s < end_s:
             times = array("d")
             # Scrapes of one pod are as far from a whole minute as its address says.
-            at_s = max(born_s + 20, begin_s - begin_s % SCRAPE_S) + 7 * self._number
+            at_s = max(born_s + 20, begin_s - begin_s % every_s) + 7 * self._number
             while at_s < min(born_s + 86_400, end_s):
                 times.append(at_s)
-                at_s += SCRAPE_S
+                at_s += every_s
             if times:
                 yield from self._pod(born_s, times)
             born_s += 86_400

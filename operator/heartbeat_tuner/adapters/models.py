@@ -38,6 +38,10 @@ _ENDING: Final = "because it is being terminated"
 """What the API server says of a namespace that is on its way out."""
 
 
+class _NotServedError(ApiServerError):
+    """There is no such resource, in no namespace."""
+
+
 @dataclasses.dataclass(slots=True)
 class _Tally:
     """What became of the models so far; of those of one namespace, until nothing more can be written there."""
@@ -84,10 +88,8 @@ class KubernetesModels:
         """Apply what differs from what is there.
 
         Raises:
-            ApiServerError: the API server does not answer, or knows no such objects.
+            ApiServerError: the API server knows no such objects.
         """
-        if await self._api.get(_PATH, limit="1") is None:
-            raise ApiServerError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
         by_namespace: dict[str, list[GroupModel]] = {}
         unnamed: list[str] = []
         for one in fitted:
@@ -109,6 +111,8 @@ class KubernetesModels:
         tally, limit = _Tally(), asyncio.Semaphore(CONCURRENT_REQUESTS)
         try:
             stored = await self._stored(namespace)
+        except _NotServedError:
+            raise
         except ApiServerError as error:
             tally.failed.append(f"namespace {namespace}: {error}; {len(fitted)} models not written")
             return tally
@@ -162,7 +166,9 @@ class KubernetesModels:
         """Return what is there, by name, without what servers add to it."""
         found: dict[str, Mapping[str, Any]] = {}
         async for page in self._pages(_path(namespace)):
-            for body in page or ():
+            if page is None:
+                raise _NotServedError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
+            for body in page:
                 key = models.key_of(body)
                 found[key.name] = {
                     "metadata": {"namespace": key.namespace, "name": key.name},
@@ -186,7 +192,7 @@ def write_to_cluster(fitted: Sequence[GroupModel], *, request_timeout: timedelta
     """Write models to the cluster that the environment configures, from code that is not asynchronous.
 
     Raises:
-        ApiServerError: there is no such cluster, it does not answer, or it knows no such objects.
+        ApiServerError: there is no such cluster, or it knows no such objects.
     """
     return asyncio.run(_write_to_cluster(fitted, request_timeout))
 

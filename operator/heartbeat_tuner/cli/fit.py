@@ -7,7 +7,6 @@ installation, so nothing of it is imported before it is known to be there.
 import importlib
 import importlib.util
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import click

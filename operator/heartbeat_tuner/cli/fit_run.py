@@ -1,6 +1,7 @@
 """Puts a run of `fit` together: order in, exit status out. The one module of the command line that loads Spark."""
 
 import functools
+import json
 import socket
 import sys
 import tempfile
@@ -11,19 +12,21 @@ from typing import Final
 
 import click
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from heartbeat_tuner.adapters import models
-from heartbeat_tuner.adapters.model_files import ModelFiles
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.cli import asking, fit_summary, json_lines
+from heartbeat_tuner.adapters.model_files import ModelFiles
+from heartbeat_tuner.cli import asking, fit_backtest, fit_summary, json_lines
 from heartbeat_tuner.cli.asking import Asked
 from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
 from heartbeat_tuner.cli.fit_telling import JsonLines, Terminal
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import calendar_days, estimate, job, session, source
+from heartbeat_tuner.fitting import backtest, calendar_days, estimate, job, session, source
+from heartbeat_tuner.fitting.backtest import Backtest
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Order, Parts
 from heartbeat_tuner.fitting.outcome import DayFailure
@@ -61,7 +64,7 @@ def run(order: FitOrder, now: datetime) -> int:
         days = SparkDays(start, teller.progress)
         try:
             session.check(order.master)  # before anything is read: it is a matter of a moment
-            outcome, _ = job.run(
+            outcome, rows = job.run(
                 Order(until=until, since=order.since, now=now, job=name),
                 Parts(
                     days=_source(order, days),
@@ -73,9 +76,26 @@ def run(order: FitOrder, now: datetime) -> int:
             )
         except TunerError as error:
             raise UsageProblem(str(error)) from None
-    told = fit_summary.as_json if order.as_json else fit_summary.as_text
-    click.echo(told(outcome, refused=days.refused), nl=False)
+    scored = _backtest(rows) if order.backtest and outcome.fitted.groups else None
+    if order.as_json:
+        document = {**fit_summary.document(outcome), "refusedValues": days.refused}
+        if scored is not None:
+            document["backtest"] = fit_backtest.document(scored)
+        click.echo(json.dumps(document, indent=2))
+    else:
+        blocks = [fit_summary.as_text(outcome, refused=days.refused)]
+        if scored is not None:
+            blocks.insert(0, fit_backtest.as_text(scored))
+        click.echo("\n".join(blocks), nl=False)
     return int(outcome.status)
+
+
+def _backtest(rows: pa.Table) -> Backtest:
+    days = pc.unique(rows["day"]).to_pylist()
+    known = calendar_days.last_known(days)
+    if known is None:
+        raise UsageProblem("--backtest: there is data of one day only, and it takes two; give a longer --since")
+    return backtest.run(rows, fit_until=known)
 
 
 def _source(order: FitOrder, days: SparkDays) -> Days:

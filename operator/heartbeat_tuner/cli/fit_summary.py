@@ -1,6 +1,5 @@
 """What came of a run of `fit`, for people and for programs."""
 
-import json
 from collections.abc import Collection
 from datetime import date, timedelta
 from typing import Any, Final
@@ -56,13 +55,8 @@ def as_text(outcome: Outcome, *, refused: int = 0) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def as_json(outcome: Outcome, *, refused: int = 0) -> str:
-    """Return the same as one JSON object."""
-    return json.dumps({**document(outcome), "refusedValues": refused}, indent=2) + "\n"
-
-
 def document(outcome: Outcome) -> dict[str, Any]:
-    """Return the same as plain values."""
+    """Return the same as plain values, every failure among them."""
     reading, fitted, stored = outcome.reading, outcome.fitted, outcome.stored
     return {
         "job": outcome.job,

@@ -9,6 +9,7 @@ which is anything up to P. Expectations are taken over all ages; what a group ne
 """
 
 import dataclasses
+import functools
 import math
 from datetime import timedelta
 from typing import Final
@@ -33,8 +34,11 @@ MONTH_DAYS: Final = 30.0
 LONGEST: Final = timedelta(days=24)
 """Kafka's settings say no longer time."""
 
-_AGES: Final = (np.arange(32) + 0.5) / 32
+_AGES: Final = (np.arange(12) + 0.5) / 12
 """Ages of the last beat, as parts of P."""
+
+_REMEMBERED: Final = 2**15
+"""Answers that are kept: models and settings stay for a day, cycles ask every minute, and a law takes half a ms."""
 
 _RAREST: Final = 1e-30
 """Shares below this are none."""
@@ -85,6 +89,7 @@ def poll_wish(situation: Situation) -> Limit | None:
     return Limit(_whole(POLL_GAP_MARGIN * quantity.largest_s), _source(situation.model))
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def needed(quantity: QuantityModel, per_month: float) -> float | None:
     """Return the time in seconds that is exceeded no more often than so, by the fit's bound and the shape-free one.
 
@@ -104,6 +109,7 @@ def needed(quantity: QuantityModel, per_month: float) -> float | None:
     return max(fitted_s, shape_free.least_beyond_s(per_month / MONTH_DAYS, largest_s, quantity.group_days))
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def expected(quantity: QuantityModel, limit: timedelta, age: timedelta = timedelta(0)) -> Expectation | None:
     """Return how often the group exceeds a limit; None if the quantity has no tail.
 

@@ -65,3 +65,16 @@ def spans(days: Collection[date]) -> list[tuple[date, date]]:
         else:
             found.append((day, day))
     return found
+
+
+def last_known(with_data: Collection[date]) -> date | None:
+    """Return the last day that models may know which are then asked about the later ones: of three days, two.
+
+    Args:
+        with_data: days that have data.
+
+    Returns:
+        None with fewer than two days.
+    """
+    days = sorted(set(with_data))
+    return days[max(len(days) * 2 // 3, 1) - 1] if len(days) > 1 else None

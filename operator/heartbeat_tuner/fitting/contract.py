@@ -89,8 +89,9 @@ def check_schema(metadata: dict[bytes, bytes] | None, path: str) -> None:
         )
     if said != str(SCHEMA).encode():
         raise ContractError(
-            f"{path}: its metadata say {SCHEMA_KEY.decode()}={said.decode(errors='replace')}, this version reads {SCHEMA}: "
-            "other buckets are other times; use the version that wrote it, or read the days again into an empty folder"
+            f"{path}: its metadata say {SCHEMA_KEY.decode()}={said.decode(errors='replace')}, this version reads "
+            f"{SCHEMA}: other buckets are other times; use the version that wrote it, or read the days again into an "
+            "empty folder"
         )
 
 

@@ -122,7 +122,10 @@ def check(master: str) -> None:
 
 def is_on_this_machine(master: str) -> bool:
     """Return whether driver and workers see each other on the loopback: nothing else needs to reach them then."""
-    return master.startswith("local") or urlsplit(master.split(",")[0]).hostname in {"127.0.0.1", "localhost"}
+    return master.startswith("local") or urlsplit(master.split(",", maxsplit=1)[0]).hostname in {
+        "127.0.0.1",
+        "localhost",
+    }
 
 
 def first_line(error: Exception) -> str:
@@ -159,8 +162,8 @@ def _check_java() -> None:
         raise SessionError(f"JAVA_HOME is {home}, which has no bin/java; set it to a Java of 17 or newer, or unset it")
     if not home and shutil.which("java") is None:
         raise SessionError(
-            "no Java on this machine: Spark needs Java 17 or newer; install one (Debian: openjdk-17-jre-headless), or set "
-            "JAVA_HOME"
+            "no Java on this machine: Spark needs Java 17 or newer; install one (Debian: openjdk-17-jre-headless), or "
+            "set JAVA_HOME"
         )
 
 

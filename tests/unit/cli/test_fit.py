@@ -1,5 +1,7 @@
 """What `fit` refuses before it loads or asks anything."""
 
+import sys
+
 import pytest
 from click.testing import CliRunner
 
@@ -29,3 +31,11 @@ def test_what_cannot_be_meant_is_refused(options: tuple[str, ...], words: str) -
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
     assert words in " ".join(result.stderr.split())
+
+
+def test_spark_that_is_not_installed_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator's installation has none."""
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    result = CliRunner().invoke(cli, ["fit", *NOWHERE])
+    assert result.exit_code == 2
+    assert result.stderr == "Error: pyspark is not installed here; `pip install 'heartbeat-tuner[fit]'` brings it\n"

@@ -1,5 +1,6 @@
 """Which days a run asks for, and which are kept without data."""
 
+import itertools
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
@@ -70,4 +71,11 @@ def test_spans_hold_the_days_and_touch_nowhere(days: set[date]) -> None:
     spans = calendar_days.spans(days)
     held = [first + DAY * number for first, last in spans for number in range((last - first).days + 1)]
     assert held == sorted(days)
-    assert all(after[0] - before[1] > DAY for before, after in zip(spans, spans[1:], strict=False))
+    assert all(after[0] - before[1] > DAY for before, after in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize(("days", "known"), [(0, None), (1, None), (2, 1), (3, 2), (14, 9)])
+def test_a_backtest_asks_about_the_last_third(days: int, known: int | None) -> None:
+    """With two days at least."""
+    found = [D + DAY * number for number in range(days)]
+    assert calendar_days.last_known(found[::-1]) == (None if known is None else found[known - 1])

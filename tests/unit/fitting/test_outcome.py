@@ -1,7 +1,6 @@
 """What a run exits with, and what it says."""
 
 import dataclasses
-import json
 from datetime import UTC, date, datetime
 
 import pytest
@@ -84,7 +83,7 @@ def test_many_failures_are_cut_on_a_terminal_and_whole_in_json() -> None:
     said = fit_summary.as_text(told)
     assert "- and 35 more; -o json has all of them" in said
     assert all(one.isprintable() or one == "\n" for one in said)
-    assert json.loads(fit_summary.as_json(told))["models"]["failed"] == list(failures)
+    assert fit_summary.document(told)["models"]["failed"] == list(failures)
 
 
 def test_nothing_to_fit_says_where_to_look() -> None:

@@ -1,53 +1,45 @@
 """Days of histograms, weighted by their age."""
 
-from datetime import date, timedelta
-
 import numpy as np
 import pytest
 
 from heartbeat_tuner.tails import history
 from heartbeat_tuner.tails.histogram import Histogram
-from heartbeat_tuner.tails.history import Subject
-
-TODAY = date(2026, 11, 21)
-ORDERS = Subject("main", "shop", "orders", "java", "pollGap")
-BILLS = Subject("main", "shop", "bills", "java", "pollGap")
+from heartbeat_tuner.tails.history import Weighted
 
 
-def ago(days: int) -> date:
-    """Return a day before today."""
-    return TODAY - timedelta(days=days)
+def weighted(*lines: tuple[int, int, int, int], height: int = 1, half_life_days: float = 7.0) -> Weighted:
+    """Return the counts of lines of row, age in days, bucket and count."""
+    columns = np.array(lines, dtype=np.int64).reshape(-1, 4).T
+    return history.weighted(*columns, height=height, half_life_days=half_life_days)
 
 
 def test_a_day_halves_in_a_week() -> None:
-    """Rows are sorted by subject; each keeps to its own days."""
-    found = history.weighted(
-        {
-            (ORDERS, ago(7)): Histogram.from_counts({5: 4}),
-            (ORDERS, ago(0)): Histogram.from_counts({5: 1, 6: 2}),
-            (BILLS, ago(14)): Histogram.from_counts({9: 8}),
-        },
-        on=TODAY,
-    )
-    assert found.subjects == (BILLS, ORDERS)
+    """Each row keeps to its own days, and lines of one cell are added up."""
+    found = weighted((1, 7, 5, 4), (1, 0, 5, 1), (1, 0, 6, 2), (0, 14, 9, 6), (0, 14, 9, 2), height=2)
     assert (found.counts[0, 9], found.counts[1, 5], found.counts[1, 6]) == (2.0, 3.0, 2.0)
     assert found.counts.sum() == 7.0
 
 
-def test_order_of_days_does_not_matter() -> None:
+def test_order_of_lines_does_not_matter() -> None:
     """To the last bit: the same content gives the same fit."""
     rng = np.random.default_rng(1)
-    days = {(ORDERS, ago(age)): Histogram.of(rng.lognormal(0, 1, 100)) for age in range(20)}
-    turned = dict(reversed(days.items()))
-    assert np.array_equal(history.weighted(days, on=TODAY).counts, history.weighted(turned, on=TODAY).counts)
+    lines = [
+        (row, age, bucket, count)
+        for age in range(20)
+        for row in range(3)
+        for bucket, count in Histogram.of(rng.lognormal(0, 1, 100)).to_counts().items()
+    ]
+    turned = [lines[place] for place in rng.permutation(len(lines))]
+    one, other = weighted(*lines, height=3), weighted(*turned, height=3)
+    assert np.array_equal(one.counts, other.counts)
+    assert np.array_equal(one.weight, other.weight)
 
 
 def test_weighted_days_tell_more_than_their_sum() -> None:
     """The mean of weighted values scatters as that of so many whole ones."""
-    ages = range(30)
-    days = {(ORDERS, ago(age)): Histogram.from_counts({5: 100}) for age in ages}
-    found = history.weighted(days, on=TODAY)
-    weights = np.array([0.5 ** (age / 7) for age in ages])
+    found = weighted(*((0, age, 5, 100) for age in range(30)))
+    weights = np.array([0.5 ** (age / 7) for age in range(30)])
     rng = np.random.default_rng(2)
     means = (rng.standard_normal((4_000, 30, 100)).mean(axis=2) @ weights) / weights.sum()
     worth = found.counts.sum() * found.weight[0]
@@ -55,16 +47,16 @@ def test_weighted_days_tell_more_than_their_sum() -> None:
     assert worth > 1.5 * found.counts.sum()
 
 
-def test_empty_days_are_worth_what_they_hold() -> None:
+def test_empty_rows_are_worth_what_they_hold() -> None:
     """Nothing; and no history is no error."""
-    found = history.weighted({(ORDERS, TODAY): Histogram.of([])}, on=TODAY)
-    assert (found.counts.sum(), found.weight.tolist()) == (0, [1.0])
-    assert history.weighted({}, on=TODAY).subjects == ()
+    found = weighted((1, 0, 5, 1), height=2)
+    assert (found.counts[0].sum(), found.weight.tolist()) == (0, [1.0, 1.0])
+    assert weighted(height=0).counts.shape[0] == 0
 
 
 def test_days_to_come_are_refused() -> None:
     """A clock that is ahead is a fault to be told, not a weight above 1."""
-    with pytest.raises(ValueError, match="day 2026-11-22 of orders: lies after 2026-11-21"):
-        history.weighted({(ORDERS, ago(-1)): Histogram.of([1.0])}, on=TODAY)
+    with pytest.raises(ValueError, match="ages_days -1: a day lies after the newest day"):
+        weighted((0, -1, 5, 1))
     with pytest.raises(ValueError, match="half_life_days 0"):
-        history.weighted({}, on=TODAY, half_life_days=0)
+        weighted(half_life_days=0)

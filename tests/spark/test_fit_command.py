@@ -1,0 +1,206 @@
+"""The command as a process: what it exits with, what it says, and that nothing of Java or Python's traces is shown."""
+
+import json
+import shutil
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from bench.exporters import write_series
+from heartbeat_tuner.fitting import calendar_days
+from heartbeat_tuner.fitting.calendar_days import DAY
+from heartbeat_tuner.fitting.history import History
+from sandbox.binaries import Binaries
+from sandbox.prometheus import Prometheus
+from tests.support import fits, histories
+from tests.support.contract_rows import lake, rows_of
+from tests.support.fits import Ended
+from tests.support.results import content
+from tests.support.scripted_server import Handler, respond, serving
+
+pytestmark = pytest.mark.timeout(300)
+
+UNTIL: Final = calendar_days.newest_whole_day(datetime.now(UTC))
+DAYS: Final = tuple(UNTIL - DAY * age for age in range(3))
+SINCE: Final = ("--since", "72h", "--until", UNTIL.isoformat())
+SMALL: Final = ("--master", "local[2]", *SINCE)
+
+
+def places(folder: Path) -> tuple[str, ...]:
+    """Return the options that keep everything in a folder."""
+    return ("--history", str(folder / "history"), "--models", str(folder / "models"))
+
+
+def clean(ended: Ended) -> str:
+    """Return all that was said, in one line; it holds no trace."""
+    said = ended.stdout + ended.stderr
+    assert "Traceback" not in said
+    assert "\tat " not in said
+    assert "Exception" not in said
+    return " ".join(said.split())
+
+
+def kept(folder: Path) -> Path:
+    """Make a history of all days; return the folder."""
+    history = History(str(folder / "history"))
+    for day in DAYS:
+        history.write(day, rows_of(day))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """A real one, that has a small fleet on the last two days."""
+    late = {"storage": {"tsdb": {"out_of_order_time_window": "30d"}}}
+    with Prometheus(tmp_path_factory.mktemp("prometheus"), Binaries(), kubeconfig=None, sections=late) as started:
+        write_series(int(started.url.rpartition(":")[2]), histories.of_days(DAYS[1], DAYS[0], members=2, every_s=300.0))
+        yield started
+
+
+def test_from_prometheus_to_models_and_a_day_that_comes_later(prometheus: Prometheus, tmp_path: Path) -> None:
+    """A partial answer costs its day; the next run asks for that day alone; the one after for nothing."""
+    partial_on: set[date] = {DAYS[1]}
+
+    def forward(handler: Handler) -> None:
+        form = handler.asked.form
+        body = urllib.parse.urlencode(form, doseq=True).encode()
+        with urllib.request.urlopen(prometheus.url + handler.asked.path, body) as answer:  # noqa: S310 - loopback
+            document: dict[str, Any] = json.load(answer)
+        asked_at = datetime.fromtimestamp(float(form["time"][0]), UTC)
+        if (asked_at - timedelta(hours=3)).date() in partial_on and "vector(1)" not in form["query"]:
+            document["warnings"] = ["a store is away"]
+        respond(handler, json.dumps(document).encode())
+
+    with serving(forward) as proxy:
+        options = ("--prometheus", proxy.url, "--cluster", "main", *SMALL, "--output", "json", *places(tmp_path))
+        first = fits.fit(*options)
+        said = json.loads(first.stdout)
+        assert (first.status, said["status"]) == (1, "IN_PART"), clean(first)
+        assert said["days"]["read"] == [DAYS[0].isoformat()]
+        assert said["days"]["withoutData"] == [DAYS[2].isoformat()]
+        (failed,) = said["days"]["failed"]
+        assert failed["day"] == DAYS[1].isoformat()
+        assert "a store is away" in failed["message"]
+        assert said["models"]["written"] == 1
+        clean(first)
+
+        partial_on.clear()
+        asked = len(proxy.requests)
+        second = fits.fit(*options)
+        said = json.loads(second.stdout)
+        assert (second.status, said["status"]) == (0, "DONE"), clean(second)
+        assert said["days"]["read"] == [DAYS[1].isoformat()]
+        assert said["days"]["keptBefore"] == 2
+        assert len(proxy.requests) > asked
+
+        asked = len(proxy.requests)
+        third = fits.fit(*options)
+        assert (third.status, json.loads(third.stdout)["models"]) == (0, {"written": 0, "unchanged": 1, "failed": []})
+        assert len(proxy.requests) == asked
+    stages = [json.loads(line)["event"] for line in second.stderr.splitlines()]
+    assert stages == ["history", "day", "read", "fit", "write"]
+    (model,) = (path for path in content(tmp_path) if path.endswith(".json"))
+    assert content(tmp_path)[model]["spec"]["cluster"] == "main"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--prometheus", "http://127.0.0.1:1"), "Prometheus did not answer (connection refused); tried vector(1) at"),
+        (("--parquet", "nowhere", "--master", "nonsense"), "Spark knows no such master"),
+        (("--parquet", "nowhere", "--until", "2999-01-01"), "--until 2999-01-01: that day is not over"),
+    ],
+)
+def test_what_cannot_work_ends_at_once(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
+    """Status 2, nothing written."""
+    ended = fits.fit(*options, *places(tmp_path))
+    assert (ended.status, ended.stdout) == (2, "")
+    assert words in clean(ended)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lake_that_is_none_is_told_and_the_kept_days_are_fitted(tmp_path: Path) -> None:
+    """The path, and what is wrong with it."""
+    history = History(str(tmp_path / "history"))
+    history.write(DAYS[1], rows_of(DAYS[1]))
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "a.parquet").write_bytes(b"no Parquet at all")
+    ended = fits.fit("--parquet", str(tmp_path / "lake"), *SMALL, *places(tmp_path))
+    assert ended.status == 1
+    said = clean(ended)
+    assert f"{DAYS[2]}, {DAYS[0]}: {tmp_path / 'lake'}" in said
+    assert "models 2 written" in said
+
+
+def test_an_api_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    """The days stay kept."""
+    kept(tmp_path)
+    before = content(tmp_path)
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    ended = fits.fit(
+        "--parquet", "unused", *SINCE, "--history", str(tmp_path / "history"), "--models", "kubernetes",
+        env={"KUBECONFIG": str(tmp_path / "kubeconfig")},
+    )  # fmt: skip
+    assert ended.status == 2
+    assert "127.0.0.1:1" in clean(ended)
+    assert content(tmp_path) == before
+
+
+def test_two_runs_at_once_come_to_the_same(tmp_path: Path) -> None:
+    """Each file is whole; a second writer of models says that there is one."""
+    source = lake(tmp_path / "lake", DAYS)
+    alone = fits.fit("--parquet", str(source), *SMALL, *places(tmp_path / "alone"))
+    assert alone.status == 0, clean(alone)
+    both = [fits.Fit("--parquet", str(source), *SMALL, *places(tmp_path / "both")) for _ in range(2)]
+    ended = [one.ended() for one in both]
+    assert content(tmp_path / "both") == content(tmp_path / "alone")
+    assert 0 in {one.status for one in ended}
+    assert all(one.status == 0 or "another fit writes" in clean(one) for one in ended)
+
+
+def test_a_full_disk_is_told_and_harms_nothing(tmp_path: Path) -> None:
+    """A file system of 128 KiB, in a name space of its own."""
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-Urm", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no mount can be made here without root: unshare -Urm fails")
+    source = lake(tmp_path / "lake", DAYS, groups=[f"group-{number}" for number in range(120)], values=2_000)
+    (tmp_path / "disk").mkdir()
+    command = [sys.executable, "-m", "heartbeat_tuner", "fit", "--parquet", str(source), *SMALL]
+    command += ["--history", str(tmp_path / "disk" / "history"), "--models", str(tmp_path / "models")]
+    script = 'mount -t tmpfs -o size=128k tmpfs "$1" && shift && "$@"; status=$?; find "$0" -type f; exit $status'
+    ended = subprocess.run(
+        [unshare, "-Urm", "sh", "-c", script, str(tmp_path / "disk"), str(tmp_path / "disk"), *command],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    said = " ".join((ended.stdout + ended.stderr).split())
+    assert ended.returncode in {1, 2}, said
+    assert "No space left on device" in said
+    assert "free some disk" in said
+    assert "Traceback" not in said
+    assert ".tmp" not in said
+
+
+def test_a_backtest_needs_no_place_for_models(tmp_path: Path) -> None:
+    """It says what was foreseen, and writes no model."""
+    kept(tmp_path)
+    ended = fits.fit("--parquet", "unused", *SINCE, "--history", str(tmp_path / "history"), "--backtest")
+    assert ended.status == 0, clean(ended)
+    said = clean(ended)
+    assert f"backtest: models of {DAYS[2]} to {DAYS[1]}, asked of {DAYS[0]}" in said
+    assert "absence: " in said
+    assert not (tmp_path / "models").exists()
