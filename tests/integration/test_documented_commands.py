@@ -102,7 +102,9 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     """The lease by its name in the operator's own namespace, and nothing that a reader would be surprised at."""
-    _, bind, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
+    define, bind, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
+    _run(control_plane, namespace, define, tmp_path)  # kubectl asks for rights on kinds that are known
+    control_plane.await_definitions()
     _run(control_plane, namespace, bind, tmp_path)
 
     def may(verb: str, what: str, where: str) -> bool:
@@ -118,6 +120,7 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
         assert may("get", f"{lease}/heartbeat-tuner", own)
         assert may("create", lease, own)
         assert may("patch", "deployments.apps", namespace)
+        assert may("list", "consumergroupmodels.heartbeat-tuner.dev", namespace)
         refused = [
             ("update", f"{lease}/another", own),
             ("delete", f"{lease}/heartbeat-tuner", own),
@@ -126,6 +129,8 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
             ("get", "secrets", own),
             ("update", "deployments.apps", namespace),
             ("patch", "consumergrouppolicies.heartbeat-tuner.dev", namespace),
+            ("patch", "consumergroupmodels.heartbeat-tuner.dev", namespace),
+            ("create", "consumergroupmodels.heartbeat-tuner.dev", namespace),
         ]
         assert [one for one in refused if may(*one)] == []
     finally:

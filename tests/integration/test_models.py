@@ -4,10 +4,15 @@ import asyncio
 import contextlib
 import dataclasses
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from kubernetes.aio import client, config
@@ -21,22 +26,30 @@ from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted, Unre
 from heartbeat_tuner.tails.model import Reason, Rejected
 from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError
+from sandbox.network import LOOPBACK
+from sandbox.proxy import FaultProxy
 from tests.support import fitted
 
 pytestmark = pytest.mark.timeout(180)
 
 CRDS = Path(__file__).parents[2] / "crds"
+GOODBYE_S = 0.3
+"""Time for closed connections to say goodbye; a loop that has stopped leaks their sockets."""
 DEFINITION = CRDS / crd.MODEL.file_name
 
 
 @contextlib.asynccontextmanager
-async def connected(plane: ControlPlane, *, page: int = 2) -> AsyncIterator[KubernetesModels]:
-    """Give the models, as the administrator has them, in small pages."""
+async def connected(
+    plane: ControlPlane, *, user: str = "", url: str = "", timeout_s: float = 20
+) -> AsyncIterator[KubernetesModels]:
+    """Give the models in small pages, as the administrator has them or another user."""
     configuration = client.Configuration()
-    await config.load_kube_config(config_file=str(plane.kubeconfig), client_configuration=configuration)
-    api = KubernetesApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=20))
+    file = plane.kubeconfig_for(user) if user else plane.kubeconfig
+    await config.load_kube_config(config_file=str(file), client_configuration=configuration)
+    configuration.host = url or configuration.host
+    api = KubernetesApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=timeout_s))
     try:
-        yield KubernetesModels(api, page=page)
+        yield KubernetesModels(api, page=2)
     finally:
         await api.close()
 
@@ -50,11 +63,11 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     control_plane.kubectl("delete", f"--filename={CRDS}")
 
 
-def write(plane: ControlPlane, *group: GroupModel) -> Written:
+def write(plane: ControlPlane, *group: GroupModel, user: str = "", url: str = "", timeout_s: float = 20) -> Written:
     """Write as the fit does."""
 
     async def run() -> Written:
-        async with connected(plane) as store:
+        async with connected(plane, user=user, url=url, timeout_s=timeout_s) as store:
             return await store.write(group)
 
     return asyncio.run(run())
@@ -233,6 +246,86 @@ def test_what_cannot_be_used_is_read_as_such(plane: ControlPlane, namespace: str
 
     assert isinstance(found["orders"], Unreadable)
     assert "histogram schema 2" in found["orders"].message
+
+
+def test_a_job_writes_to_the_cluster_of_its_environment(plane: ControlPlane, namespace: str) -> None:
+    """As the fit calls it, from code that is not asynchronous."""
+    program = (
+        "from heartbeat_tuner.adapters.models import write_to_cluster; from tests.support import fitted; "
+        f"print(write_to_cluster([fitted.model(namespace={namespace!r})]))"
+    )
+    environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, cwd=CRDS.parent, check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "Written(written=1, unchanged=0, failed=[])\n"
+    assert "orders" in read(plane, namespace)
+
+
+def test_who_may_not_gets_no_models_and_writes_none(plane: ControlPlane, namespace: str) -> None:
+    """The operator takes it as a fact; the fit tells it once for each namespace."""
+
+    async def look() -> object:
+        async with connected(plane, user="operator") as store:
+            return await store.read()
+
+    told = write(plane, *groups(namespace, "a", "b", "c"), user="operator")
+
+    assert asyncio.run(look()) == Unfitted("the operator may not list ConsumerGroupModels")
+    assert (told.written, len(told.failed)) == (0, 1)
+    assert f"namespace {namespace}: the API server refused GET" in told.failed[0]
+    assert "403" in told.failed[0]
+    assert told.failed[0].endswith("; 3 models not written")
+
+
+def test_a_quota_and_a_model_too_large_cost_what_they_refuse(plane: ControlPlane, namespace: str) -> None:
+    """Each failure says what the API server said."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few"},
+        "spec": {"hard": {"count/consumergroupmodels.heartbeat-tuner.dev": "1"}},
+    }
+    huge = fitted.model(namespace=namespace, group="huge", job="j" * 300)
+    many = fitted.model(
+        namespace=namespace, group="many", quantities={f"quantity{number}": fitted.quantity() for number in range(20)}
+    )
+
+    first = write(plane, *groups(namespace, "orders"))
+    plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(quota))
+    told = write(plane, *groups(namespace, "orders", "bills"), huge, many)
+
+    assert first == Written(1, 0, [])
+    assert (told.written, told.unchanged) == (0, 1)
+    assert sorted(sentence.split(": ")[0] for sentence in told.failed) == [
+        f"group {namespace}/{name}" for name in ("bills", "huge", "many")
+    ]
+    assert "quota: few" in "".join(told.failed)  # exceeded, or not counted yet
+    assert "spec.job: String should have at most 253 characters" in "".join(told.failed)
+    assert "spec.quantities: List should have at most 16 items" in "".join(told.failed)
+
+
+async def test_an_api_server_that_falls_silent_ends_a_namespace_soon(plane: ControlPlane, namespace: str) -> None:
+    """Not one wait for each of its models; the next run writes what is missing."""
+    group = groups(namespace, *(f"group-{number}" for number in range(60)))
+    target = urlsplit(plane.url)
+    assert target.port is not None
+    with FaultProxy(LOOPBACK, target.port) as wire:
+        async with connected(plane, url=f"https://{LOOPBACK}:{wire.port}", timeout_s=3) as store:
+            wire.delay(0.1)
+            asyncio.get_running_loop().call_later(1.0, wire.black_hole)
+            began = time.monotonic()
+            told = await store.write(group)
+            took_s = time.monotonic() - began
+            wire.heal()
+            again = await store.write(group)
+        await asyncio.sleep(GOODBYE_S)
+
+    assert 0 <= told.written < 60
+    assert told.failed[-1].startswith(f"namespace {namespace}: the API server does not answer any more; ")
+    assert took_s < 60
+    assert again.failed == []
+    assert again.written + again.unchanged == 60
 
 
 def test_without_the_definition_there_are_no_models(plane: ControlPlane) -> None:
