@@ -24,10 +24,14 @@ import pyarrow.parquet as pq
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.contract import ContractError
+from heartbeat_tuner.fitting.lines import digest
 from heartbeat_tuner.tails.histogram import SCHEMA
 
 FILE: Final = "histograms.parquet"
 """The one file in the folder of a day."""
+
+_DIGEST_KEY: Final = b"heartbeat-tuner.digest"
+"""Where the metadata tell which rows were written: checksums of pages do not notice every bit that a disk loses."""
 
 _DAY: Final = "day="
 _TEMPORARY: Final = ".tmp"
@@ -140,25 +144,17 @@ class History:
         again = "delete it, and the next run reads the day again"
         try:
             with self._files.open_input_file(path) as file:
-                parquet = pq.ParquetFile(
-                    file, read_dictionary=list(contract.NAMES), page_checksum_verification=True, memory_map=False
-                )
-                contract.check_schema(parquet.metadata.metadata, said)
-                stored = parquet.read()
+                return _decoded(file, day, said)
+        except _OtherRowsError as error:
+            raise HistoryError(f"{said}: {error}: {again}") from error
         except ContractError as error:
             raise HistoryError(str(error)) from error
         except FileNotFoundError as error:
             raise HistoryError(f"{said}: is not there: the next run reads the day") from error
         except PermissionError as error:
             raise HistoryError(f"{said}: may not be read: give the job the right to read it") from error
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, LookupError, ValueError) as error:  # what PyArrow makes of broken files
             raise HistoryError(f"{said}: is no whole Parquet file ({_first_line(error)}): {again}") from error
-        table = stored.add_column(0, "day", pa.repeat(pa.scalar(day, pa.date32()), stored.num_rows))
-        try:
-            contract.check(table)
-        except ContractError as error:
-            raise HistoryError(f"{said}: {error}; {again}") from error
-        return table.select(_HELD.names).cast(_HELD)
 
     def path(self, day: date) -> str:
         """Return where a day's file lies, within its file system."""
@@ -194,11 +190,32 @@ _HELD: Final = pa.schema(
 )
 
 
+class _OtherRowsError(Exception):
+    """A file that says it is whole, and is not what was written."""
+
+
+def _decoded(file: pa.NativeFile, day: date, said: str) -> pa.Table:
+    """Return the rows in a day's file, columns of text as dictionaries."""
+    parquet = pq.ParquetFile(file, read_dictionary=list(contract.NAMES), page_checksum_verification=True)
+    metadata = parquet.metadata.metadata or {}
+    contract.check_schema(metadata, said)
+    stored = parquet.read()
+    stored.validate(full=True)
+    table = stored.add_column(0, "day", pa.repeat(pa.scalar(day, pa.date32()), stored.num_rows))
+    try:
+        contract.check(table)
+    except ContractError as error:
+        raise _OtherRowsError(str(error)) from error
+    if metadata.get(_DIGEST_KEY) != digest(table).encode():
+        raise _OtherRowsError(f"holds other rows than were written ({_DIGEST_KEY.decode()} differs)")
+    return table.select(_HELD.names).cast(_HELD)
+
+
 def _encoded(rows: pa.Table) -> pa.Buffer:
     """Return rows as the bytes of a Parquet file: the same for the same rows."""
     sink = pa.BufferOutputStream()
     pq.write_table(
-        rows.replace_schema_metadata({contract.SCHEMA_KEY: str(SCHEMA).encode()}),
+        rows.replace_schema_metadata({contract.SCHEMA_KEY: str(SCHEMA).encode(), _DIGEST_KEY: digest(rows).encode()}),
         sink,
         version="2.6",
         data_page_version="1.0",

@@ -5,6 +5,7 @@ millions of lines are no rarity, so each column is as narrow as it may be.
 """
 
 import dataclasses
+import hashlib
 from datetime import date, timedelta
 from typing import Final
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS
 
@@ -50,7 +52,7 @@ class Lines:
     @classmethod
     def of(cls, table: pa.Table) -> "Lines":
         """Return a table of the contract's rows in numbers; the columns of text may be dictionaries."""
-        texts = {name: _coded(table[name]) for name in ("cluster", "namespace", "group")}
+        texts = {name: coded(table[name]) for name in ("cluster", "namespace", "group")}
         keys = np.zeros(table.num_rows, dtype=np.int64)
         for codes, names in texts.values():
             keys = keys * max(len(names), 1) + codes
@@ -59,8 +61,8 @@ class Lines:
         for _, names in reversed(texts.values()):
             held, place = np.divmod(held, max(len(names), 1))
             parts.append([names[one] for one in place.tolist()])
-        clients, client_names = _coded(table["client"])
-        quantities, quantity_names = _coded(table["quantity"])
+        clients, client_names = coded(table["client"])
+        quantities, quantity_names = coded(table["quantity"])
         return cls(
             days=table["day"].cast(pa.int32()).to_numpy(),
             groups=groups.astype(np.int32),
@@ -144,6 +146,18 @@ class Span:
     client: str
 
 
+def digest(table: pa.Table) -> str:
+    """Return what tells a table of the contract's rows, in their order, from any other; the day is not looked at."""
+    found = hashlib.blake2b(digest_size=16)
+    for name in contract.NAMES:
+        codes, names = coded(table[name])
+        found.update("\n".join(names).encode())
+        found.update(codes.tobytes())
+    for name in ("bucket", "n"):
+        found.update(table[name].to_numpy().tobytes())
+    return found.hexdigest()
+
+
 class Counts:
     """The values of every histogram in a table, all days together, by whose it is."""
 
@@ -167,7 +181,7 @@ class Counts:
         found = self._slices.get((cluster, namespace, group, client, quantity))
         if found is None:
             return None
-        return np.bincount(self._buckets[found], weights=self._counts[found], minlength=BUCKETS)
+        return np.bincount(self._buckets[found], weights=self._counts[found], minlength=BUCKETS).astype(np.float64)
 
 
 def sums(rows: Whole, counts: Whole, height: int) -> Whole:
@@ -187,10 +201,14 @@ def day_of(number: int) -> date:
     return _EPOCH + timedelta(days=int(number))
 
 
-def _coded(column: pa.ChunkedArray) -> tuple[Whole, tuple[str, ...]]:
-    """Return each text's place among those that there are, and them, ascending."""
-    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    whole = coded.unify_dictionaries().combine_chunks()
+def coded(column: pa.ChunkedArray) -> tuple[Whole, tuple[str, ...]]:
+    """Return each text's place among those that there are, and them, ascending.
+
+    Args:
+        column: of text, as it is or as dictionaries.
+    """
+    single = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = single.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # of no chunk at all
         return np.zeros(0, dtype=np.int32), ()
     names = whole.dictionary.to_pylist()
