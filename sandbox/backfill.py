@@ -5,7 +5,8 @@ scrapes them, and writes a block for each day. `Prometheus(..., history=folder)`
 labels of the recordings in `tests/data/scrapes`, and mean what real ones do: maxima over windows of half a minute,
 whole milliseconds, ages, counters that start anew with their process, joins counted by every member.
 
-promtool makes blocks too, from OpenMetrics text: ten times as much work, and for a fleet of 200 groups 100 GB of text.
+promtool makes blocks too, from OpenMetrics text: 250 bytes a sample, 70 GB for two weeks of 200 groups, and it parses
+all of that anew for each block.
 """
 
 import dataclasses

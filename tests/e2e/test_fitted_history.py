@@ -1,7 +1,6 @@
 """From days in a Prometheus to the status that names the model: the fit as a process, on real parts all the way."""
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 import pytest
 
 from bench import fit_truth, fit_world
+from heartbeat_tuner.api import models
 from heartbeat_tuner.metrics.quantities import ABSENCE
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
@@ -18,7 +18,7 @@ from sandbox.prometheus import Prometheus
 from tests.e2e.operators import Operators
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 GROUPS: Final = 12
 DAYS: Final = 2
@@ -77,5 +77,6 @@ def test_days_of_history_become_a_model_that_a_status_names(
     operators.get()
     policy.await_verdict("Healthy", timeout_s=150)
     model = policy.status()["model"]
-    assert (model["source"], model["name"], model["days"]) == ("Model", policy.name, DAYS), json.dumps(model)
+    named = models.name_of(policy.name, fit_world.CLUSTER)
+    assert (model["source"], model["name"], model["days"]) == ("Model", named, DAYS)
     assert datetime.fromisoformat(model["until"]).date() < datetime.now(UTC).date()
