@@ -16,10 +16,10 @@ demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure 
 test: $(INSTALLED) $(SPARK)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
-lint unit integration e2e faults schedules: $(INSTALLED)  ## Run one ring of the tests
+lint unit integration faults schedules: $(INSTALLED)  ## Run one ring of the tests
 	@$(PYTHON) tests/rings.py $@
 
-spark: $(INSTALLED) $(SPARK)  ## Run the tests of the fit
+spark e2e: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
 	@$(PYTHON) tests/rings.py $@
 
 bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
