@@ -2,7 +2,8 @@
 
 A program is taken from `KUBEBUILDER_ASSETS`, then from PATH, if its version is one the sandbox works with. What is not
 found is built from the Go module in `tools/`, which pins every source by go.mod and go.sum (`go` refuses a download
-whose checksum differs), and kept in the cache. The first build of all takes about six minutes on two cores.
+whose checksum differs), and kept in the cache. The first build of all takes about six minutes on two cores. Programs of
+our own (`tools/backfill`) are built from the same module.
 """
 
 import os
@@ -108,6 +109,17 @@ class Binaries:
             self._known[name] = _installed(PROGRAMS[name]) or _built(PROGRAMS[name])
         return self._known[name]
 
+    def path_of_own(self, name: str) -> Path:
+        """Return the path of a program of our own, built from `tools/<name>`.
+
+        Raises:
+            PrerequisiteMissingError: it must be built and Go is missing or too old.
+            SandboxError: the build failed.
+        """
+        sources = sorted((TOOLS / name).glob("*.go"))
+        key = cache.key(_key(), *sources)
+        return cache.entry(name, key, lambda scratch: _build(name, f"./{name}", scratch, "a minute at most")) / name
+
     def get_all(self) -> None:
         """Find or build every program now, while a person watches, rather than in the middle of something."""
         for name in PROGRAMS:
@@ -198,16 +210,17 @@ def _cached(program: Program) -> Path:
 
 
 def _built(program: Program) -> Path:
-    return cache.entry(program.name, _key(), lambda scratch: _build(program, scratch)) / program.name
+    place = f"{list(PROGRAMS).index(program.name) + 1} of {len(PROGRAMS)}; the first build of all takes about 6 minutes"
+    return cache.entry(program.name, _key(), lambda scratch: _build(program.name, program.package, scratch, place)) / (
+        program.name
+    )
 
 
-def _build(program: Program, folder: Path) -> None:
+def _build(name: str, package: str, folder: Path, note: str) -> None:
     prerequisites.require("go")
-    place = f"{list(PROGRAMS).index(program.name) + 1} of {len(PROGRAMS)}"
-    note = f"building {program.name} ({place}; the first build of all takes about 6 minutes)"
-    with progress.step("go", note):
+    with progress.step("go", f"building {name} ({note})"):
         done = subprocess.run(
-            [*_build_arguments(), "-o", str(folder / program.name), program.package],
+            [*_build_arguments(), "-o", str(folder / name), package],
             cwd=TOOLS,
             env=os.environ | _GO_SETTINGS,
             capture_output=True,
@@ -216,4 +229,4 @@ def _build(program: Program, folder: Path) -> None:
             check=False,
         )
     if done.returncode != 0:
-        raise SandboxError(f"go could not build {program.name}:\n{done.stderr[-3000:]}")
+        raise SandboxError(f"go could not build {name}:\n{done.stderr[-3000:]}")

@@ -28,10 +28,12 @@ class Sandbox:
     Args:
         run_dir: gets data and logs of every part.
         users: who may log in to the API server besides the administrator.
+        history: what Prometheus knows before it starts, from `sandbox.backfill`.
     """
 
-    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS) -> None:
+    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS, history: Path | None = None) -> None:
         self.run_dir = run_dir
+        self._history = history
         self._users = users
         self._parts = contextlib.ExitStack()
 
@@ -49,7 +51,9 @@ class Sandbox:
             progress.say("kubernetes", f"API server answers at {self.control_plane.url}")
             kubeconfig = self.control_plane.kubeconfig
             self.node = starting.enter_context(ProcessNode(self.run_dir, kubeconfig))
-            self.prometheus = starting.enter_context(Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig))
+            self.prometheus = starting.enter_context(
+                Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig, history=self._history)
+            )
             progress.say("prometheus", f"answers at {self.prometheus.url}")
             (tap_port,) = network.free_ports(1)
             self.kafka = starting.enter_context(Kafka(self.run_dir, tap_port=tap_port))

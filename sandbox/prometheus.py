@@ -23,6 +23,12 @@ JOB: Final = "pods"
 _PROBE_TIMEOUT_S: Final = 2.0
 _POD: Final = "__meta_kubernetes_pod"
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+_KEEP_HISTORY: Final = (
+    "--storage.tsdb.retention.time=10y",  # not the default 15 d
+    # No larger blocks: Prometheus would spend its first minutes on merging those that it finds.
+    "--storage.tsdb.min-block-duration=2h",
+    "--storage.tsdb.max-block-duration=2h",
+)
 
 
 class Prometheus:
@@ -35,6 +41,7 @@ class Prometheus:
         scrape_interval_s: how often.
         sections: of prometheus.yml, in place of ours or besides them.
         features: of those that Prometheus has only if they are asked for.
+        history: a folder of blocks to serve, from `sandbox.backfill`; they stay as they are, however old.
 
     Attributes:
         url: of the HTTP API.
@@ -49,6 +56,7 @@ class Prometheus:
         scrape_interval_s: float = 1.0,
         sections: Mapping[str, Any] = _NOTHING,
         features: Sequence[str] = (),
+        history: Path | None = None,
     ) -> None:
         folder = run_dir / "prometheus"
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,7 +71,8 @@ class Prometheus:
             [
                 binaries.path("prometheus"),
                 f"--config.file={self._config}",
-                f"--storage.tsdb.path={folder / 'data'}",
+                f"--storage.tsdb.path={history or folder / 'data'}",
+                *([] if history is None else _KEEP_HISTORY),
                 f"--web.listen-address={LOOPBACK}:{self._port}",
                 "--web.enable-remote-write-receiver",
                 "--web.enable-otlp-receiver",

@@ -142,17 +142,23 @@ def of_group(observed: Observed) -> list[tuple[str, Deficits | Unknown]]:
 
 
 def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
-    """Return the stretches between scrapes in which a pod's members completed a join, failed in one, or began anew.
+    """Return the stretches in which a pod's members may have joined or failed to, or between scrapes began anew.
 
-    A join may have begun before. But from its begin to its end its member does not beat, so that the whole of it lies
-    in one stretch between two beats.
+    A join counts when it is completed, and between scrapes it may have begun before the earlier one: no further back
+    than the time that joins took by then. From its begin to its end its member does not beat.
     """
-    return [
+    counted = [
         (step.since_s, step.until_s)
         for quantity in (Quantity.REBALANCES, Quantity.FAILED_REBALANCES)
         for one in mine.get(quantity, ())
         for step in samples.moves(one)
     ]
+    took = [
+        (step.since_s - step.grown, step.until_s)
+        for one in mine.get(Quantity.REBALANCE_TIME, ())
+        for step in samples.moves(one)
+    ]
+    return counted + took
 
 
 def _joined(beating: Sequence[_Beating], period_s: float) -> list[_Beating]:

@@ -256,7 +256,7 @@ def _poll_gaps(observed: Observed) -> Measured | Unknown:
             if only
             else "the longest gap between polls is not exported (time-between-poll-max)",
         )
-    rare = _rare(group, "time-between-poll-max")
+    rare = _rare(observed, "time-between-poll-max")
     if rare is not None:
         return rare
     values, watched = [], []
@@ -272,30 +272,36 @@ def _poll_gaps(observed: Observed) -> Measured | Unknown:
 
 
 def _outages(observed: Observed) -> Measured | Unknown:
-    group = [one for quantity in SHOW_OUTAGES for one in observed.get(quantity, ())]
-    return _of_the_group(group, "heartbeat-response-time-max, commit-latency-max")
+    return _of_the_group(observed, SHOW_OUTAGES, "heartbeat-response-time-max, commit-latency-max")
 
 
 def _latencies(observed: Observed) -> Measured | Unknown:
-    return _of_the_group(observed.get(Quantity.REBALANCE_LATENCY_MAX, ()), "rebalance-latency-max")
+    return _of_the_group(observed, (Quantity.REBALANCE_LATENCY_MAX,), "rebalance-latency-max")
 
 
-def _of_the_group(group: Sequence[Series], names: str) -> Measured | Unknown:
-    """Return the maxima of all members together: what befalls the group is one event, however many members show it."""
+def _of_the_group(observed: Observed, wanted: Iterable[Quantity], names: str) -> Measured | Unknown:
+    """Return the maxima of all members together: what befalls the group is one event, however many members show it.
+
+    A window in which nothing happened shows no number, and was watched all the same: when it was scraped, other series
+    of its pod tell.
+    """
+    group = [one for quantity in wanted for one in observed.get(quantity, ())]
     if not group:
         return Unknown(Reason.NO_SERIES, f"the client's maxima are not exported ({names}): add a rule that keeps them")
-    rare = _rare(group, names)
+    rare = _rare(observed, names)
     if rare is not None:
         return rare
     values = [
         Observation("", one.time_s, one.value, one.value)
         for one in blocks.maxima(sample for series in group for sample in blocks.news(series).samples)
     ]
-    return _measured(values, _watched(group), empty=f"no value has been seen of {names}")
+    pods = {one.labels[queries.POD_LABEL] for one in group}
+    scraped = (one for one in _every(observed) if one.labels[queries.POD_LABEL] in pods)
+    return _measured(values, _watched(scraped), empty=f"no value has been seen of {names}")
 
 
-def _rare(group: Sequence[Series], names: str) -> Unknown | None:
-    interval_s = blocks.undersampled_s(group)
+def _rare(observed: Observed, names: str) -> Unknown | None:
+    interval_s = blocks.undersampled_s(_every(observed))
     if interval_s is None:
         return None
     return Unknown(
@@ -303,6 +309,10 @@ def _rare(group: Sequence[Series], names: str) -> Unknown | None:
         f"a sample every {interval_s:.0f} s does not see most of {names}, which show a value for 60 to 90 s: scrape "
         "every 30 s",
     )
+
+
+def _every(observed: Observed) -> list[Series]:
+    return [one for group in observed.values() for one in group]
 
 
 def _rebalances(
@@ -330,8 +340,7 @@ def _restarts(observed: Observed, around: Observed) -> Measured | Unknown:
         for one in found
         if isinstance(one.downtime, Downtime)
     ]
-    every = (one for group in observed.values() for one in group)
-    return _measured(values, _watched(every))
+    return _measured(values, _watched(_every(observed)))
 
 
 def _watched(group: Iterable[Series]) -> list[float]:

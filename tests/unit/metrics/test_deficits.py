@@ -117,6 +117,18 @@ def test_a_member_that_joins_does_not_beat() -> None:
     assert of(beats, failed_rebalances=joins).absences() == []
 
 
+def test_a_join_in_which_a_scrape_fell_is_no_absence() -> None:
+    """Scraped once a minute, the beats that its first half cost are missing in a stretch that counted no join yet."""
+    stop = Stop(1_800.0, 50.0, scraped=True)
+    beats = beating(3.0, 60.0, stop, seed=3)
+    times = [one.time_s for one in beats.samples]
+    assert any(stop.at_s + 20 < at_s < stop.until_s for at_s in times), "no scrape fell into the join"
+    joins = counters.series((at_s, 1.0 if at_s < stop.until_s else 2.0) for at_s in times)
+    took = counters.series((at_s, 0.5 if at_s < stop.until_s else 50.5) for at_s in times)
+    assert of(beats, rebalances=joins).absences() != []
+    assert of(beats, rebalances=joins, rebalance_time=took).absences() == []
+
+
 def test_a_restart_lacks_no_beats() -> None:
     """The new process counts from zero, and the time that it was gone is a restart's."""
     beats = beating(3.0, 5.0, Stop(1_800.0, 60.0))

@@ -173,6 +173,18 @@ def test_series_without_numbers_are_unknown() -> None:
     assert unknown(found.restarts).reason is Reason.NOT_A_NUMBER
 
 
+def test_rare_rebalances_are_not_rare_scrapes() -> None:
+    """The latency of a join is a number for a minute; the rest of the time was watched, and none took place."""
+    observed = everything()
+    pairs = [(HOUR[10], 3.0), (HOUR[60], 4.0), (HOUR[110], 5.0)]
+    found = quantities.measured({**observed, Quantity.REBALANCE_LATENCY_MAX: [counters.series(pairs)]}, PLATFORM)
+    latencies = known(found.rebalance_latencies)
+    assert [one.value_s for one in latencies.observations] == [3.0, 4.0, 5.0]
+    assert latencies.span_s >= HOUR[-1] - HOUR[0]
+    none = quantities.measured({**observed, Quantity.REBALANCE_LATENCY_MAX: [counters.series([])]}, PLATFORM)
+    assert known(none.rebalance_latencies).count == 0
+
+
 @pytest.mark.parametrize("quantity", ["poll_gaps", "outages", "rebalance_latencies"])
 def test_maxima_that_are_scraped_too_rarely_are_unknown(quantity: str) -> None:
     """What is pushed every five minutes is not the tail of what happened."""

@@ -1,0 +1,82 @@
+"""From days in a Prometheus to the status that names the model: the fit as a process, on real parts all the way."""
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from bench import fit_truth, fit_world
+from heartbeat_tuner.api import models
+from heartbeat_tuner.metrics.quantities import ABSENCE
+from sandbox.binaries import Binaries
+from sandbox.environment import Sandbox
+from sandbox.fleet import KAFKAJS, GroupTruth, fleet
+from sandbox.prometheus import Prometheus
+from tests.e2e.operators import Operators
+from tests.e2e.teams import Team
+
+pytestmark = pytest.mark.timeout(600)
+
+GROUPS: Final = 12
+DAYS: Final = 2
+
+
+@pytest.fixture
+def truths(healthy: Team) -> list[GroupTruth]:
+    """Twelve groups in the healthy team's namespace; one of them is the team's own, as it was before today."""
+    found = [dataclasses.replace(one, namespace=healthy.namespace) for one in fleet(GROUPS, kafkajs_share=0.25)]
+    own = next(number for number, one in enumerate(found) if one.client == KAFKAJS)
+    found[own] = dataclasses.replace(found[own], group=healthy.name)
+    return found
+
+
+@pytest.fixture
+def remembering(truths: list[GroupTruth], tmp_path: Path) -> Iterator[Prometheus]:
+    """A Prometheus that has scraped them for two days and what there is of today."""
+    made = fit_world.history(tmp_path / "history", truths, days=DAYS, interval_s=60)
+    with Prometheus(tmp_path, Binaries(), kubeconfig=None, history=made.folder) as started:
+        yield started
+
+
+@pytest.fixture
+def policy(healthy: Team, operators: Operators) -> Iterator[Team]:
+    """The team with a policy; operators read models when they begin to lead."""
+    operators.stop()
+    healthy.apply_policy(healthy.name, mode="Recommend")
+    yield healthy
+    healthy.delete_policy()
+    healthy.kubectl("delete", "cgm", "--all", f"--namespace={healthy.namespace}")
+    operators.stop()
+
+
+def test_days_of_history_become_a_model_that_a_status_names(
+    policy: Team,
+    truths: list[GroupTruth],
+    remembering: Prometheus,
+    operators: Operators,
+    sandbox: Sandbox,
+    tmp_path: Path,
+) -> None:
+    """A model for each group, near the truth where absences show whole; the next run has nothing to read or write."""
+    first, again = (fit_world.fit(sandbox, remembering, tmp_path / "days", days=DAYS) for _ in range(2))
+    assert (first["models"]["written"], first["models"]["failed"]) == (GROUPS, []), first
+    assert (again["models"]["written"], again["models"]["unchanged"]) == (0, GROUPS), again
+
+    fitted = fit_world.models_of(sandbox.control_plane)
+    assert {one.group for one in fitted} == {one.group for one in truths}
+    compared = {(one.quantity, one.rate): one for one in fit_truth.comparisons(truths, fitted)}
+    absences = compared[ABSENCE, "1 a month"]
+    assert absences.groups >= GROUPS / 2
+    assert absences.ratios[0] > 0.5
+    assert absences.ratios[1] == pytest.approx(1.0, abs=0.3)
+    assert absences.ratios[2] < 2.0
+
+    operators.get()
+    policy.await_verdict("Healthy", timeout_s=150)
+    model = policy.status()["model"]
+    named = models.name_of(policy.name, fit_world.CLUSTER)
+    assert (model["source"], model["name"], model["days"]) == ("Model", named, DAYS)
+    assert datetime.fromisoformat(model["until"]).date() < datetime.now(UTC).date()
