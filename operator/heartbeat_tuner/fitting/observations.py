@@ -9,7 +9,7 @@ with most lines has; of the group, the parts of the day, of 22.5 minutes each, i
 """
 
 import dataclasses
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from datetime import date, timedelta
 from typing import Final
 
@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import contract, session
+from heartbeat_tuner.fitting import calendar_days, contract, session
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.metrics.blocks import BLOCK_S
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, PER_OCTAVE, SCHEMA
@@ -227,17 +227,9 @@ def _within(days: Collection[date]) -> Column:
     """Return whether `ts` is within some days (UTC), as ranges that files can be skipped by."""
     ranges = [
         f"(ts >= timestamp_seconds({_seconds(first)}) AND ts < timestamp_seconds({_seconds(last + timedelta(days=1))}))"
-        for first, last in _runs(days)
+        for first, last in calendar_days.spans(set(days))
     ]
     return F.expr(" OR ".join(ranges) or "false")
-
-
-def _runs(days: Collection[date]) -> Iterator[tuple[date, date]]:
-    """Yield the first and the last day of each stretch without holes."""
-    ordered = sorted(set(days))
-    begins = [one for one in ordered if one - timedelta(days=1) not in days]
-    ends = [one for one in ordered if one + timedelta(days=1) not in days]
-    yield from zip(begins, ends, strict=True)
 
 
 def _seconds(day: date) -> int:
