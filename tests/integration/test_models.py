@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
@@ -346,3 +347,28 @@ def test_without_the_definition_there_are_no_models(plane: ControlPlane) -> None
 
     assert seen == Unfitted("the API server does not know ConsumerGroupModels")
     assert "kubectl apply -f crds/" in told
+
+
+@pytest.mark.parametrize("without", ["", "list", "create", "patch"])
+def test_the_documented_role_is_what_the_fit_needs(plane: ControlPlane, namespace: str, without: str) -> None:
+    """With all of it models are written, and written anew; without any one verb they are not."""
+    documents = list(yaml.safe_load_all((CRDS.parent / "docs" / "how-to" / "fit.yaml").read_text()))
+    (role,) = (one for one in documents if one["kind"] == "ClusterRole")
+    (rule,) = role["rules"]
+    rule["verbs"] = [verb for verb in rule["verbs"] if verb != without]
+    account = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "operator"}
+    binding = {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "fit"},
+        "subjects": [account],
+    }
+    for kind, content in (("Role", {"rules": [rule]}), ("RoleBinding", binding)):
+        body = {"apiVersion": role["apiVersion"], "kind": kind, "metadata": {"name": "fit"}, **content}
+        plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(body))
+    first, second = groups(namespace, "orders")[0], dataclasses.replace(groups(namespace, "orders")[0], days=13)
+
+    told = [write(plane, one, user="operator") for one in (first, second)]
+
+    if without:
+        assert all("403" in one.failed[0] for one in told)
+    else:
+        assert told == [Written(1, 0, []), Written(1, 0, [])]
