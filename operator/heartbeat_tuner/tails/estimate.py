@@ -151,13 +151,11 @@ def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
             Reason.CUT_BELOW_THRESHOLD,
             f"values above {EDGES_S[fleet.cut[group]]:.3g} s are cut off, the tail begins at {threshold_s:.3g} s",
         )
-    if not fitted.pooled[group] and exceedances == 0:
-        return Rejected(Reason.NO_TAIL, f"none of {counts.sum():.3g} values lies above {threshold_s:.3g} s")
     if fitted.share_log_sd[group] > MOST_DOUBT:
         return Rejected(
             Reason.NO_TAIL,
-            f"{exceedances:.3g} of {counts.sum():.3g} values lie above {threshold_s:.3g} s, and the fleet says next to "
-            "nothing of how many do",
+            f"{exceedances:.3g} of {counts.sum():.3g} values lie above {threshold_s:.3g} s, and neither they nor the "
+            "fleet say how many do",
         )
     if not candidate.fits.converged[group]:
         return Rejected(Reason.NOT_CONVERGED, f"{exceedances:.3g} exceedances of {threshold_s:.3g} s")

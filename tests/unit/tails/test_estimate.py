@@ -324,5 +324,5 @@ def test_a_share_that_nobody_knows_is_no_share() -> None:
     found = estimate.models(Fleet.of(histogram.dense([*alike, odd])))
     assert isinstance(found[0], Rejected)
     assert found[0].reason is Reason.NO_TAIL
-    assert "the fleet says next to nothing of how many do" in found[0].detail
+    assert "neither they nor the fleet say how many do" in found[0].detail
     assert isinstance(found[-1], TailModel)
