@@ -75,6 +75,10 @@ class Fleet:
         return fleet
 
 
+MOST_DOUBT: Final = 3.0
+"""A share of exceedances that may as well be 20 times as large (the logarithm's standard deviation) is not known."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Fitted:
     """A candidate, what is known of the shares over its thresholds, and which groups' laws are refuted."""
@@ -147,8 +151,12 @@ def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
             Reason.CUT_BELOW_THRESHOLD,
             f"values above {EDGES_S[fleet.cut[group]]:.3g} s are cut off, the tail begins at {threshold_s:.3g} s",
         )
-    if not fitted.pooled[group] and exceedances == 0:
-        return Rejected(Reason.NO_TAIL, f"none of {counts.sum():.3g} values lies above {threshold_s:.3g} s")
+    if fitted.share_log_sd[group] > MOST_DOUBT:
+        return Rejected(
+            Reason.NO_TAIL,
+            f"{exceedances:.3g} of {counts.sum():.3g} values lie above {threshold_s:.3g} s, and neither they nor the "
+            "fleet say how many do",
+        )
     if not candidate.fits.converged[group]:
         return Rejected(Reason.NOT_CONVERGED, f"{exceedances:.3g} exceedances of {threshold_s:.3g} s")
     shape, log_scale = candidate.fits.theta[group]

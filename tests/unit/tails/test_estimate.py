@@ -314,3 +314,15 @@ def test_growth_without_values() -> None:
     """Nobody tells: the threshold is out of reach."""
     found = growth.thresholds(np.zeros((2, BUCKETS)), 0.01, np.ones(2))
     assert found.first.tolist() == [BUCKETS - 1] * 2
+
+
+def test_a_share_that_nobody_knows_is_no_share() -> None:
+    """Small groups, one of which has a tail as no other: none of theirs lies so high, and it says nothing of them."""
+    rng = np.random.default_rng(1)
+    alike = [histogram.Histogram.of(rng.lognormal(0.0, 0.3, 40)) for _ in range(30)]
+    odd = histogram.Histogram.of(np.concatenate([rng.lognormal(0.0, 0.3, 35), rng.lognormal(3.0, 0.3, 5)]))
+    found = estimate.models(Fleet.of(histogram.dense([*alike, odd])))
+    assert isinstance(found[0], Rejected)
+    assert found[0].reason is Reason.NO_TAIL
+    assert "neither they nor the fleet say how many do" in found[0].detail
+    assert isinstance(found[-1], TailModel)
