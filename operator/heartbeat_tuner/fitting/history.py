@@ -31,7 +31,7 @@ FILE: Final = "histograms.parquet"
 """The one file in the folder of a day."""
 
 _DIGEST_KEY: Final = b"heartbeat-tuner.digest"
-"""Where the metadata tell which rows were written: checksums of pages leave out the headers of pages, and the footer."""
+"""Where the metadata tell which rows were written: checksums of pages leave out their headers, and the footer."""
 
 _DAY: Final = "day="
 _TEMPORARY: Final = ".tmp"
