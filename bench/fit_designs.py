@@ -143,7 +143,7 @@ def _duckdb_rows(lake: Path) -> tuple[pa.Table, float, float]:
         connection.execute("CREATE MACRO edge(place) AS list_extract(" + repr(edges) + "::DOUBLE[], place + 1)")
         connection.read_parquet(f"{lake}/*/*.parquet").create_view("lake")
         connection.execute(_REDUCE)
-        table: pa.Table = connection.execute(_ROWS).to_arrow_table()
+        table: pa.Table = connection.sql(_ROWS).to_arrow_table()
     return table.cast(contract.ROWS), started, time.monotonic()
 
 
