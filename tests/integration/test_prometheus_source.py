@@ -183,7 +183,7 @@ def now() -> datetime:
 
 async def test_raw_samples(source: PrometheusSource) -> None:
     """With their own times."""
-    found = await source.instant("few[10m]", at=now())
+    found = await source.instant("few[2h]", at=now())
     samples = {one.labels["pod"]: [(sample.time_s, sample.value) for sample in one.samples] for one in found}
     assert samples == {
         "a": [(BEGAN, 1), (BEGAN + 1, 2), (BEGAN + 2, 3)],
@@ -194,7 +194,7 @@ async def test_raw_samples(source: PrometheusSource) -> None:
 
 async def test_raw_samples_of_the_past(source: PrometheusSource) -> None:
     """A backfill goes back in slices."""
-    found = await source.instant("few[10m]", at=datetime.fromtimestamp(BEGAN + 1, UTC))
+    found = await source.instant("few[2h]", at=datetime.fromtimestamp(BEGAN + 1, UTC))
     assert [len(one.samples) for one in found] == [2, 2]
 
 
@@ -217,7 +217,7 @@ async def test_label_sets(source: PrometheusSource) -> None:
 
 async def test_infos_are_no_warnings(source: PrometheusSource, secured: Secured) -> None:
     """Prometheus says that a gauge may be no counter; its data are whole."""
-    found = await source.vector("rate(few[10m])", at=now())
+    found = await source.vector("rate(few[2h])", at=now())
     assert len(found) == 2
     assert secured.process.alive()
 
@@ -225,13 +225,13 @@ async def test_infos_are_no_warnings(source: PrometheusSource, secured: Secured)
 async def test_native_histograms_are_passed_over(source: PrometheusSource) -> None:
     """They come without the key that all other series have."""
     assert await source.vector("count(spread)", at=datetime.fromtimestamp(BEGAN + 1, UTC))
-    assert await source.instant("spread[10m]", at=now()) == []
+    assert await source.instant("spread[2h]", at=now()) == []
 
 
 async def test_too_many_samples_are_too_much(source: PrometheusSource) -> None:
     """By Prometheus' limit; asked once."""
     with refused(MetricsCause.TOO_MUCH, "answered 422 (query processing would load too many samples"):
-        await source.instant("many[10m]", at=now())
+        await source.instant("many[2h]", at=now())
     assert source.spent.requests == 1
 
 
@@ -239,8 +239,8 @@ async def test_too_long_an_answer_is_too_much(secured: Secured) -> None:
     """By ours; Prometheus packs it."""
     with reading(secured.url, timeout_s=10, max_answer_bytes=5_000, **secured.access) as source:
         with refused(MetricsCause.TOO_MUCH, "longer than 5000 bytes"):
-            await source.instant('many{pod=~"."}[10m]', at=now())
-        assert len(await source.instant('many{pod="7"}[10m]', at=now())) == 1
+            await source.instant('many{pod=~"."}[2h]', at=now())
+        assert len(await source.instant('many{pod="7"}[2h]', at=now())) == 1
 
 
 async def test_a_query_that_is_none_is_refused(source: PrometheusSource) -> None:
@@ -259,7 +259,7 @@ async def test_an_instant_vector_where_samples_are_asked_for(source: PrometheusS
 async def test_a_long_query(source: PrometheusSource) -> None:
     """Of hundreds of groups."""
     names = "|".join(f"group-{number}" for number in range(10_000))
-    assert len(await source.instant(f'few{{pod=~"a|{names}"}}[10m]', at=now())) == 1
+    assert len(await source.instant(f'few{{pod=~"a|{names}"}}[2h]', at=now())) == 1
 
 
 @pytest.mark.parametrize(
@@ -284,14 +284,14 @@ async def test_who_does_not_prove_itself(
         elif name == "ca_file" and value is not None:
             changes[name] = secured.folder / value
     with reading(secured.url, timeout_s=10, **(secured.access | changes)) as source, refused(cause, words):
-        await source.instant("few[10m]", at=now())
+        await source.instant("few[2h]", at=now())
 
 
 async def test_who_has_no_certificate(secured: Secured) -> None:
     """Told after the handshake, as TLS 1.3 does; the connection may break before it is read."""
     access = secured.access | {"client_certificate": None}
     with reading(secured.url, timeout_s=10, **access) as source, pytest.raises(MetricsUnavailableError) as caught:
-        await source.instant("few[10m]", at=now())
+        await source.instant("few[2h]", at=now())
     told = {
         MetricsCause.REFUSED: "TLS failed: tlsv13 alert certificate required",
         MetricsCause.UNREACHABLE: "connection broken",
@@ -310,18 +310,18 @@ async def test_another_address(secured: Secured, change: tuple[str, str], words:
     """The prefix belongs to it, and the scheme."""
     url = secured.url.replace(*change)
     with reading(url, timeout_s=10, **secured.access) as source, refused(MetricsCause.REFUSED, words):
-        await source.instant("few[10m]", at=now())
+        await source.instant("few[2h]", at=now())
 
 
 async def test_a_restart_breaks_no_query_after_it(secured: Secured, source: PrometheusSource) -> None:
     """The connections of before are dead, and nobody has told us."""
-    ask = [source.instant("few[10m]", at=now()) for _ in range(4)]
+    ask = [source.instant("few[2h]", at=now()) for _ in range(4)]
     assert [len(found) for found in await asyncio.gather(*ask)] == [2] * 4
     secured.process.stop()
     with refused(MetricsCause.UNREACHABLE, "did not answer (connection refused)"):
-        await source.instant("few[10m]", at=now())
+        await source.instant("few[2h]", at=now())
     secured.start()  # in this thread, with which it ends
-    ask = [source.instant("few[10m]", at=now()) for _ in range(4)]
+    ask = [source.instant("few[2h]", at=now()) for _ in range(4)]
     assert [len(found) for found in await asyncio.gather(*ask)] == [2] * 4
 
 
@@ -331,9 +331,9 @@ async def test_a_password_that_changes(secured: Secured, tmp_path: Path) -> None
     path.write_text("not yet")
     with reading(secured.url, timeout_s=10, **(secured.access | {"basic_auth": BasicAuth(USER, path)})) as source:
         with refused(MetricsCause.REFUSED, "answered 401"):
-            await source.instant("few[10m]", at=now())
+            await source.instant("few[2h]", at=now())
         path.write_text(PASSWORD)
-        assert len(await source.instant("few[10m]", at=now())) == 2
+        assert len(await source.instant("few[2h]", at=now())) == 2
         path.unlink()
         with refused(MetricsCause.REFUSED, f"the password file {path} cannot be read"):
-            await source.instant("few[10m]", at=now())
+            await source.instant("few[2h]", at=now())
