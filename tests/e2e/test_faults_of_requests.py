@@ -167,16 +167,14 @@ def test_a_policy_taken_back_after_the_last_look(pair: Pair, storm: Team, take_b
     assert steered.CURE.items() <= storm.env().items()
 
 
-DEPLOYMENTS: Final = 2
-"""Which rule of the operator's ClusterRole gives rights on Deployments."""
-
-
 @pytest.fixture
 def rights(sandbox: Sandbox) -> Iterator[Callable[[list[str]], None]]:
     """Give the operator these rights on Deployments and no others; all are given back afterwards."""
+    role = json.loads(sandbox.control_plane.kubectl("get", "clusterrole", "heartbeat-tuner", "-o=json"))
+    (deployments,) = (number for number, rule in enumerate(role["rules"]) if "deployments" in rule["resources"])
 
     def give(verbs: list[str]) -> None:
-        patch = [{"op": "replace", "path": f"/rules/{DEPLOYMENTS}/verbs", "value": verbs}]
+        patch = [{"op": "replace", "path": f"/rules/{deployments}/verbs", "value": verbs}]
         sandbox.control_plane.kubectl(
             "patch", "clusterrole", "heartbeat-tuner", "--type=json", f"--patch={json.dumps(patch)}"
         )
