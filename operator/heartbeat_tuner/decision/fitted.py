@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, GroupModel, Unfitted, Unreadable
 from heartbeat_tuner.tails.histogram import SCHEMA
@@ -59,7 +60,7 @@ def _refusal(one: Fitted | Unreadable, policy: Policy, now: datetime) -> str:
         return f"{name} is of Kafka cluster {model.cluster}, the policy of {policy.cluster}"
     if model.schema != SCHEMA:
         return f"{name} is of histogram schema {model.schema}, and this version reads {SCHEMA}"
-    if model.client != policy.library:
+    if model.client != catalogue.measured_as(policy.library):
         return f"{name} was measured of {model.client} consumers, the policy's are {policy.library}"
     return _untimely(model, name, now) or _unfounded(model, name)
 

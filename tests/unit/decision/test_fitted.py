@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.decision import fitted as choosing
+from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted, Unreadable
 from heartbeat_tuner.tails.model import Reason, Rejected
 from tests.support import fitted, worlds
@@ -27,6 +28,15 @@ def test_a_fresh_model_of_the_same_client_is_used() -> None:
     """Of the policy's cluster, or of none."""
     assert chosen(fitted.fitted()) == fitted.fitted()
     assert chosen(fitted.fitted(cluster="main")) == fitted.fitted(cluster="main")
+
+
+def test_every_library_finds_the_models_of_the_client_that_it_runs() -> None:
+    """Spring's consumers are measured as Java's: nothing that they export says more."""
+    run = {"java": "java", "spring": "java", "kafkajs": "kafkajs"}
+    assert run.keys() == set(catalogue.LIBRARIES)
+    for library, client in run.items():
+        model = fitted.fitted(client=client)
+        assert choosing.chosen([model], worlds.policy(library=library), now=NOW) == model
 
 
 def test_without_any_there_is_none() -> None:

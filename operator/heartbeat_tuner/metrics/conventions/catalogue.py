@@ -28,6 +28,15 @@ def of_library(name: str) -> tuple[Convention, ...]:
     return tuple(one for one in CONVENTIONS if name in one.libraries)
 
 
+def measured_as(name: str) -> str:
+    """Return the library whose client a library's consumers are measured as: those of Spring run the Java client.
+
+    Args:
+        name: one of `LIBRARIES`.
+    """
+    return of_library(name)[0].libraries[0]
+
+
 def names(conventions: Iterable[Convention], quantity: Quantity) -> tuple[str, ...]:
     """Return all names under which these conventions have a quantity, sorted."""
     found = (one.by_quantity[quantity].names for one in conventions if quantity in one.by_quantity)

@@ -41,7 +41,8 @@ class Convention:
     Attributes:
         name: as `metrics.convention` of a policy calls it.
         title: as sentences call it.
-        libraries: whose consumers are exported so; empty for what is not a consumer's.
+        libraries: whose consumers are exported so, first the client that all of them run; empty for what is not a
+            consumer's.
         metrics: what it has.
         client_label: the label that carries the consumer's `client.id`; empty if none does.
         group_label: the label that carries the group; empty if none does.
