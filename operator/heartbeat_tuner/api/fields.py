@@ -65,6 +65,18 @@ def printable(text: str) -> str:
     return text
 
 
+GroupId = Annotated[str, AfterValidator(printable), Field(min_length=1, max_length=255)]
+"""A `group.id`; its rules are in `group_id_rules`, since a field's own schema takes the place of the type's."""
+
+
+def group_id_rules(instead: str) -> dict[str, Any]:
+    """Return the CEL rules of `groupId`: who wants another one is told what to do instead."""
+    return rules(
+        ("self == oldSelf", f"groupId cannot be changed; {instead}"),
+        (f"!self.matches(r'{UNPRINTABLE}')", "groupId must not hold control or replacement characters"),
+    )
+
+
 def _duration(text: str) -> str:
     durations.parse(text)
     return text

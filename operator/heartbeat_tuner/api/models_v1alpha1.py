@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from heartbeat_tuner.api.fields import UNPRINTABLE, Model, moment, printable, rules
+from heartbeat_tuner.api.fields import GroupId, Model, group_id_rules, moment, rules
 from heartbeat_tuner.tails.histogram import EDGES_S
 
 KIND: Final = "ConsumerGroupModel"
@@ -173,16 +173,10 @@ class ModelSpec(Model):
     model_config = ConfigDict(json_schema_extra=rules(_ORDER))
 
     group_id: Annotated[
-        str,
-        AfterValidator(printable),
+        GroupId,
         Field(
-            min_length=1,
-            max_length=255,
             description="The consumer group (group.id), whose pods are in the model's namespace.",
-            json_schema_extra=rules(
-                ("self == oldSelf", "groupId cannot be changed; delete the model and let the fit write it anew"),
-                (f"!self.matches(r'{UNPRINTABLE}')", "groupId must not hold control or replacement characters"),
-            ),
+            json_schema_extra=group_id_rules("delete the model and let the fit write it anew"),
         ),
     ]
     cluster: Annotated[

@@ -13,12 +13,12 @@ from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, create_m
 
 from heartbeat_tuner.api.fields import (
     MAX_MESSAGE,
-    UNPRINTABLE,
     Duration,
+    GroupId,
     Model,
     PositiveDuration,
+    group_id_rules,
     moment,
-    printable,
     rules,
 )
 from heartbeat_tuner.clients import catalogue
@@ -305,16 +305,10 @@ class Spec(Model):
     )
 
     group_id: Annotated[
-        str,
-        AfterValidator(printable),
+        GroupId,
         Field(
-            min_length=1,
-            max_length=255,
             description="The consumer group (group.id).",
-            json_schema_extra=rules(
-                ("self == oldSelf", "groupId cannot be changed; delete the policy and create another"),
-                (f"!self.matches(r'{UNPRINTABLE}')", "groupId must not hold control or replacement characters"),
-            ),
+            json_schema_extra=group_id_rules("delete the policy and create another"),
         ),
     ]
     cluster_ref: Annotated[

@@ -5,6 +5,7 @@ buckets below 0 count what was watched instead: `MEMBER_BLOCKS` and `GROUP_BLOCK
 key are merged by adding `n`, in any order.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,11 @@ ROWS: Final = pa.schema(
     ]
 )
 """Columns and types, exactly."""
+
+_AS_SPARK: Final = {pa.date32(): "date", pa.string(): "string", pa.int16(): "smallint", pa.int64(): "bigint"}
+
+SPARK_TYPES: Final[Mapping[str, str]] = {field.name: _AS_SPARK[field.type] for field in ROWS}
+"""The same columns, with the names that Spark has for their types."""
 
 SCHEMA_KEY: Final = b"heartbeat-tuner.schema"
 """Where a Parquet file's metadata say which version of the buckets its rows are of."""

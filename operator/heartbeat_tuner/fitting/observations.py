@@ -9,7 +9,7 @@ with most lines has; of the group, the parts of the day, of 22.5 minutes each, i
 """
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from typing import Final
 
@@ -36,14 +36,6 @@ VALUES: Final = {
     "value_s": "double",
 }
 """Columns of values and their types; `cluster` (string) may be one of them."""
-
-ROWS: Final = {
-    "day": "date",
-    **dict.fromkeys(contract.NAMES, "string"),
-    "bucket": "smallint",
-    "n": "bigint",
-}
-"""Columns of the contract and their types, as Spark names them."""
 
 _FIRST_POWER: Final = 48
 """The first bucket whose upper edge is a power, of 2^(-140 / 32) s; the one before lies between half milliseconds."""
@@ -160,27 +152,27 @@ def _with_watched(counted: DataFrame) -> DataFrame:
     )
     each = by_group.select(*keys, watched.alias("watched"), F.explode("quantities").alias("one"))
     rows = each.select(*keys, "one.quantity", F.explode(F.concat("one.cells", "watched")).alias("cell"))
-    return rows.select(*keys, "quantity", "cell.bucket", "cell.n").select(*ROWS)
+    return rows.select(*keys, "quantity", "cell.bucket", "cell.n").select(*contract.SPARK_TYPES)
 
 
 def _contract(found: DataFrame, path: str, days: Collection[date] | None) -> Observed:
-    _check_types(dict(found.dtypes), ROWS, path)
+    _check_types(dict(found.dtypes), contract.SPARK_TYPES, path)
     _check_schema(path)
     least = found.agg(
         F.min("n").alias("n"),
         F.min("bucket").alias("low"),
         F.max("bucket").alias("high"),
-        *(F.count_if(F.col(name).isNull()).alias(f"no {name}") for name in ROWS),
+        *(F.count_if(F.col(name).isNull()).alias(f"no {name}") for name in contract.SPARK_TYPES),
     ).first()
     rule = _broken_rule(least.asDict() if least else {})
     if rule:
         raise ObservationsError(f"{path}: {rule}")
-    rows = found.select(*ROWS)
+    rows = found.select(*contract.SPARK_TYPES)
     return Observed(rows if days is None else rows.where(F.col("day").isin(sorted(days))), None)
 
 
 def _broken_rule(least: dict[str, int | None]) -> str | None:
-    for name in ROWS:
+    for name in contract.SPARK_TYPES:
         if least[f"no {name}"]:
             return f"column {name} has {least[f'no {name}']} nulls: every row needs it; leave those rows out"
     low, high, count = least["low"], least["high"], least["n"]
@@ -196,12 +188,12 @@ def _broken_rule(least: dict[str, int | None]) -> str | None:
     return None
 
 
-def _check_types(types: dict[str, str], wanted: dict[str, str], path: str) -> None:
+def _check_types(types: Mapping[str, str], wanted: Mapping[str, str], path: str) -> None:
     for name, kind in wanted.items():
         if name not in types:
             raise ObservationsError(
                 f"{path}: column {name} is missing; there are {', '.join(types)}: give values ({', '.join(VALUES)}) or "
-                f"rows of the contract ({', '.join(ROWS)})"
+                f"rows of the contract ({', '.join(contract.SPARK_TYPES)})"
             )
         if types[name] != kind:
             fix = "write it with a time zone, as UTC" if kind == "timestamp" else f"write it as {kind}"

@@ -31,17 +31,18 @@ from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
-from heartbeat_tuner.fitting import slices
+from heartbeat_tuner.fitting import contract, slices
 from heartbeat_tuner.fitting.reading import Reading, SourceError
 from heartbeat_tuner.fitting.slices import Slice
 
 if TYPE_CHECKING:  # heavy, and of no use where a reader is only made or unpickled
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from heartbeat_tuner.fitting.asking import Asker
@@ -49,10 +50,7 @@ if TYPE_CHECKING:  # heavy, and of no use where a reader is only made or unpickl
 
 NAME: Final = "prometheus"
 
-CONTRACT: Final = (
-    "day date, cluster string, namespace string, group string, client string, quantity string, "
-    "bucket smallint, n bigint"
-)
+CONTRACT: Final = ", ".join(f"{name} {kind}" for name, kind in contract.SPARK_TYPES.items())
 """The columns of the histogram contract, as Spark writes them."""
 
 TELLING: Final = f"{CONTRACT}, failure string"
@@ -161,7 +159,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         lots = [Lot(tuple(lot)) for lot in slices.shared_out(every, self._reading.max_concurrent_requests)]
         return lots if lots and not told else [*lots, Lot((), tuple(told))]
 
-    def read(self, partition: Lot) -> Iterator["pa.RecordBatch"]:
+    def read(self, partition: Lot) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each slice; in a task.
 
         Raises:
@@ -196,29 +194,29 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
 
     def _batches(
         self, day: date, counted: "Mapping[Cell, int]", *, samples: int, failure: str | None = None
-    ) -> Iterator["pa.RecordBatch"]:
-        import pyarrow as pa  # noqa: PLC0415 - heavy, and of no use to who only makes a reader
-
+    ) -> Iterator[pa.RecordBatch]:
         cells = sorted(counted)
         told = 1 if self._tells else 0
         rows = len(cells) + told
         if not rows:
             return
         nothing = [None] * told
-        columns: list[tuple[str, pa.DataType, Sequence[object]]] = [
-            ("day", pa.date32(), [day] * rows),
-            ("cluster", pa.string(), [self._reading.cluster] * rows),
-            ("namespace", pa.string(), [*(one.namespace for one in cells), *nothing]),
-            ("group", pa.string(), [*(one.group for one in cells), *nothing]),
-            ("client", pa.string(), [*(one.client for one in cells), *nothing]),
-            ("quantity", pa.string(), [*(one.quantity for one in cells), *nothing]),
-            ("bucket", pa.int16(), [*(one.bucket for one in cells), *nothing]),
-            ("n", pa.int64(), [*(counted[one] for one in cells), *([samples] * told)]),
+        columns: list[Sequence[object]] = [
+            [day] * rows,
+            [self._reading.cluster] * rows,
+            [*(one.namespace for one in cells), *nothing],
+            [*(one.group for one in cells), *nothing],
+            [*(one.client for one in cells), *nothing],
+            [*(one.quantity for one in cells), *nothing],
+            [*(one.bucket for one in cells), *nothing],
+            [*(counted[one] for one in cells), *([samples] * told)],
         ]
+        schema = contract.ROWS
         if self._tells:
-            columns.append(("failure", pa.string(), [*([None] * len(cells)), failure]))
-        schema = pa.schema([(name, kind) for name, kind, _ in columns])
-        yield pa.record_batch([pa.array(values, kind) for _, kind, values in columns], schema=schema)
+            columns.append([*([None] * len(cells)), failure])
+            schema = schema.append(pa.field("failure", pa.string()))
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, schema.types, strict=True)]
+        yield pa.record_batch(arrays, schema=schema)
 
 
 class _Trouble:
@@ -276,7 +274,7 @@ class Days:
         failures: why the other days could not be read whole, in sentences.
     """
 
-    table: "pa.Table"
+    table: pa.Table
     samples: Mapping[date, int]
     failures: Mapping[date, Sequence[str]]
 
@@ -309,11 +307,8 @@ def read(spark: "SparkSession", reading: Reading) -> Days:
     return told_apart(frame.groupBy(*keys).agg(functions.sum("n").alias("n")).toArrow())
 
 
-def told_apart(table: "pa.Table") -> Days:
+def told_apart(table: pa.Table) -> Days:
     """Return what a table with the columns `TELLING` says, in any order of rows."""
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.compute as pc  # noqa: PLC0415 - likewise
-
     of_slices = table.filter(pc.field("quantity").is_null())
     samples: Counter[date] = Counter()
     failures: dict[date, set[str]] = {}
@@ -323,11 +318,10 @@ def told_apart(table: "pa.Table") -> Days:
             failures.setdefault(day, set()).add(failure)
     failed = pa.array(sorted(failures), pa.date32())
     whole = table.filter(pc.field("quantity").is_valid() & ~pc.field("day").isin(failed))
-    names = [column.partition(" ")[0] for column in CONTRACT.split(", ")]
-    kinds = {"day": pa.date32(), "bucket": pa.int16(), "n": pa.int64()}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in names])
     return Days(
-        table=whole.select(names).cast(schema).sort_by([(name, "ascending") for name in names[:-1]]),
+        table=whole.select(contract.ROWS.names)
+        .cast(contract.ROWS)
+        .sort_by([(name, "ascending") for name in contract.KEYS]),
         samples={day: samples[day] for day in sorted(samples.keys() - failures.keys())},
         failures={day: sorted(failures[day]) for day in sorted(failures)},
     )
