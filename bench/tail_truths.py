@@ -17,7 +17,14 @@ from heartbeat_tuner.tails.gpd import Array
 PER_DAY: Final = 2_880
 """Values of a member in a day, one each 30 s."""
 
-_TAIL_SHARE: Final = 0.02
+TAIL_SHARE: Final = 0.02
+"""Part of the values that lie in the tail, on the exact truth."""
+
+LAW_MEAN: Final = (0.15, float(np.log(0.5)))
+"""Of shape and logarithm of the scale (in thresholds) over the groups of the exact truth, which are normal."""
+
+LAW_SD: Final = (0.10, 0.3)
+
 _CORRELATION: Final = 0.7
 _SLOW_SHARE: Final = 0.01
 
@@ -43,19 +50,19 @@ class Group:
 def exact(rng: np.random.Generator, size: int) -> Group:
     """Return a group of the first truth with `size` values."""
     median, spread = np.exp(rng.normal(np.log(0.1), 1.0)), rng.uniform(0.3, 0.7)
-    shape, scale = rng.normal(0.15, 0.10), np.exp(rng.normal(np.log(0.5), 0.3))
-    threshold = median * np.exp(spread * special.ndtri(1 - _TAIL_SHARE))
-    tail = stats.genpareto(shape, scale=scale * threshold)
+    shape, log_scale = rng.normal(LAW_MEAN[0], LAW_SD[0]), rng.normal(LAW_MEAN[1], LAW_SD[1])
+    threshold = median * np.exp(spread * special.ndtri(1 - TAIL_SHARE))
+    tail = stats.genpareto(shape, scale=np.exp(log_scale) * threshold)
     uniform = rng.random(size)
-    body = median * np.exp(spread * special.ndtri(np.minimum(uniform, 1 - _TAIL_SHARE)))
-    excess = tail.isf(np.clip((1 - uniform) / _TAIL_SHARE, 1e-12, 1))
+    body = median * np.exp(spread * special.ndtri(np.minimum(uniform, 1 - TAIL_SHARE)))
+    excess = tail.isf(np.clip((1 - uniform) / TAIL_SHARE, 1e-12, 1))
 
     def exceedance(time_s: float) -> float:
         if time_s > threshold:
-            return float(_TAIL_SHARE * tail.sf(time_s - threshold))
+            return float(TAIL_SHARE * tail.sf(time_s - threshold))
         return float(special.ndtr(-np.log(time_s / median) / spread))
 
-    return Group(np.where(uniform > 1 - _TAIL_SHARE, threshold + excess, body), exceedance)
+    return Group(np.where(uniform > 1 - TAIL_SHARE, threshold + excess, body), exceedance)
 
 
 def hard(rng: np.random.Generator, size: int) -> Group:
