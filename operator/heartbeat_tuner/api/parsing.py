@@ -79,6 +79,7 @@ def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Statu
         ),
         bounds=_bounds(spec.bounds),
         cooldown=durations.parse(spec.rollout.cooldown),
+        horizon=durations.parse(spec.rollout.horizon),
         suspended=spec.suspend,
         naming=_naming(spec.metrics, spec.client.library),
         application=None if status.applied is None else application_of(status.applied),

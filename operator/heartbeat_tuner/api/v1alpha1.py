@@ -25,7 +25,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, Verdict
 from heartbeat_tuner.metrics.conventions import catalogue as measured
 from heartbeat_tuner.metrics.conventions import custom
 
@@ -251,6 +251,10 @@ class Rollout(Model):
     """How changes reach the pods."""
 
     cooldown: Annotated[Duration, Field(description="The least time between two changes of this group.")] = "24h"
+    horizon: Annotated[
+        PositiveDuration,
+        Field(description="A change that only saves must earn back its own restarts within this time."),
+    ] = "336h"
 
 
 def _lacking(setting: Setting) -> tuple[str, str]:
@@ -345,6 +349,7 @@ class ConditionType(enum.StrEnum):
     READY = "Ready"
     METRICS_AVAILABLE = "MetricsAvailable"
     FEASIBLE = "Feasible"
+    OBJECTIVE_MET = "ObjectiveMet"
     RECOMMENDED = "Recommended"
     APPLIED = "Applied"
 
@@ -373,6 +378,15 @@ class Recommendation(Model):
     """The values that should be set, and why."""
 
     target: Values
+    lower: Annotated[
+        PositiveDuration | None, Field(description="The shortest session that costs about as little as the best.")
+    ] = None
+    upper: Annotated[
+        PositiveDuration | None, Field(description="The longest session that costs about as little as the best.")
+    ] = None
+    uncapped: Annotated[
+        Values | None, Field(description="The best values without the policy's bounds, where these change them.")
+    ] = None
     reasons: Annotated[list[Annotated[str, Field(max_length=MAX_MESSAGE)]], Field(max_length=8)]
 
 
@@ -383,6 +397,31 @@ class Summary(Model):
     heartbeat_interval: Annotated[str, Field(max_length=64)]
     fetch_wait: Annotated[str, Field(max_length=64)]
     max_poll_interval: Annotated[str | None, Field(max_length=64)] = None
+    evictions_per_month: Annotated[str | None, Field(max_length=64, description="As predicted.")] = None
+
+
+class Figures(Model):
+    """What some values are expected to bring, to two significant digits."""
+
+    evictions_per_month: Annotated[float, Field(description="Live members removed, of the whole group in 30 days.")]
+    evictions_per_month_upper: Annotated[float, Field(description="The same at most, at 95 %.")]
+    stalled_partition_seconds_per_day: Annotated[
+        float, Field(description="Partitions times seconds in which nobody may consume them; what no setting changes left out.")
+    ]
+    detection_seconds: Annotated[float, Field(description="From a crash to the removal, on average.")]
+
+
+class Predicted(Model):
+    """What the fitted model expects of the values set, and of those recommended."""
+
+    current: Figures
+    recommended: Figures | None = None
+    confidence: Annotated[
+        Confidence,
+        WithJsonSchema(
+            {"type": "string", "maxLength": 64, "description": "On how much data it rests: Low, Medium or High."}
+        ),
+    ]
 
 
 class Applied(Model):
@@ -438,6 +477,7 @@ class Status(Model):
     recommendation: Recommendation | None = None
     summary: Summary | None = None
     model: ModelUsed | None = None
+    predicted: Predicted | None = None
     applied: Applied | None = None
     conditions: Annotated[
         list[Condition],
@@ -455,6 +495,7 @@ PRINTER_COLUMNS: Final = (
     ("Heartbeat", "string", ".status.summary.heartbeatInterval"),
     ("FetchWait", "string", ".status.summary.fetchWait"),
     ("MaxPoll", "string", ".status.summary.maxPollInterval"),
+    ("Evictions", "string", ".status.summary.evictionsPerMonth"),
     ("Reason", "string", ".status.reason"),
     ("Age", "date", ".metadata.creationTimestamp"),
 )

@@ -117,6 +117,7 @@ class Policy:
     objective: Objective
     bounds: Mapping[Setting, Range]
     cooldown: timedelta
+    horizon: timedelta
     suspended: bool
     naming: Naming = dataclasses.field(default_factory=Naming)
     application: Application | None = None

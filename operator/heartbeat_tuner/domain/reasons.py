@@ -43,6 +43,10 @@ class Reason(enum.StrEnum):
     INFEASIBLE = "Infeasible"  # what the group needs and what the policy or the broker allows collide
     FEASIBLE = "Feasible"  # values exist that satisfy everything
 
+    # ObjectiveMet
+    WITHIN_OBJECTIVE = "WithinObjective"  # the evictions expected are within the objective, at 95 %
+    ABOVE_OBJECTIVE = "AboveObjective"  # they may exceed it, and no change is made that would cost the group more
+
     # Applied
     APPLIED = "Applied"  # the workload runs with the values the tuner wrote
     ROLLING_OUT = "RollingOut"  # the tuner wrote values, the pods are being replaced

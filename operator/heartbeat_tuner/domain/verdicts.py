@@ -6,6 +6,7 @@
 
 import dataclasses
 import enum
+from datetime import timedelta
 
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
@@ -28,6 +29,56 @@ class Finding:
     message: str
 
 
+class Confidence(enum.StrEnum):
+    """On how much data a forecast rests."""
+
+    LOW = "Low"
+    MEDIUM = "Medium"
+    HIGH = "High"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prediction:
+    """What values are expected to bring to a group.
+
+    Attributes:
+        net_per_day: stalled partition-seconds, beyond what no setting can change.
+        floor_per_day: stalled partition-seconds that no setting can change.
+        evictions_per_month: live members removed, of the whole group in 30 days.
+        evictions_upper: the same at most, at 95 %.
+        detection_s: from a crash to the removal, on average.
+        rollout_cost: stalled partition-seconds of replacing every pod once.
+    """
+
+    net_per_day: float
+    floor_per_day: float
+    evictions_per_month: float
+    evictions_upper: float
+    detection_s: float
+    rollout_cost: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a fitted model expects of a group's values.
+
+    Attributes:
+        now: of those that are set.
+        new: of those recommended; None where nothing is.
+        lower: the shortest session that costs about as little as the best; None where none was found.
+        upper: the longest such session.
+        uncapped: the best values without the policy's bounds; None where the bounds change nothing.
+        confidence: on how much data it rests.
+    """
+
+    now: Prediction
+    new: Prediction | None
+    lower: timedelta | None
+    upper: timedelta | None
+    uncapped: LivenessSettings | None
+    confidence: Confidence
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """The outcome for one group in one cycle.
@@ -39,6 +90,7 @@ class Decision:
         target: the values that should be set; None unless the verdict is CHANGE.
         hold: why the target may not be written now; None when it may (or there is none).
         outlook: what a fitted model expects, or why none does, as a sentence.
+        forecast: the same in figures; None where no model could be asked.
     """
 
     verdict: Verdict
@@ -47,6 +99,7 @@ class Decision:
     target: LivenessSettings | None = None
     hold: Finding | None = None
     outlook: str = ""
+    forecast: Forecast | None = None
 
     @property
     def story(self) -> Finding:

@@ -19,7 +19,9 @@ from heartbeat_tuner.api.v1alpha1 import (
     Condition,
     ConditionStatus,
     ConditionType,
+    Figures,
     ModelUsed,
+    Predicted,
     Recommendation,
     Status,
     Summary,
@@ -28,7 +30,7 @@ from heartbeat_tuner.api.v1alpha1 import (
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.domain.verdicts import Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from heartbeat_tuner.tails.group_model import Unfitted
 
@@ -36,9 +38,19 @@ _NUMBER: Final = re.compile(r"(\d+(\.\d+)?(ms|s|m|h)(?![a-z]))+|\d+(\.\d+)?")
 """A number, or a duration as a whole: 59s, 1m and 1m1s are the same words."""
 
 _QUIET_REASONS: Final = frozenset(
-    {Reason.NOTHING_TO_APPLY, Reason.RECOMMEND_MODE, Reason.WATCHING, Reason.FEASIBLE, Reason.HEALTHY}
+    {
+        Reason.NOTHING_TO_APPLY,
+        Reason.RECOMMEND_MODE,
+        Reason.WATCHING,
+        Reason.FEASIBLE,
+        Reason.HEALTHY,
+        Reason.WITHIN_OBJECTIVE,
+    }
 )
 """Reasons that are no news by themselves."""
+
+LEAST_FIGURE: Final = 0.001
+"""Evictions a month, or seconds a day, that are as good as none."""
 
 _RECOMMENDED: Final = {
     Verdict.CHANGE: ConditionStatus.TRUE,
@@ -82,7 +94,7 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
     if same and previous.recommendation is not None and found.recommendation is not None:
         kept = _kept_words(previous.recommendation.reasons, found.recommendation.reasons)
         found = found.model_copy(
-            update={"recommendation": Recommendation(target=found.recommendation.target, reasons=kept)}
+            update={"recommendation": found.recommendation.model_copy(update={"reasons": kept})}
         )
     return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
 
@@ -123,10 +135,12 @@ def _found(previous: Status, outcome: Decided) -> Status:
             if decision.target is None
             else Recommendation(
                 target=values_of(decision.target),
+                **_band(decision.forecast),
                 reasons=[_fitting(decision.finding.message), decision.advice, _fitting(decision.outlook)],
             )
         )
     update["model"] = _model(outcome)
+    update["predicted"] = _predicted(decision.forecast)
     last = outcome.last_application
     update["applied"] = None if last is None else applied_of(last)
     found = previous.model_copy(update=update)
@@ -147,6 +161,42 @@ def _model(outcome: Decided) -> ModelUsed:
     )
 
 
+def _band(forecast: Forecast | None) -> dict[str, Any]:
+    """Return the sessions around the target that are about as good, and the values without bounds."""
+    if forecast is None:
+        return {}
+    return {
+        "lower": None if forecast.lower is None else durations.show(forecast.lower),
+        "upper": None if forecast.upper is None else durations.show(forecast.upper),
+        "uncapped": None if forecast.uncapped is None else values_of(forecast.uncapped),
+    }
+
+
+def _predicted(forecast: Forecast | None) -> Predicted | None:
+    """Return the forecast in figures that stay while nothing happens: two significant digits."""
+    if forecast is None:
+        return None
+    return Predicted(
+        current=_figures(forecast.now),
+        recommended=None if forecast.new is None else _figures(forecast.new),
+        confidence=forecast.confidence,
+    )
+
+
+def _figures(of: Prediction) -> Figures:
+    return Figures(
+        evictions_per_month=rounded(of.evictions_per_month),
+        evictions_per_month_upper=rounded(of.evictions_upper),
+        stalled_partition_seconds_per_day=rounded(of.net_per_day),
+        detection_seconds=rounded(of.detection_s),
+    )
+
+
+def rounded(number: float) -> float:
+    """Return a figure of a forecast to two significant digits; hardly anything is nothing."""
+    return 0.0 if number < LEAST_FIGURE else float(f"{number:.2g}")
+
+
 def _summary(status: Status) -> Summary | None:
     """Return now and recommended on one line each: `1s → 30s`, or `30s` where nothing should change."""
     if status.current is None:
@@ -154,12 +204,19 @@ def _summary(status: Status) -> Summary | None:
     now = status.current.model_dump(exclude_none=True)
     target = _target(status)
     wanted = now if target is None else target.model_dump(exclude_none=True)
-    return Summary(
-        **{
-            name: f"{now[name]} → {wanted[name]}" if wanted.get(name, now[name]) != now[name] else now[name]
-            for name in now
-        }
-    )
+    told = {
+        name: f"{now[name]} → {wanted[name]}" if wanted.get(name, now[name]) != now[name] else now[name] for name in now
+    }
+    return Summary(**told, evictions_per_month=_expected(status.predicted))
+
+
+def _expected(predicted: Predicted | None) -> str | None:
+    if predicted is None:
+        return None
+    now = f"{predicted.current.evictions_per_month:g}"
+    if predicted.recommended is None:
+        return now
+    return f"{now} → {predicted.recommended.evictions_per_month:g}"
 
 
 def _values(status: Status) -> tuple[Values | None, Values | None, Applied | None, ModelUsed | None]:
@@ -186,9 +243,26 @@ def _statements(outcome: Decided) -> Iterator[_Statement]:
     elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
+    yield _objective_statement(outcome)
     told = Finding(decision.finding.reason, f"{decision.story.message}. {decision.outlook}")
     yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], told)
     yield _applied_statement(outcome)
+
+
+def _objective_statement(outcome: Decided) -> _Statement:
+    """Say whether the evictions expected are within the objective; a group that is left alone may be above it."""
+    decision, per_month = outcome.decision, outcome.situation.policy.objective.max_false_evictions_per_month
+    if decision.forecast is None:
+        unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
+        return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
+    in_force = decision.forecast.now if decision.to_apply is None else decision.forecast.new or decision.forecast.now
+    says = (
+        f"{rounded(in_force.evictions_per_month):g} evictions of live members a month are expected, at most "
+        f"{rounded(in_force.evictions_upper):g} (95 %), where the objective allows {per_month:g}"
+    )
+    if in_force.evictions_upper <= per_month:
+        return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.TRUE, Finding(Reason.WITHIN_OBJECTIVE, says))
+    return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.FALSE, Finding(Reason.ABOVE_OBJECTIVE, says))
 
 
 def _applied_statement(outcome: Decided) -> _Statement:
