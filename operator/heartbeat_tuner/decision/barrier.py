@@ -164,4 +164,4 @@ def moves_in_step(
 
 
 def _mean(exceedances: Array, times_s: Array) -> float:
-    return float(((exceedances[1:] + exceedances[:-1]) * np.diff(times_s)).sum() * 0.5)
+    return float((exceedances[1:] + exceedances[:-1]) @ (times_s[1:] - times_s[:-1])) * 0.5

@@ -206,7 +206,7 @@ class Reckoner:
             terms["slowHandlers"] = cost_terms.slow_polls(group, at, ways, self._slow, limit_s)
         if profile.hangs.per_day:
             triggers = functools.reduce(operator.add, (term.triggers for term in terms.values()))
-            limit = Limit(self._notice(at, limit_s, cap_s), at.weights, cap_s)
+            limit = self._notice(at, limit_s, cap_s)
             terms["hangs"] = cost_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
         return terms
 
@@ -266,15 +266,17 @@ class Reckoner:
         in_step = back + apart * out if profile.surge else out + apart * back
         return once / group.members + (group.members - 1) * in_step
 
-    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Array | None:
-        """After which time a member whose handler hangs is removed; None: never."""
+    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Limit:
+        """When a member whose handler hangs is removed: by its library's card."""
         if self.card.hung is Hung.UNNOTICED:
-            return None
+            return Limit(None, at.weights, cap_s)
         if self.card.hung is Hung.PLACEMENT:
-            return at.left_s
+            return Limit(at.left_s, at.weights, cap_s)
         limit = cap_s if limit_s is None else limit_s
-        silent = at.left_s if self.static and self.group.waits else np.zeros_like(at.left_s)
-        return limit + silent
+        if self.static and self.group.waits:
+            # It stops beating and does not say that it leaves.
+            return Limit(limit + at.left_s, at.weights, cap_s)
+        return Limit(np.full((1, 1), limit), np.ones(1), cap_s)
 
     def _moves(self, hearing: Hearing, gone: int, *, drops: bool) -> Moves:
         """What it costs that so many leave together and come back one by one; of none: that one joins before."""

@@ -102,11 +102,11 @@ class Sessions:
         if self.cadence.silences_s is None:
             until, before = self.table.seconds(row, self._ends)
             return np.asarray((until - before) / self.cadence.period_s)
-        return np.asarray(self.table.longer(row, self._ends).mean(axis=0))
+        return _mean(self.table.longer(row, self._ends))
 
     def late(self, row: int) -> Array:
         """Return P(silence + X > S + T_pre), times the rate: those who must join anew."""
-        return np.asarray(self.table.longer(row, self._back).mean(axis=0))
+        return _mean(self.table.longer(row, self._back))
 
     def evicted_at(self, row: int, sessions_s: Array) -> Array:
         """Return p1 of other sessions, for members that beat by a clock."""
@@ -119,7 +119,7 @@ class Sessions:
         quantiles = self.barrier.quantiles_s
         sums = np.add.outer(quantiles, self.cadence.ages_s).ravel()
         shares = np.tile(self.weights, quantiles.size)
-        return np.asarray(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])).mean(axis=0))
+        return _mean(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -200,10 +200,10 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
         cost = group.partitions * (at.table.whole(row) + single * group.anew_s)
         return Term(cost, single, single, evicted, upper)
     oldest = at.cadence.period_s * ((np.arange(6) + 0.5) / 6) ** (1.0 / together)
-    sessions = at.sessions_s
-    first = at.table.longer(row, Places.of(sessions - oldest[:, None])).mean(axis=0)
     waits = np.subtract.outer(at.barrier.quantiles_s, oldest).ravel()
-    late = at.table.longer(row, Places.of(sessions + few(waits, np.ones(waits.size))[:, None])).mean(axis=0)
+    shifts = np.concatenate((-oldest, few(waits, np.ones(waits.size))))
+    longer = at.table.longer(row, Places.of(at.sessions_s + shifts[:, None]))
+    first, late = _mean(longer[: oldest.size]), _mean(longer[oldest.size :])
     cost = together * group.share * at.seconds_left(row) + first * moves.out + late * moves.back
     return Term(cost, first + moves.rounds * late, first, evicted, upper)
 
@@ -297,8 +297,7 @@ def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tup
     at_ends = Places.of(ends)
     idle = turns.idle_per_day * (turns.weights @ (turns.idle_s > ends))
     evicted, upper = (turns.weights @ at.table.longer(row, at_ends) + idle for row in rows)
-    late = at.table.longer(rows[0], Places.of(later)).mean(axis=0)
-    late += turns.idle_per_day * (turns.idle_s > later).mean(axis=0)
+    late = _mean(at.table.longer(rows[0], Places.of(later))) + turns.idle_per_day * _mean(turns.idle_s > later)
     return _alive(group, moves, evicted, upper, late)
 
 
@@ -366,9 +365,14 @@ def hangs(group: Group, at: Sessions, moves: Moves, row: int, limit: Limit, trig
     places = Places.of(limit.times_s)
     removed = limit.weights @ table.longer(row, places)
     later = limit.times_s + at.barrier.quantiles_s[:, None, None]
-    late = limit.weights @ table.longer(row, Places.of(later)).mean(axis=0)
+    late = limit.weights @ _mean(table.longer(row, Places.of(later)))
     cost = group.share * (limit.weights @ table.seconds(row, places)) + removed * moves.out + late * moves.back
     if group.whole_stops:
         cost = cost + pace * group.partitions * (limit.weights @ table.moments(row, limit.times_s))
-    out = group.members * removed
-    return Term(group.members * cost, out + group.members * moves.rounds * late, out, nothing, nothing)
+    out = group.members * removed + nothing
+    return Term(group.members * cost + nothing, out + group.members * moves.rounds * late, out, nothing, nothing)
+
+
+def _mean(values: Array) -> Array:
+    """Return the mean of equal shares, which are the first axis."""
+    return np.asarray(np.add.reduce(values, axis=0) / len(values))
