@@ -95,7 +95,7 @@ class Law:
     def integral(self, times_s: Values) -> Array:
         """Return I(x), the mean of min(X, x); for a time below 0 it is x itself, as if G were 1 there."""
         times = np.asarray(times_s, dtype=np.float64)
-        inside = np.clip(times, 0.0, TIMES_S[-1])
+        inside = np.minimum(np.maximum(times, 0.0), TIMES_S[-1])
         cells = np.minimum(np.searchsorted(TIMES_S, inside, side="right") - 1, _WIDTHS.size - 1)
         offsets = inside - TIMES_S[cells]
         starts = self.exceedances[cells]
@@ -108,6 +108,15 @@ class Law:
         """Return the time in seconds that is exceeded by a share of times; of many shares at once, to draw from it."""
         shares = np.asarray(exceeded, dtype=np.float64)
         return np.interp(shares, self.exceedances[::-1], TIMES_S[::-1])
+
+    def remaining(self) -> Self:
+        """Return the law of what is left of such a time at a moment that knows nothing of it (the equilibrium law).
+
+        Long times are met more often than short ones: its mean is E X^2 / (2 E X).
+        """
+        if not self.mean_s:
+            return self
+        return type(self).table(np.maximum(1.0 - self.integrals / self.mean_s, 0.0))
 
     def largest_of(self, count: float) -> Self:
         """Return the law of the largest of so many independent times."""
