@@ -14,7 +14,7 @@ import numpy as np
 
 from heartbeat_tuner.tails import gamma
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import EDGES_S
+from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.model import Z_95
 
 _SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
@@ -24,7 +24,20 @@ _WORTH_DURATIONS: Final = 5.0
 _HEARD_AT_MOST: Final = 20.0  # durations of one group
 _SD_BEFORE: Final = 0.5  # of the logarithm of a duration
 
-_BUCKET_LOGS: Final = np.log(np.sqrt(np.maximum(EDGES_S[:-1], EDGES_S[1] / 4) * EDGES_S[1:]))
+_BUCKET_LOGS: Final = np.log(MIDDLES_S)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something happens in one group, per unit of the exposure.
+
+    Attributes:
+        mean: posterior mean.
+        upper: 95 % upper bound.
+    """
+
+    mean: float
+    upper: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,7 +60,13 @@ class Rates:
     @property
     def upper(self) -> Array:
         """95 % upper bound of each group's rate."""
-        return gamma.quantile(self.shape, 0.95) / self.exposure
+        shapes, places = np.unique(self.shape, return_inverse=True)  # counts of rare events: a few different ones
+        return np.asarray(gamma.quantile(shapes, 0.95)[places] / self.exposure)
+
+    @property
+    def each(self) -> list[Rate]:
+        """The rate of each group."""
+        return [Rate(*both) for both in zip(self.mean.tolist(), self.upper.tolist(), strict=True)]
 
 
 def rates(events: Array, exposure: Array) -> Rates:
