@@ -1,34 +1,41 @@
 """The order of a decision; each link is a module beside this one.
 
-The record decides whether anything is done: a group whose record asks for nothing is left alone. A fitted model is
-quoted then, and where a cure is demanded it may ask for more of it. No link invents a value: what could not be measured
-ends the chain with its reason.
+The record goes first: what it demands (`assessment`) is cured at once (`choice`), whatever a model says. A group whose
+record asks for nothing may still have better values: where a fitted model may be used, `tuning` says which, and what
+all values are expected to bring. No link invents a value: what could not be measured ends the chain with its reason.
 """
 
 import dataclasses
-from typing import Final
+from collections.abc import Callable
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import assessment, choice, foresight, gates, limits
+from heartbeat_tuner.decision import assessment, choice, foresight, gates, limits, question, tuning
 from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, Verdict
+from heartbeat_tuner.tails.group_model import Unfitted
 
-_LEFT_ALONE: Final = {Reason.HEALTHY: Verdict.HEALTHY, Reason.TOO_LITTLE_DATA: Verdict.UNKNOWN}
-"""Findings that ask for nothing."""
+Answerer = Callable[[Question], Answer]
+"""`tuning.answer`, or one that remembers what it said."""
 
 
-def decide(situation: Situation) -> Decision:
-    """Return what should be done for one group, with the reason and its numbers."""
-    decision = _decided(situation)
+def decide(situation: Situation, *, answer: Answerer = tuning.answer) -> Decision:
+    """Return what should be done for one group, with the reason and its numbers.
+
+    Args:
+        situation: what was gathered of it.
+        answer: says which values it should have.
+    """
+    decision = _decided(situation, answer)
     return dataclasses.replace(decision, outlook=foresight.outlook(situation, decision.target))
 
 
-def _decided(situation: Situation) -> Decision:
+def _decided(situation: Situation, answer: Answerer) -> Decision:
     record, current = situation.record, situation.workload.current
     if isinstance(record, Unknown):
         return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message))
@@ -44,9 +51,37 @@ def _decided(situation: Situation) -> Decision:
         return Decision(Verdict.UNKNOWN, _consumer_protocol(situation))
     client = catalogue.client(situation.policy.library)
     finding = assessment.assess(situation, record, current.settings, client)
-    if finding.reason in _LEFT_ALONE:
-        return Decision(_LEFT_ALONE[finding.reason], finding)
-    return _cured(situation, record, current.settings, client, finding)
+    asked = question.of(situation, record, current.settings)
+    if finding.reason is Reason.TOO_LITTLE_DATA:
+        return Decision(Verdict.UNKNOWN, finding)
+    if finding.reason is not Reason.HEALTHY:
+        cured = _cured(situation, record, current.settings, client, finding)
+        return dataclasses.replace(cured, forecast=_forecast(asked, cured.target))
+    if isinstance(asked, Unfitted):
+        return Decision(Verdict.HEALTHY, finding)
+    return _tuned(situation, finding, answer(asked))
+
+
+def _tuned(situation: Situation, finding: Finding, found: Answer) -> Decision:
+    """Return the decision for a group whose record asks for nothing."""
+    forecast = tuning.forecast(found)
+    if found.verdict is tuning.Verdict.INFEASIBLE:
+        return Decision(Verdict.INFEASIBLE, Finding(found.reason, found.message), forecast=forecast)
+    if found.target is None:
+        return Decision(Verdict.HEALTHY, finding, advice=found.message, forecast=forecast)
+    return Decision(
+        Verdict.CHANGE,
+        Finding(found.reason, finding.message),
+        advice=found.message,
+        target=found.target,
+        hold=gates.first_hold(situation, found.target, of=found),
+        forecast=forecast,
+    )
+
+
+def _forecast(asked: Question | Unfitted, target: LivenessSettings | None) -> Forecast | None:
+    """Return what a model expects of the values that a record's rule gives."""
+    return None if isinstance(asked, Unfitted) else tuning.expected(asked, target)
 
 
 def _consumer_protocol(situation: Situation) -> Finding:

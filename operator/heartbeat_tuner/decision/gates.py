@@ -1,14 +1,15 @@
 """May the chosen values be written now?
 
-Gates are named by what holds the write back and asked in order; the first that holds is the reason. All changes of
-this version raise S or cut W on a fresh record, so gates that hold back only tightening or savings (stale metrics,
-little data, a rebalance going on) do not stand here: a group in a storm is always rebalancing.
+Gates are named by what holds the write back and asked in order; the first that holds is the reason. What a record
+demands (a raise of S, a cut of W) passes those that stand before tightening and savings alone: a group in a storm is
+always rebalancing, and has minutes of data.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
@@ -16,9 +17,18 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 
 
-def first_hold(situation: Situation, target: LivenessSettings) -> Finding | None:
-    """Return why `target` must not be written now; None when it may."""
-    return next((hold for gate in GATES if (hold := gate(situation, target)) is not None), None)
+def first_hold(situation: Situation, target: LivenessSettings, *, of: Answer | None = None) -> Finding | None:
+    """Return why `target` must not be written now; None when it may.
+
+    Args:
+        situation: of the group.
+        target: the values that should be set.
+        of: the answer that gave them; None where the group's record demands them.
+    """
+    hold = next((hold for gate in GATES if (hold := gate(situation, target)) is not None), None)
+    if hold is not None or of is None:
+        return hold
+    return next((hold for patient in PATIENT if (hold := patient(situation, of)) is not None), None)
 
 
 def policy_is_suspended(situation: Situation, _target: LivenessSettings) -> Finding | None:
@@ -101,3 +111,39 @@ GATES: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]
     field_is_owned_by_another,
     change_is_cooling_down,
 )
+
+
+def data_are_too_few(_situation: Situation, of: Answer) -> Finding | None:
+    """Hold a tightening back that less than a week asks for: the busiest day may not have been seen."""
+    if not of.only_recommend:
+        return None
+    sentence = "a shorter session or poll limit is written from 7 days of history on: until then it is recommended"
+    return Finding(Reason.TOO_LITTLE_DATA, sentence)
+
+
+def group_is_rebalancing(situation: Situation, _of: Answer) -> Finding | None:
+    """Hold while partitions are being moved: a saving can wait for that."""
+    if not situation.group.rebalancing:
+        return None
+    sentence = f"group {situation.policy.group_id} is rebalancing ({situation.group.state.value}); a saving can wait"
+    return Finding(Reason.REBALANCING, sentence)
+
+
+def restart_comes_anyway(situation: Situation, of: Answer) -> Finding | None:
+    """Hold what does not earn back a rollout of its own before pods are replaced anyway."""
+    if not of.wait_for_restart:
+        return None
+    return Finding(
+        Reason.NOT_WORTH_RESTART,
+        f"what it saves until pods are replaced anyway, or within rollout.horizon "
+        f"({durations.show(situation.policy.horizon)}), does not pay for a rollout of its own; set the values with the "
+        f"next deploy",
+    )
+
+
+PATIENT: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (
+    data_are_too_few,
+    group_is_rebalancing,
+    restart_comes_anyway,
+)
+"""They hold back only what nothing urgent demands."""

@@ -58,6 +58,8 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # what is set now cannot be seen, only assumed
+    REBALANCING = "Rebalancing"  # partitions are being moved, and the change can wait
+    NOT_WORTH_RESTART = "NotWorthRestart"  # the change does not earn back a rollout of its own
     COOLDOWN = "Cooldown"  # the last change is too recent
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused
