@@ -116,7 +116,7 @@ class Sessions:
         """Return p1, P(silence + X > S), times the rate."""
         if self.cadence.silences_s is None:
             until, before = self.table.seconds(row, self._ends)
-            return np.asarray((until - before) / self.cadence.period_s)
+            return np.asarray(np.maximum((until - before) / self.cadence.period_s, 0.0))
         return _mean(self.table.longer(row, self._ends))
 
     def late(self, row: int) -> Array:
@@ -136,7 +136,7 @@ class Sessions:
         """Return p1 of other sessions, for members that beat by a clock."""
         period = self.cadence.period_s
         until, before = self.table.seconds(row, Places.of(np.stack((sessions_s, sessions_s - period))))
-        return np.asarray((until - before) / period)
+        return np.asarray(np.maximum((until - before) / period, 0.0))
 
     def seconds_early(self, row: int) -> Array:
         """Return E min(D, S - A - T_pre), times the rate; below zero where that time is."""
