@@ -75,6 +75,7 @@ def policy(**changes: Any) -> Policy:
         objective=Objective(seconds(60), 1.0),
         bounds={},
         cooldown=timedelta(hours=24),
+        horizon=timedelta(days=14),
         suspended=False,
     )
     return dataclasses.replace(base, **changes)

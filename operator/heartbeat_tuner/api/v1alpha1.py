@@ -406,7 +406,10 @@ class Figures(Model):
     evictions_per_month: Annotated[float, Field(description="Live members removed, of the whole group in 30 days.")]
     evictions_per_month_upper: Annotated[float, Field(description="The same at most, at 95 %.")]
     stalled_partition_seconds_per_day: Annotated[
-        float, Field(description="Partitions times seconds in which nobody may consume them; what no setting changes left out.")
+        float,
+        Field(
+            description="Partitions times seconds in which nobody may consume them; what no setting changes left out."
+        ),
     ]
     detection_seconds: Annotated[float, Field(description="From a crash to the removal, on average.")]
 

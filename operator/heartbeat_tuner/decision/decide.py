@@ -49,13 +49,18 @@ def _decided(situation: Situation, answer: Answerer) -> Decision:
         return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
     if situation.group.consumer_protocol:
         return Decision(Verdict.UNKNOWN, _consumer_protocol(situation))
+    return _weighed(situation, record, current.settings, answer)
+
+
+def _weighed(situation: Situation, record: Record, current: LivenessSettings, answer: Answerer) -> Decision:
+    """Return the decision for a group whose record and values are known."""
     client = catalogue.client(situation.policy.library)
-    finding = assessment.assess(situation, record, current.settings, client)
-    asked = question.of(situation, record, current.settings)
+    finding = assessment.assess(situation, record, current, client)
+    asked = question.of(situation, record, current)
     if finding.reason is Reason.TOO_LITTLE_DATA:
         return Decision(Verdict.UNKNOWN, finding)
     if finding.reason is not Reason.HEALTHY:
-        cured = _cured(situation, record, current.settings, client, finding)
+        cured = _cured(situation, record, current, client, finding)
         return dataclasses.replace(cured, forecast=_forecast(asked, cured.target))
     if isinstance(asked, Unfitted):
         return Decision(Verdict.HEALTHY, finding)

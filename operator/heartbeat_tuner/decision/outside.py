@@ -85,6 +85,7 @@ def situation(seen: Outside) -> Situation:
         objective=Objective(seen.max_detection_time, 1.0),
         bounds={},
         cooldown=timedelta(0),
+        horizon=timedelta(days=14),
         suspended=False,
     )
     pods = running(seen.observed, now=seen.now)

@@ -24,6 +24,7 @@ from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 CONSUMER_INTERVAL: Final = Range(timedelta(seconds=5), timedelta(seconds=15))
@@ -38,14 +39,6 @@ class Verdict(enum.StrEnum):
     INFEASIBLE = "Infeasible"
     UNSTABLE = "Unstable"
     UNKNOWN = "Unknown"
-
-
-class Confidence(enum.StrEnum):
-    """How much data an answer rests on."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
 
 
 _SURE: Final = {Confidence.HIGH: (14.0, 30.0), Confidence.MEDIUM: (7.0, 7.0)}
@@ -90,27 +83,6 @@ class Question:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Predicted:
-    """What values are expected to bring.
-
-    Attributes:
-        net_per_day: stalled partition-seconds, beyond what no setting can change.
-        floor_per_day: stalled partition-seconds that no setting can change.
-        evictions_per_month: false ones of the whole group.
-        evictions_upper: the same at most, at 95 %.
-        detection_s: from a crash to the removal, on average.
-        rollout_cost: stalled partition-seconds of replacing every pod once.
-    """
-
-    net_per_day: float
-    floor_per_day: float
-    evictions_per_month: float
-    evictions_upper: float
-    detection_s: float
-    rollout_cost: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
     """What to do, and why.
 
@@ -137,8 +109,8 @@ class Answer:
     lower: timedelta | None = None
     upper: timedelta | None = None
     uncapped: LivenessSettings | None = None
-    now: Predicted | None = None
-    new: Predicted | None = None
+    now: Prediction | None = None
+    new: Prediction | None = None
     objective_met: bool | None = None
     wait_for_restart: bool = False
     only_recommend: bool = False
@@ -152,6 +124,27 @@ def answer(question: Question) -> Answer:
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, missing)
     with np.errstate(all="ignore"):
         return _answered(question, _rules(question))
+
+
+def forecast(found: Answer) -> Forecast | None:
+    """Return what an answer expects of the values set and of those recommended; None where it knows nothing."""
+    if found.now is None:
+        return None
+    return Forecast(found.now, found.new, found.lower, found.upper, found.uncapped, found.confidence)
+
+
+def expected(question: Question, target: LivenessSettings | None) -> Forecast | None:
+    """Return what the values set, and others, bring to a group, whoever chose them; None where nothing is known."""
+    if _missing(question):
+        return None
+    with np.errstate(all="ignore"):
+        prices = Prices(question.profile, _rules(question))
+        now = prices.at(question.current)
+        new = None if target is None else prices.at(target)
+        if not all(math.isfinite(one.net_per_day + one.evictions_upper) for one in (now, new) if one is not None):
+            return None
+        told = None if new is None else _predicted(prices, new)
+        return Forecast(_predicted(prices, now), told, None, None, None, confidence(question))
 
 
 def confidence(question: Question) -> Confidence:
@@ -290,8 +283,8 @@ def _uncapped(prices: Prices, of: Rules, choice: Choice | Infeasible, per_month:
     return free.point.settings
 
 
-def _predicted(prices: Prices, point: Point) -> Predicted:
-    return Predicted(
+def _predicted(prices: Prices, point: Point) -> Prediction:
+    return Prediction(
         point.net_per_day,
         point.floor_per_day,
         point.evictions_per_month,

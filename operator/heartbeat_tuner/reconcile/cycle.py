@@ -16,6 +16,7 @@ import structlog
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of
 from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
@@ -34,6 +35,9 @@ from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surpri
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 CONCURRENT_WRITES: Final = 10
+
+REMEMBERED: Final = 20_000
+"""Answers that are kept: one for each of 10,000 policies, and the one before."""
 
 _log = structlog.get_logger()
 
@@ -59,6 +63,7 @@ class Cycle:
         self._workloads = workloads
         self._policies = policies
         self._clock = clock
+        self._answers = Remembered(REMEMBERED)
 
     async def run(self) -> CycleReport:
         """Look at every policy once and do what is due.
@@ -90,7 +95,10 @@ class Cycle:
             return await self._surprised(body, found)
         try:
             done = await self._carried_out(
-                body, Decided(found, decide(found)) if isinstance(found, Situation) else Blocked(found)
+                body,
+                Decided(found, decide(found, answer=self._answers.answer))
+                if isinstance(found, Situation)
+                else Blocked(found),
             )
             return done, await self._reported(body, done)
         except NotLeaderError:

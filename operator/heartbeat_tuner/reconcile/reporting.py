@@ -93,9 +93,7 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
     conditions = _merged(previous, statements, same=same, generation=generation, now=now)
     if same and previous.recommendation is not None and found.recommendation is not None:
         kept = _kept_words(previous.recommendation.reasons, found.recommendation.reasons)
-        found = found.model_copy(
-            update={"recommendation": found.recommendation.model_copy(update={"reasons": kept})}
-        )
+        found = found.model_copy(update={"recommendation": found.recommendation.model_copy(update={"reasons": kept})})
     return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
 
 
