@@ -1,0 +1,218 @@
+"""Reads a share of a lake: what a task does, from the bytes of files to rows of counts.
+
+A file is read row group by row group, in batches, with columns of text as dictionaries; row groups whose statistics
+say that they have nothing of the wanted days are left out. What was counted goes on as soon as it is much, so memory is
+flat however long the share is. Nothing here knows Spark: rows go out as Arrow's batches.
+"""
+
+import dataclasses
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs
+import pyarrow.parquet as pq
+
+from heartbeat_tuner.fitting import calendar_days, contract, lake
+from heartbeat_tuner.fitting.cells import PART_S, Batch, Cells, Whole, ranked
+from heartbeat_tuner.fitting.contract import ContractError
+from heartbeat_tuner.fitting.lake import VALUES, ObservationsError, Piece
+
+COUNTED: Final = pa.schema([*contract.ROWS, ("parts", pa.int64())])
+"""Rows of the contract, each with a bit for each part of the day in which its names have a value. The bucket is null
+where lines were refused; nothing else is said of them."""
+
+_MANY_NAMES: Final = 1 << 12
+"""A dictionary with more of them is not looked at whole for each batch."""
+
+_NEVER: Final = np.iinfo(np.int64).min
+"""The time of a line without one."""
+
+_LINES: Final = 1 << 16
+"""Lines of a batch that is read: their columns stay in a core's cache."""
+
+_ROWS: Final = 1 << 16
+"""Rows of a batch that goes out."""
+
+_MUCH: Final = 1 << 21
+"""Cells that go out before the share is read."""
+
+_EPOCH: Final = date(1970, 1, 1)
+_A_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_UNITS: Final = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be read, and how.
+
+    Attributes:
+        uri: of the lake.
+        root: its path within its file system.
+        days: no others (UTC); None for all.
+        cluster: the name of the Kafka cluster; None if a column tells it.
+    """
+
+    uri: str
+    root: str
+    days: frozenset[date] | None
+    cluster: str | None
+
+
+def read(order: Order, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
+    """Yield rows with the columns `COUNTED`; those of one key are to be added up.
+
+    Raises:
+        ObservationsError: a file that cannot be read, or has other columns; it names the file, the rule and the fix.
+    """
+    try:
+        files, _ = contract.opened(order.uri)
+    except ContractError as error:
+        raise ObservationsError(str(error)) from error
+    cells = Cells()
+    for piece in pieces:
+        try:
+            for batch in _batches(files, piece, order):
+                cells.add(batch)
+                if len(cells) > _MUCH:
+                    yield from _rows(cells)
+        except (pa.ArrowException, OSError) as error:
+            raise lake.unusable(piece.path, error) from error
+    yield from _rows(cells)
+    if cells.refused:
+        yield pa.RecordBatch.from_pylist([{"n": cells.refused}], schema=COUNTED)
+
+
+def _batches(files: pyarrow.fs.FileSystem, piece: Piece, order: Order) -> Iterator[Batch]:
+    """Yield the lines of a piece, of the wanted days."""
+    given = lake.names_in(piece.path, order.root)
+    if order.cluster is not None:
+        given["cluster"] = order.cluster
+    texts = [name for name in contract.NAMES if name not in given]
+    with (
+        files.open_input_file(piece.path) as file,
+        pq.ParquetFile(file, read_dictionary=texts, coerce_int96_timestamp_unit="us") as parquet,
+    ):
+        types = lake.types_of(parquet)
+        lake.check_types(types | dict.fromkeys(given, "string"), _wanted(order), piece.path)
+        if order.cluster is not None and "cluster" in types:
+            raise ObservationsError(
+                f"{piece.path}: has a column cluster, and the first file of {order.uri} has none: give lakes of one kind"
+            )
+        groups = _row_groups(parquet.metadata, piece, order.days)
+        for batch in parquet.iter_batches(_LINES, groups, ["ts", *texts, "value_s"], use_threads=False):
+            found = _wanted_lines(_numbers(batch, given), order.days)
+            if found.parts.size:
+                yield found
+
+
+def _wanted(order: Order) -> dict[str, str]:
+    return {**VALUES, **({"cluster": "string"} if order.cluster is None else {})}
+
+
+def _row_groups(metadata: pq.FileMetaData, piece: Piece, days: Collection[date] | None) -> list[int]:
+    """Return the row groups of a piece that may have lines of the wanted days."""
+    place = next(number for number in range(metadata.num_columns) if metadata.schema.column(number).path == "ts")
+    spans = None if days is None else _spans(days)
+    found = []
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        if piece.begin <= _begin(group.column(0)) < piece.end and _may_have(group.column(place), spans):
+            found.append(number)
+    return found
+
+
+def _begin(column: pq.ColumnChunkMetaData) -> int:
+    """Return where a row group begins: with the first page of its first column."""
+    return int(column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset)
+
+
+def _spans(days: Collection[date]) -> list[tuple[int, int]]:
+    """Return days as seconds since 1970, from and before."""
+    return [
+        ((first - _EPOCH).days * 86_400, (last + timedelta(days=1) - _EPOCH).days * 86_400)
+        for first, last in calendar_days.spans(days)
+    ]
+
+
+def _may_have(times: pq.ColumnChunkMetaData, spans: Sequence[tuple[int, int]] | None) -> bool:
+    """Return whether a row group may have times of some spans, as its statistics say."""
+    found = times.statistics
+    if spans is None:
+        return True
+    if found is None or not found.has_min_max or times.physical_type != "INT64":
+        return True
+    unit = _UNITS.get(json.loads(found.logical_type.to_json()).get("timeUnit", ""))
+    if unit is None:
+        return True
+    least, most = found.min_raw // _A_SECOND[unit], found.max_raw // _A_SECOND[unit]
+    return any(least < before and most >= begin for begin, before in spans)
+
+
+def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
+    """Return the columns of a batch as numbers; a line without a time is of no day."""
+    times = batch.column("ts")
+    complete = [times.is_valid()] if times.null_count else []
+    names: list[tuple[Whole, list[str | None]]] = []
+    for name in contract.NAMES:
+        if name in given:
+            names.append((np.zeros(0, dtype=np.int32), [given[name]]))
+            complete += [pa.repeat(pa.scalar(value=False), batch.num_rows)] if given[name] is None else []
+        else:
+            column = batch.column(name)
+            complete += [column.is_valid()] if column.null_count else []
+            names.append(_coded(column))
+    marks = [one.to_numpy(zero_copy_only=False) for one in complete]
+    return Batch(
+        parts=times.cast(pa.int64()).fill_null(_NEVER).to_numpy() // (PART_S * _A_SECOND[times.type.unit]),
+        values_s=batch.column("value_s").to_numpy(zero_copy_only=False),
+        names=names,
+        complete=np.logical_and.reduce(marks) if marks else None,
+    )
+
+
+def _coded(column: pa.Array) -> tuple[Whole, list[str | None]]:
+    """Return a column of text as places of names; a null has any place."""
+    held = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    codes, names = held.indices.fill_null(0).to_numpy(), held.dictionary
+    if len(names) > _MANY_NAMES:  # of the whole row group, most of them of other batches
+        sample, ranks = ranked(codes, len(names))
+        codes, names = ranks, names.take(pa.array(codes[sample]))
+    return codes, names.to_pylist() or [None]
+
+
+def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:
+    """Return the lines of the wanted days."""
+    if days is None or not batch.parts.size:
+        return batch
+    spans = [(begin // PART_S, before // PART_S) for begin, before in _spans(days)]
+    first, last = int(batch.parts.min()), int(batch.parts.max())
+    if any(begin <= first and last < before for begin, before in spans):
+        return batch
+    kept = [(batch.parts >= begin) & (batch.parts < before) for begin, before in spans]
+    return batch.where(np.logical_or.reduce([np.zeros(batch.parts.size, dtype=np.bool_), *kept]))
+
+
+def _rows(cells: Cells) -> Iterator[pa.RecordBatch]:
+    """Yield what was counted."""
+    found = cells.take()
+    if not found.keys:
+        return
+    by_key = [
+        pa.array([day for day, _ in found.keys], pa.int32()).view(pa.date32()),
+        *(pa.array([names[place] for _, names in found.keys], pa.string()) for place in range(len(contract.NAMES))),
+    ]
+    parts = pa.array(found.parts.view(np.int64))
+    for begin in range(0, found.counts.size, _ROWS):
+        some = slice(begin, begin + _ROWS)
+        keys = pa.array(found.of_key[some])
+        columns = [
+            *(column.take(keys) for column in by_key),
+            pa.array(found.buckets[some].astype(np.int16)),
+            pa.array(found.counts[some]),
+            parts.take(keys),
+        ]
+        yield pa.record_batch(columns, schema=COUNTED)
