@@ -6,7 +6,7 @@ Names are looked at once for each batch and dictionary, never for each line.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -53,6 +53,14 @@ class Batch:
     names: Sequence[tuple[Whole, Sequence[str | None]]]
     complete: Marks | None = None
 
+    def keys(self, places: Whole) -> Iterator[Key]:
+        """Return whose values some lines are."""
+        named = (
+            [names[place] for place in codes[places].tolist()] if len(names) > 1 else [names[0]] * places.size
+            for codes, names in self.names
+        )
+        return zip((self.parts[places] // PARTS).tolist(), zip(*named, strict=True), strict=True)
+
     def where(self, kept: Marks) -> "Batch":
         """Return some of the lines."""
         return Batch(
@@ -65,12 +73,12 @@ class Batch:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Counted:
-    """Cells that hold something; the last three arrays are of one length.
+    """Cells that hold something; `parts` has the length of `keys`, the last three arrays are of one length.
 
     Attributes:
         keys: whose values there are.
         parts: for each of them, a bit for each part of the day with a value.
-        of_key: index into `keys`.
+        of_key: index into `keys`, ascending.
         buckets: of the histogram.
         counts: how many values.
     """
@@ -116,17 +124,18 @@ class Cells:
         if lines < usable.size:
             batch, buckets = batch.where(usable), buckets[usable]
         sample, local = _told_apart(batch)
-        keys = self._numbered(batch, sample)
-        seen = np.zeros(len(keys) * PARTS, dtype=np.bool_)
-        seen[local * PARTS + (batch.parts & (PARTS - 1))] = True
-        bits = np.packbits(seen.reshape(-1, PARTS), axis=1, bitorder="little").view("<u8").ravel()
-        for key, found in zip(keys.tolist(), bits.tolist(), strict=True):
-            self._parts[key] |= found
-        cells, counts = _counted(local * np.int64(BUCKETS) + buckets, len(keys) * BUCKETS)
+        seen = np.zeros(sample.size * PARTS, dtype=np.bool_)
+        seen[local * PARTS + batch.parts % PARTS] = True
+        parts = np.packbits(seen.reshape(-1, PARTS), axis=1, bitorder="little").view("<u8").ravel()
+        numbers = self._numbered(batch.keys(sample), parts)
+        cells, counts = _counted(local * BUCKETS + buckets, sample.size * BUCKETS)
         local, buckets = np.divmod(cells, BUCKETS)
-        self._cells.append(keys[local] * _STRIDE + buckets)
-        self._counts.append(counts)
-        self._pending += cells.size
+        self._append(numbers[local], buckets, counts)
+
+    def put(self, counted: Counted) -> None:
+        """Add what was counted elsewhere."""
+        numbers = self._numbered(counted.keys, counted.parts)
+        self._append(numbers[counted.of_key], counted.buckets, counted.counts)
 
     def take(self) -> Counted:
         """Return all that was counted since the last time; ordered by key and bucket."""
@@ -138,20 +147,22 @@ class Cells:
         self._keys, self._parts, self._cells, self._counts = {}, [], [], []
         return found
 
-    def _numbered(self, batch: Batch, sample: Whole) -> Whole:
-        """Return the numbers of the keys of some lines."""
-        days = (batch.parts[sample] // PARTS).tolist()
-        named = [
-            [names[place] for place in codes[sample].tolist()] if len(names) > 1 else [names[0]] * len(days)
-            for codes, names in batch.names
-        ]
-        found = np.empty(len(days), dtype=np.int64)
-        for place, key in enumerate(zip(days, zip(*named, strict=True), strict=True)):
+    def _numbered(self, keys: Iterable[Key], parts: Whole) -> Whole:
+        """Return the numbers of keys, after taking note of the parts of the day in which they have values."""
+        found = np.empty(parts.size, dtype=np.int64)
+        for place, (key, bits) in enumerate(zip(keys, parts.tolist(), strict=True)):
             number = self._keys.setdefault(key, len(self._keys))
             if number == len(self._parts):
-                self._parts.append(0)
+                self._parts.append(bits)
+            else:
+                self._parts[number] |= bits
             found[place] = number
         return found
+
+    def _append(self, numbers: Whole, buckets: Whole, counts: Whole) -> None:
+        self._cells.append(numbers * _STRIDE + buckets)
+        self._counts.append(counts)
+        self._pending += counts.size
 
     def _merge(self) -> None:
         if len(self._cells) != 1:

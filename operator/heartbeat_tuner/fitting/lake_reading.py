@@ -16,29 +16,22 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
 
-from heartbeat_tuner.fitting import calendar_days, contract, lake
+from heartbeat_tuner.fitting import calendar_days, contract, lake, lake_rows
 from heartbeat_tuner.fitting.cells import PART_S, Batch, Cells, Whole, ranked
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.fitting.lake import VALUES, ObservationsError, Piece
 
-COUNTED: Final = pa.schema([*contract.ROWS, ("parts", pa.int64())])
-"""Rows of the contract, each with a bit for each part of the day in which its names have a value. The bucket is null
-where lines were refused; nothing else is said of them."""
+_MUCH: Final = 1 << 21
+"""Cells that go out before the share is read: some 50 MiB with what holds them."""
+
+_LINES: Final = 1 << 16
+"""Lines of a batch that is read: their columns stay in a core's cache."""
 
 _MANY_NAMES: Final = 1 << 12
 """A dictionary with more of them is not looked at whole for each batch."""
 
 _NEVER: Final = np.iinfo(np.int64).min
 """The time of a line without one."""
-
-_LINES: Final = 1 << 16
-"""Lines of a batch that is read: their columns stay in a core's cache."""
-
-_ROWS: Final = 1 << 16
-"""Rows of a batch that goes out."""
-
-_MUCH: Final = 1 << 21
-"""Cells that go out before the share is read."""
 
 _EPOCH: Final = date(1970, 1, 1)
 _A_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -63,7 +56,7 @@ class Order:
 
 
 def read(order: Order, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Yield rows with the columns `COUNTED`; those of one key are to be added up.
+    """Yield what was counted, with the columns `lake_rows.SENT`.
 
     Raises:
         ObservationsError: a file that cannot be read, or has other columns; it names the file, the rule and the fix.
@@ -78,12 +71,10 @@ def read(order: Order, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
             for batch in _batches(files, piece, order):
                 cells.add(batch)
                 if len(cells) > _MUCH:
-                    yield from _rows(cells)
+                    yield from lake_rows.sent(cells.take())
         except (pa.ArrowException, OSError) as error:
             raise lake.unusable(piece.path, error) from error
-    yield from _rows(cells)
-    if cells.refused:
-        yield pa.RecordBatch.from_pylist([{"n": cells.refused}], schema=COUNTED)
+    yield from lake_rows.sent(cells.take(), refused=cells.refused)
 
 
 def _batches(files: pyarrow.fs.FileSystem, piece: Piece, order: Order) -> Iterator[Batch]:
@@ -195,24 +186,3 @@ def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:
     kept = [(batch.parts >= begin) & (batch.parts < before) for begin, before in spans]
     return batch.where(np.logical_or.reduce([np.zeros(batch.parts.size, dtype=np.bool_), *kept]))
 
-
-def _rows(cells: Cells) -> Iterator[pa.RecordBatch]:
-    """Yield what was counted."""
-    found = cells.take()
-    if not found.keys:
-        return
-    by_key = [
-        pa.array([day for day, _ in found.keys], pa.int32()).view(pa.date32()),
-        *(pa.array([names[place] for _, names in found.keys], pa.string()) for place in range(len(contract.NAMES))),
-    ]
-    parts = pa.array(found.parts.view(np.int64))
-    for begin in range(0, found.counts.size, _ROWS):
-        some = slice(begin, begin + _ROWS)
-        keys = pa.array(found.of_key[some])
-        columns = [
-            *(column.take(keys) for column in by_key),
-            pa.array(found.buckets[some].astype(np.int16)),
-            pa.array(found.counts[some]),
-            parts.take(keys),
-        ]
-        yield pa.record_batch(columns, schema=COUNTED)

@@ -20,17 +20,17 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from heartbeat_tuner.fitting import contract, lake, lake_reading, session
-from heartbeat_tuner.fitting.cells import BLOCKS_A_PART
+from heartbeat_tuner.fitting import contract, lake, lake_reading, lake_rows, session
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.fitting.lake import Lake, ObservationsError
 from heartbeat_tuner.fitting.lake_reading import Order
 from heartbeat_tuner.tails.histogram import BUCKETS, SCHEMA
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 
-_COUNTED: Final = ", ".join(f"{name} {kind}" for name, kind in contract.SPARK_TYPES.items()) + ", parts bigint"
-"""The columns of `lake_reading.COUNTED`, as Spark writes them."""
+_GROUP_DAY: Final = ("day", "cluster", "namespace", "group", "client")
+"""What was watched is told of all quantities together."""
 
 _SHARES_A_CORE: Final = 4
 """Shares of a lake for each core: so that no core waits long for the last of them, and it is seen how far it is."""
@@ -89,35 +89,18 @@ def _values(spark: SparkSession, found: Lake, cluster: str, days: Collection[dat
             for number in batch.column("id").to_pylist():
                 yield from lake_reading.read(order, shares[number])
 
-    partial = spark.range(0, len(shares), 1, len(shares)).mapInArrow(read_share, _COUNTED)
-    # All rows of a group's day in one place, once: whatever is added up below finds them there.
-    together = partial.repartition(*(name for name in contract.KEYS if name not in {"bucket", "quantity"}))
-    counted = together.groupBy(*contract.KEYS).agg(F.sum("n").alias("n"), F.bit_or("parts").alias("parts"))
+    def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return lake_rows.added_up(batches)
+
     refused = Observation("refused")
-    some = counted.observe(refused, F.sum(F.expr("if(bucket IS NULL, n, 0L)")).alias("refused"))
-    return Observed(_with_watched(some.where("bucket IS NOT NULL")), refused)
-
-
-def _with_watched(counted: DataFrame) -> DataFrame:
-    """Return counts with rows of what was watched, from the parts of the day in which there is a value."""
-    keys = [name for name in contract.KEYS if name not in {"bucket", "quantity"}]
-    by_quantity = counted.groupBy(*keys, "quantity").agg(
-        F.collect_list(F.struct("bucket", "n")).alias("cells"),
-        F.sum("n").alias("lines"),
-        F.bit_or("parts").alias("parts"),
+    counted = (
+        spark.range(0, len(shares), 1, len(shares))
+        .mapInArrow(read_share, from_arrow_schema(lake_rows.SENT))
+        .observe(refused, F.sum("refused").alias("refused"))
+        .where("day IS NOT NULL")
     )
-    by_group = by_quantity.groupBy(*keys).agg(
-        F.collect_list(F.struct("quantity", "cells")).alias("quantities"),
-        F.max("lines").alias("members"),
-        F.bit_or("parts").alias("parts"),
-    )
-    watched = F.expr(
-        f"array(struct({MEMBER_BLOCKS}S AS bucket, members AS n), struct({GROUP_BLOCKS}S AS bucket, "
-        f"least(members, bit_count(parts) * {BLOCKS_A_PART}L) AS n))"
-    )
-    each = by_group.select(*keys, watched.alias("watched"), F.explode("quantities").alias("one"))
-    rows = each.select(*keys, "one.quantity", F.explode(F.concat("one.cells", "watched")).alias("cell"))
-    return rows.select(*keys, "quantity", "cell.bucket", "cell.n").select(*contract.SPARK_TYPES)
+    rows = counted.repartition(*_GROUP_DAY).mapInArrow(add_up, from_arrow_schema(contract.ROWS))
+    return Observed(rows, refused)
 
 
 def _contract(spark: SparkSession, path: str, days: Collection[date] | None) -> Observed:
