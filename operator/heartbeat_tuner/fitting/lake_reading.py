@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
 
-from heartbeat_tuner.fitting import calendar_days, contract, lake, lake_rows
+from heartbeat_tuner.fitting import arrays, calendar_days, contract, lake, lake_rows
 from heartbeat_tuner.fitting.cells import PART_S, Batch, Cells, Whole, ranked
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.fitting.lake import VALUES, ObservationsError, Piece
@@ -146,21 +146,16 @@ def _may_have(times: pq.ColumnChunkMetaData, spans: Sequence[tuple[int, int]] | 
 def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
     """Return the columns of a batch as numbers; a line without a time is of no day."""
     times = batch.column("ts")
-    complete = [times.is_valid()] if times.null_count else []
-    names: list[tuple[Whole, list[str | None]]] = []
-    for name in contract.NAMES:
-        if name in given:
-            names.append((np.zeros(0, dtype=np.int32), [given[name]]))
-            complete += [pa.repeat(pa.scalar(value=False), batch.num_rows)] if given[name] is None else []
-        else:
-            column = batch.column(name)
-            complete += [column.is_valid()] if column.null_count else []
-            names.append(_coded(column))
+    named = [name for name in contract.NAMES if name not in given]
+    complete = [one.is_valid() for one in (times, *map(batch.column, named)) if one.null_count]
     marks = [one.to_numpy(zero_copy_only=False) for one in complete]
+    if None in given.values():
+        marks.append(np.zeros(batch.num_rows, dtype=np.bool_))
+    constant = np.zeros(0, dtype=np.int32)
     return Batch(
-        parts=times.cast(pa.int64()).fill_null(_NEVER).to_numpy() // (PART_S * _A_SECOND[times.type.unit]),
+        parts=_filled(times.cast(pa.int64()), _NEVER) // (PART_S * _A_SECOND[times.type.unit]),
         values_s=batch.column("value_s").to_numpy(zero_copy_only=False),
-        names=names,
+        names=[_coded(batch.column(name)) if name in named else (constant, [given[name]]) for name in contract.NAMES],
         complete=np.logical_and.reduce(marks) if marks else None,
     )
 
@@ -168,11 +163,17 @@ def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
 def _coded(column: pa.Array) -> tuple[Whole, list[str | None]]:
     """Return a column of text as places of names; a null has any place."""
     held = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    codes, names = held.indices.fill_null(0).to_numpy(), held.dictionary
+    codes, names = _filled(held.indices, 0), held.dictionary
     if len(names) > _MANY_NAMES:  # of the whole row group, most of them of other batches
         sample, ranks = ranked(codes, len(names))
-        codes, names = ranks, names.take(pa.array(codes[sample]))
+        codes, names = ranks, names.take(arrays.numbers(codes[sample], pa.int64()))
     return codes, names.to_pylist() or [None]
+
+
+def _filled(column: pa.Array, nothing: int) -> Whole:
+    """Return a column of numbers with one in the place of nulls."""
+    found: Whole = (column.fill_null(nothing) if column.null_count else column).to_numpy()
+    return found
 
 
 def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:

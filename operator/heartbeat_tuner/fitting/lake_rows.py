@@ -4,14 +4,14 @@ Between the two it is Spark's to move. A row for each histogram, with its cells 
 that the cells are, and all that Java does with a row costs the same however long its lists are.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting import arrays, contract
 from heartbeat_tuner.fitting.cells import BLOCKS_A_PART, Cells, Counted, Key, Whole
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 
@@ -37,19 +37,19 @@ _ROWS: Final = 1 << 16
 
 def sent(counted: Counted, *, refused: int = 0) -> Iterator[pa.RecordBatch]:
     """Yield what a task has counted, with the columns `SENT`."""
-    ends = np.searchsorted(counted.of_key, np.arange(len(counted.keys) + 1)).astype(np.int32)
+    ends = np.searchsorted(counted.of_key, np.arange(len(counted.keys) + 1))
     columns = _columns(counted.keys)
     for begin in range(0, len(counted.keys), _AT_ONCE):
         some = slice(begin, min(begin + _AT_ONCE, len(counted.keys)))
         cells = slice(ends[some.start], ends[some.stop])
-        offsets = pa.array(ends[some.start : some.stop + 1] - ends[some.start])
+        offsets = arrays.numbers(ends[some.start : some.stop + 1] - ends[some.start], pa.int32())
         yield pa.record_batch(
             [
                 *(column[some] for column in columns),
-                pa.array(counted.parts[some].view(np.int64)),
-                pa.ListArray.from_arrays(offsets, pa.array(counted.buckets[cells].astype(np.int16))),
-                pa.ListArray.from_arrays(offsets, pa.array(counted.counts[cells])),
-                pa.repeat(pa.scalar(0, pa.int64()), some.stop - some.start),
+                arrays.numbers(counted.parts[some].view(np.int64), pa.int64()),
+                pa.ListArray.from_arrays(offsets, arrays.numbers(counted.buckets[cells], pa.int16())),
+                pa.ListArray.from_arrays(offsets, arrays.numbers(counted.counts[cells], pa.int64())),
+                arrays.numbers(np.zeros(some.stop - some.start), pa.int64()),
             ],
             schema=SENT,
         )
@@ -70,12 +70,12 @@ def added_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     columns = _columns(counted.keys)
     for begin in range(0, counted.counts.size, _ROWS):
         some = slice(begin, begin + _ROWS)
-        places = pa.array(counted.of_key[some])
+        places = arrays.numbers(counted.of_key[some], pa.int64())
         yield pa.record_batch(
             [
                 *(column.take(places) for column in columns),
-                pa.array(counted.buckets[some].astype(np.int16)),
-                pa.array(counted.counts[some]),
+                arrays.numbers(counted.buckets[some], pa.int16()),
+                arrays.numbers(counted.counts[some], pa.int64()),
             ],
             schema=contract.ROWS,
         )
@@ -121,8 +121,8 @@ def _bits(numbers: npt.NDArray[np.uint64]) -> Whole:
     return np.unpackbits(numbers.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
 
 
-def _columns(keys: Iterable[Key]) -> list[pa.Array]:
+def _columns(keys: Sequence[Key]) -> list[pa.Array]:
     """Return the columns that say whose values they are."""
-    days = [day for day, _ in keys]
-    names = [[names[place] for _, names in keys] for place in range(len(contract.NAMES))]
-    return [pa.array(days, pa.int32()).view(pa.date32()), *(pa.array(one, pa.string()) for one in names)]
+    days = np.array([day for day, _ in keys], dtype=np.int32)
+    names = (arrays.texts([names[place] for _, names in keys]) for place in range(len(contract.NAMES)))
+    return [arrays.numbers(days, pa.date32()), *names]
