@@ -10,7 +10,7 @@ Names may stand in the path instead of in the files, Hive's way: `cluster=eu/`. 
 
 import dataclasses
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
@@ -126,8 +126,8 @@ def found(uri: str) -> Lake:
     if first is None:
         raise ObservationsError(f"{uri}: no file lies there: give a folder or a file of Parquet that the job may read")
     try:
-        with files.open_input_file(first) as file, pq.ParquetFile(file) as parquet:
-            types = types_of(parquet)
+        with files.open_input_file(first) as file:
+            types = types_of(pq.read_metadata(file))
     except (pa.ArrowException, OSError) as error:
         raise unusable(first, error) from error
     return Lake(uri, root, sizes, types | dict.fromkeys(names_in(first, root), "string"))
@@ -144,10 +144,11 @@ def unusable(path: str, error: Exception) -> ObservationsError:
     return ObservationsError(f"{path}: {said}: give a folder or a file of Parquet that the job may read")
 
 
-def types_of(parquet: pq.ParquetFile) -> dict[str, str]:
+def types_of(metadata: pq.FileMetaData) -> dict[str, str]:
     """Return what the columns of a file are, by the names that Spark has for types."""
-    old = {column.path for column in parquet.schema if column.physical_type == "INT96"}
-    return {one.name: "timestamp" if one.name in old else _kind(one.type) for one in parquet.schema_arrow}
+    old = {column.path for column in metadata.schema if column.physical_type == "INT96"}  # always in UTC
+    fields = metadata.schema.to_arrow_schema()
+    return {field.name: "timestamp" if field.name in old else _kind(field.type) for field in fields}
 
 
 def check_types(types: Mapping[str, str], wanted: Mapping[str, str], path: str) -> None:
@@ -196,6 +197,3 @@ def _kind(kind: pa.DataType) -> str:
         return "timestamp" if plain.tz else "timestamp_ntz"
     return _KINDS.get(plain, str(plain))
 
-
-Shares = Sequence[Sequence[Piece]]
-"""What each task reads."""

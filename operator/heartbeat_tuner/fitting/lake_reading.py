@@ -9,9 +9,10 @@ import dataclasses
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
@@ -83,17 +84,20 @@ def _batches(files: pyarrow.fs.FileSystem, piece: Piece, order: Order) -> Iterat
     if order.cluster is not None:
         given["cluster"] = order.cluster
     texts = [name for name in contract.NAMES if name not in given]
-    with (
-        files.open_input_file(piece.path) as file,
-        pq.ParquetFile(file, read_dictionary=texts, coerce_int96_timestamp_unit="us") as parquet,
-    ):
-        types = lake.types_of(parquet)
+    with files.open_input_file(piece.path) as file:
+        metadata = pq.read_metadata(file)
+        types = lake.types_of(metadata)
         lake.check_types(types | dict.fromkeys(given, "string"), _wanted(order), piece.path)
         if order.cluster is not None and "cluster" in types:
             raise ObservationsError(
                 f"{piece.path}: has a column cluster, and the first file of {order.uri} has none: give lakes of one kind"
             )
-        groups = _row_groups(parquet.metadata, piece, order.days)
+        groups = _row_groups(metadata, piece, order.days)
+        if not groups:
+            return
+        parquet = pq.ParquetFile(
+            file, metadata=metadata, read_dictionary=texts, coerce_int96_timestamp_unit="us"
+        )
         for batch in parquet.iter_batches(_LINES, groups, ["ts", *texts, "value_s"], use_threads=False):
             found = _wanted_lines(_numbers(batch, given), order.days)
             if found.parts.size:
@@ -154,7 +158,7 @@ def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
     constant = np.zeros(0, dtype=np.int32)
     return Batch(
         parts=_filled(times.cast(pa.int64()), _NEVER) // (PART_S * _A_SECOND[times.type.unit]),
-        values_s=batch.column("value_s").to_numpy(zero_copy_only=False),
+        values_s=_filled(batch.column("value_s"), np.nan),
         names=[_coded(batch.column(name)) if name in named else (constant, [given[name]]) for name in contract.NAMES],
         complete=np.logical_and.reduce(marks) if marks else None,
     )
@@ -163,17 +167,16 @@ def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
 def _coded(column: pa.Array) -> tuple[Whole, list[str | None]]:
     """Return a column of text as places of names; a null has any place."""
     held = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    codes, names = _filled(held.indices, 0), held.dictionary
+    codes, names = _filled(held.indices.cast(pa.int32()), 0), held.dictionary
     if len(names) > _MANY_NAMES:  # of the whole row group, most of them of other batches
         sample, ranks = ranked(codes, len(names))
         codes, names = ranks, names.take(arrays.numbers(codes[sample], pa.int64()))
     return codes, names.to_pylist() or [None]
 
 
-def _filled(column: pa.Array, nothing: int) -> Whole:
+def _filled(column: pa.Array, nothing: float) -> npt.NDArray[Any]:
     """Return a column of numbers with one in the place of nulls."""
-    found: Whole = (column.fill_null(nothing) if column.null_count else column).to_numpy()
-    return found
+    return column.fill_null(nothing).to_numpy() if column.null_count else arrays.plain(column)
 
 
 def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:

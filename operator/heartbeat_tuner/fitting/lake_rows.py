@@ -87,10 +87,10 @@ def _received(batch: pa.RecordBatch) -> Counted:
     buckets, counts = batch.column("buckets"), batch.column("counts")
     return Counted(
         keys=list(zip(batch.column("day").cast(pa.int32()).to_pylist(), zip(*names, strict=True), strict=True)),
-        parts=batch.column("parts").to_numpy().view(np.uint64),
-        of_key=np.repeat(np.arange(batch.num_rows), np.asarray(buckets.value_lengths())),
-        buckets=buckets.flatten().to_numpy().astype(np.int64),
-        counts=counts.flatten().to_numpy(),
+        parts=arrays.plain(batch.column("parts")).view(np.uint64),
+        of_key=np.repeat(np.arange(batch.num_rows), arrays.plain(buckets.value_lengths())),
+        buckets=arrays.plain(buckets.flatten()).astype(np.int64),
+        counts=arrays.plain(counts.flatten()),
     )
 
 

@@ -46,6 +46,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
 
 _ON_ONE_MACHINE: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
+_OWN: Final = re.compile(r"^heartbeat_tuner\.[\w.]+Error: (.+)$", re.MULTILINE)
+"""How the traceback of a Python worker ends."""
+
 _PATIENCE_S: Final = 5.0
 _WORKERS_WITHIN_S: Final = 60.0
 _SHOWN: Final = 300
@@ -144,6 +147,12 @@ def first_line(error: Exception) -> str:
             text = "its Java process ended"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:_SHOWN] if lines else type(error).__name__
+
+
+def own_words(error: Exception) -> str | None:
+    """Return the sentence of an error of ours that a task ended with; None if it was none of ours."""
+    said = _OWN.search(str(error)) if isinstance(error, PySparkException | Py4JJavaError) else None
+    return said[1] if said else None
 
 
 def last_words(log: Path) -> str:
