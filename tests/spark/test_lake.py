@@ -191,9 +191,12 @@ def test_hidden_files_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (lines(5).drop_columns("client"), "column client is missing; there are ts, namespace, group, quantity, value_s"),
+        (
+            lines(5).drop_columns("client"),
+            "column client is missing; there are ts, namespace, group, quantity, value_s",
+        ),
         (lines(5).set_column(5, "value_s", pa.array([1] * 5)), "column value_s is bigint, must be double"),
-        (lines(5).append_column("cluster", pa.array(["us"] * 5)), "has a column cluster, and the first file of"),
+        (lines(5).append_column("cluster", pa.array(["us"] * 5)), "has a column cluster, which the first file of"),
     ],
 )
 def test_a_file_of_another_kind_is_named(tmp_path: Path, other: pa.Table, said: str) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from heartbeat_tuner.fitting import contract, observations
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.lake import ObservationsError
-from heartbeat_tuner.tails.histogram import EDGES_S, REFUSED, Histogram, bucket_of
+from heartbeat_tuner.tails.histogram import Histogram, bucket_of
 from tests.support.fleet_days import TODAY, ago, fleet, of_day
 
 NAMES = ("namespace", "group", "client", "quantity")

@@ -5,7 +5,7 @@ Python process that Spark starts, as much as it takes to count ten million value
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ def numbers(found: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, stored.size, [None, pa.py_buffer(stored)])
 
 
-def plain(column: pa.Array) -> npt.NDArray[np.generic]:
+def plain(column: pa.Array) -> npt.NDArray[Any]:
     """Return a column of numbers that has no nulls; it is not copied."""
     stored = np.dtype(_STORED[column.type])
     if not len(column):

@@ -17,7 +17,7 @@ from heartbeat_tuner.tails.histogram import BUCKETS, REFUSED, bucket_of
 
 Whole = npt.NDArray[np.integer]
 Marks = npt.NDArray[np.bool_]
-Key = tuple[int, tuple[str | None, ...]]
+Key = tuple[int, tuple[str, ...]]
 """A day, by its number since 1970, and names in the order of the contract."""
 
 PARTS: Final = 64
@@ -28,7 +28,7 @@ BLOCKS_A_PART: Final = int(PART_S / BLOCK_S)
 
 _STRIDE: Final = 1024  # the power of 2 above BUCKETS
 _DENSE: Final = 16
-"""Numbers are counted in a table of at most so many places for each line of a batch; in a larger one they are sorted."""
+"""Numbers are counted in a table of at most so many places for each line of a batch; beyond, they are sorted."""
 
 _LARGEST: Final = 1 << 62
 """Numbers beyond do not fit into 64 bits."""
@@ -44,13 +44,14 @@ class Batch:
     Attributes:
         parts: the part of a day that a line is of, counted from the beginning of 1970.
         values_s: NaN where there is none.
-        names: for each name of the contract the place of each line's name, and the names there are.
+        names: for each name of the contract the place of each line's name, and the names there are; places are left out
+            if there is one name only.
         complete: whether a line has a time and all names; None if all have.
     """
 
     parts: Whole
     values_s: npt.NDArray[np.float64]
-    names: Sequence[tuple[Whole, Sequence[str | None]]]
+    names: Sequence[tuple[Whole, Sequence[str]]]
     complete: Marks | None = None
 
     def keys(self, places: Whole) -> Iterator[Key]:

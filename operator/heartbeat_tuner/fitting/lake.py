@@ -9,6 +9,7 @@ Names may stand in the path instead of in the files, Hive's way: `cluster=eu/`. 
 """
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
@@ -38,6 +39,9 @@ VALUES: Final[Mapping[str, str]] = MappingProxyType(
 
 _NO_NAME: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands in a path for a name that there is not."""
+
+_NO_END: Final = 1 << 62
+"""Where the last piece of a file ends: it may have grown since it was listed."""
 
 _KINDS: Final[Mapping[pa.DataType, str]] = {
     pa.bool_(): "boolean",
@@ -100,7 +104,7 @@ class Lake:
         for path, size in self.sizes.items():
             parts = max(1, math.ceil(size / a_piece))
             edges = [size * number // parts for number in range(parts + 1)]
-            pieces += [Piece(path, begin, end) for begin, end in zip(edges, edges[1:], strict=False)]
+            pieces += [Piece(path, begin, end) for begin, end in itertools.pairwise([*edges[:-1], _NO_END])]
         return tuple(tuple(pieces[first::count]) for first in range(min(count, len(pieces))))
 
 
@@ -151,6 +155,11 @@ def types_of(metadata: pq.FileMetaData) -> dict[str, str]:
     return {field.name: "timestamp" if field.name in old else _kind(field.type) for field in fields}
 
 
+def wanted(*, with_cluster: bool) -> dict[str, str]:
+    """Return the columns that values must have, and their types."""
+    return {**VALUES, "cluster": "string"} if with_cluster else dict(VALUES)
+
+
 def check_types(types: Mapping[str, str], wanted: Mapping[str, str], path: str) -> None:
     """See that columns are there, and of their types.
 
@@ -172,9 +181,7 @@ def names_in(path: str, root: str) -> dict[str, str | None]:
     """Return the names that stand in a path below the root of its lake, by their columns."""
     folders = PurePosixPath(path.removeprefix(root)).parent.parts
     given = dict(folder.split("=", 1) for folder in folders if "=" in folder)
-    return {
-        name: None if given[name] == _NO_NAME else unquote(given[name]) for name in contract.NAMES if name in given
-    }
+    return {name: None if given[name] == _NO_NAME else unquote(given[name]) for name in contract.NAMES if name in given}
 
 
 def _listed(files: pyarrow.fs.FileSystem, root: str) -> dict[str, int]:
@@ -196,4 +203,3 @@ def _kind(kind: pa.DataType) -> str:
     if pa.types.is_timestamp(plain):
         return "timestamp" if plain.tz else "timestamp_ntz"
     return _KINDS.get(plain, str(plain))
-

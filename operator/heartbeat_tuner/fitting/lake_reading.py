@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from heartbeat_tuner.fitting import arrays, calendar_days, contract, lake, lake_rows
 from heartbeat_tuner.fitting.cells import PART_S, Batch, Cells, Whole, ranked
 from heartbeat_tuner.fitting.contract import ContractError
-from heartbeat_tuner.fitting.lake import VALUES, ObservationsError, Piece
+from heartbeat_tuner.fitting.lake import ObservationsError, Piece
 
 _MUCH: Final = 1 << 21
 """Cells that go out before the share is read: some 50 MiB with what holds them."""
@@ -87,25 +87,21 @@ def _batches(files: pyarrow.fs.FileSystem, piece: Piece, order: Order) -> Iterat
     with files.open_input_file(piece.path) as file:
         metadata = pq.read_metadata(file)
         types = lake.types_of(metadata)
-        lake.check_types(types | dict.fromkeys(given, "string"), _wanted(order), piece.path)
+        lake.check_types(
+            types | dict.fromkeys(given, "string"), lake.wanted(with_cluster=order.cluster is None), piece.path
+        )
         if order.cluster is not None and "cluster" in types:
             raise ObservationsError(
-                f"{piece.path}: has a column cluster, and the first file of {order.uri} has none: give lakes of one kind"
+                f"{piece.path}: has a column cluster, which the first file of {order.uri} has not: make all alike"
             )
         groups = _row_groups(metadata, piece, order.days)
         if not groups:
             return
-        parquet = pq.ParquetFile(
-            file, metadata=metadata, read_dictionary=texts, coerce_int96_timestamp_unit="us"
-        )
+        parquet = pq.ParquetFile(file, metadata=metadata, read_dictionary=texts, coerce_int96_timestamp_unit="us")
         for batch in parquet.iter_batches(_LINES, groups, ["ts", *texts, "value_s"], use_threads=False):
             found = _wanted_lines(_numbers(batch, given), order.days)
             if found.parts.size:
                 yield found
-
-
-def _wanted(order: Order) -> dict[str, str]:
-    return {**VALUES, **({"cluster": "string"} if order.cluster is None else {})}
 
 
 def _row_groups(metadata: pq.FileMetaData, piece: Piece, days: Collection[date] | None) -> list[int]:
@@ -159,19 +155,21 @@ def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
     return Batch(
         parts=_filled(times.cast(pa.int64()), _NEVER) // (PART_S * _A_SECOND[times.type.unit]),
         values_s=_filled(batch.column("value_s"), np.nan),
-        names=[_coded(batch.column(name)) if name in named else (constant, [given[name]]) for name in contract.NAMES],
+        names=[
+            _coded(batch.column(name)) if name in named else (constant, [given[name] or ""]) for name in contract.NAMES
+        ],
         complete=np.logical_and.reduce(marks) if marks else None,
     )
 
 
-def _coded(column: pa.Array) -> tuple[Whole, list[str | None]]:
+def _coded(column: pa.Array) -> tuple[Whole, list[str]]:
     """Return a column of text as places of names; a null has any place."""
     held = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     codes, names = _filled(held.indices.cast(pa.int32()), 0), held.dictionary
     if len(names) > _MANY_NAMES:  # of the whole row group, most of them of other batches
         sample, ranks = ranked(codes, len(names))
         codes, names = ranks, names.take(arrays.numbers(codes[sample], pa.int64()))
-    return codes, names.to_pylist() or [None]
+    return codes, names.to_pylist() or [""]
 
 
 def _filled(column: pa.Array, nothing: float) -> npt.NDArray[Any]:
@@ -189,4 +187,3 @@ def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:
         return batch
     kept = [(batch.parts >= begin) & (batch.parts < before) for begin, before in spans]
     return batch.where(np.logical_or.reduce([np.zeros(batch.parts.size, dtype=np.bool_), *kept]))
-

@@ -25,8 +25,8 @@ SENT: Final = pa.schema(
         ("refused", pa.int64()),
     ]
 )
-"""A histogram in each row, and a bit for each part of the day in which it has a value; or, without a day, how many lines
-were refused."""
+"""A histogram in each row, and a bit for each part of the day in which it has a value; or, without a day, how many
+lines were refused."""
 
 _AT_ONCE: Final = 1 << 10
 """Histograms in a batch that is sent."""
@@ -118,7 +118,8 @@ def _with_watched(counted: Counted) -> Counted:
 
 
 def _bits(numbers: npt.NDArray[np.uint64]) -> Whole:
-    return np.unpackbits(numbers.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
+    found: Whole = np.unpackbits(numbers.view(np.uint8).reshape(-1, 8), axis=1).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def _columns(keys: Sequence[Key]) -> list[pa.Array]:

@@ -27,7 +27,7 @@ from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.fitting.lake import Lake, ObservationsError
 from heartbeat_tuner.fitting.lake_reading import Order
 from heartbeat_tuner.tails.histogram import BUCKETS, SCHEMA
-from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
+from heartbeat_tuner.tails.history import GROUP_BLOCKS
 
 _GROUP_DAY: Final = ("day", "cluster", "namespace", "group", "client")
 """What was watched is told of all quantities together."""
@@ -60,7 +60,8 @@ def read(spark: SparkSession, path: str, *, cluster: str, days: Collection[date]
 
     Args:
         spark: a session.
-        path: a folder or file that Spark can read; rows of the contract must lie where PyArrow can read them, too.
+        path: a folder or file, or a URI of a file system that PyArrow knows (file, s3, gs, hdfs); rows of the
+            contract must lie where Spark can read them, too.
         cluster: the name of the Kafka cluster, where there is no column of it.
         days: read no others (UTC); None reads all.
 
@@ -71,7 +72,7 @@ def read(spark: SparkSession, path: str, *, cluster: str, days: Collection[date]
     found = lake.found(path)
     if "bucket" in found.types or "n" in found.types:
         return _contract(spark, path, days)
-    lake.check_types(found.types, lake.VALUES | ({"cluster": "string"} if "cluster" in found.types else {}), path)
+    lake.check_types(found.types, lake.wanted(with_cluster="cluster" in found.types), path)
     return _values(spark, found, cluster, days)
 
 
@@ -155,4 +156,3 @@ def _check_schema(path: str) -> None:
         raise ObservationsError(
             f"{path}: {str(error).splitlines()[0]}: rows of the contract must lie where PyArrow can read them"
         ) from error
-
