@@ -29,7 +29,7 @@ bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in
 bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
 	@$(PYTHON) -m bench.metrics
 
-bench-fit: $(SPARK) $(BENCH)  ## Measure how fast values become models beside pandas and DuckDB, an hour and 4 GB of disk
+bench-fit: $(SPARK) $(BENCH)  ## Measure how fast values become models beside pandas and DuckDB, half an hour and 3 GB of disk
 	@$(PYTHON) -m bench.fit
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model

@@ -29,7 +29,10 @@ REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "fit.json"
 _MEMBERS: Final = 30
 _DAYS: Final = 14
 _TIMES: Final = (1, 4, 16)
-_GROUPS: Final = (200, 2_000, 20_000)
+_FLEET: Final = 2_000
+"""Groups of all lakes but these:"""
+
+_OTHER_FLEETS: Final = (200, 20_000)
 _BYTES_A_ROW: Final = 3
 """On disk, with some to spare."""
 
@@ -126,13 +129,27 @@ class Bench:
         lake = Lake(max(20, round(groups * self.part)), members, days)
         free = shutil.disk_usage(self.folder).free
         assert free > _BYTES_A_ROW * lake.rows, f"{lake.rows:,} rows need {_BYTES_A_ROW * lake.rows >> 20} MiB of disk"
-        place = Path(tempfile.mkdtemp(prefix="lake-", dir=self.folder)) / "lake"
+        place = self._place()
         fit_data.write(place, lake)
         return place, lake
 
-    def main_size(self) -> dict[str, Any]:
-        """Return ours beside the others."""
-        place, lake = self.lake(2_000, _MEMBERS)
+    def first_days(self, place: Path, lake: Lake, days: int) -> tuple[Path, Lake]:
+        """Give the first days of a lake as one."""
+        some = self._place()
+        fit_data.first_days(place, some, days)
+        return some, dataclasses.replace(lake, days=days)
+
+    def all(self) -> dict[str, Any]:
+        """Return every figure. One lake serves all that has the same groups: a shorter one is its first days."""
+        place, lake = self.lake(_FLEET, _MEMBERS, max(_TIMES))
+        found = {**self.main_size(*self.first_days(place, lake, 1)), **self.incremental(place, lake)}
+        sizes = [self._line(*self.first_days(place, lake, days)) for days in _TIMES]
+        shutil.rmtree(place.parent)
+        sizes += [self._line(*self.lake(groups, _MEMBERS * _FLEET // groups)) for groups in _OTHER_FLEETS]
+        return {**found, "sizes": sizes}
+
+    def main_size(self, place: Path, lake: Lake) -> dict[str, Any]:
+        """Return ours beside the others on one day, which goes after it."""
         with tempfile.TemporaryDirectory(dir=self.folder) as history:
             run("first", place, Path(history))
             run("same", place, Path(history))
@@ -149,41 +166,33 @@ class Bench:
             "designs": {name: _told(one) for name, one in (("ours", ours), ("pandas", theirs), ("duckdb", ducks))},
         }
 
-    def sizes(self) -> list[dict[str, Any]]:
-        """Return ours and DuckDB at more rows, and at fewer and more groups."""
-        found = []
-        for days in _TIMES:
-            place, lake = self.lake(2_000, _MEMBERS, days)
-            found.append(self._line(place, lake, ("first", "duckdb")))
-        for groups in _GROUPS:
-            if groups != 2_000:  # noqa: PLR2004 - measured just now
-                place, lake = self.lake(groups, _MEMBERS * 2_000 // groups)
-                found.append(self._line(place, lake, ("first", "duckdb")))
-        return found
-
-    def _line(self, place: Path, lake: Lake, designs: tuple[str, ...]) -> dict[str, Any]:
-        runs = {name: _told(best(name, place, times=1)) for name in designs}
-        shutil.rmtree(place.parent)
-        return {"rows": lake.rows, "groups": lake.groups, "days": lake.days, **runs}
-
-    def incremental(self) -> dict[str, Any]:
-        """Return what the run of a new day takes, as part of a re-scan of all."""
-        place, lake = self.lake(2_000, _MEMBERS, _DAYS)
-        history = place.parent / "history"
-        rescan = run("first", place, history)
+    def incremental(self, place: Path, lake: Lake) -> dict[str, Any]:
+        """Return what the run of a new day takes, as part of a re-scan of all; both on the first days of a lake."""
+        some, fewer = self.first_days(place, lake, _DAYS)
+        history = some.parent / "history"
+        rescan = run("first", some, history)
         last = max(history.iterdir())
         shutil.rmtree(last)
-        added = run("new-day", place, history)
-        shutil.rmtree(place.parent)
+        added = run("new-day", some, history)
+        shutil.rmtree(some.parent)
         return {
             "incremental_share": round(added.work_s / rescan.work_s, 3),
             "incremental": {
-                "rows": lake.rows,
-                "rows_of_the_new_day": lake.rows // lake.days,
+                "rows": fewer.rows,
+                "rows_of_the_new_day": fewer.rows // fewer.days,
                 "rescan": _told(rescan),
                 "new_day": _told(added),
             },
         }
+
+    def _line(self, place: Path, lake: Lake) -> dict[str, Any]:
+        """Return ours and DuckDB on a lake, which goes after it."""
+        runs = {name: _told(best(name, place, times=1)) for name in ("first", "duckdb")}
+        shutil.rmtree(place.parent)
+        return {"rows": lake.rows, "groups": lake.groups, "days": lake.days, **runs}
+
+    def _place(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="lake-", dir=self.folder)) / "lake"
 
 
 def _told(one: Run) -> dict[str, Any]:
@@ -209,8 +218,7 @@ def main() -> None:
     asked = parser.parse_args()
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fit-", dir=REPORT.parent) as folder:
-        bench = Bench(Path(folder), asked.part, asked.times)
-        found = {**bench.main_size(), **bench.incremental(), "sizes": bench.sizes()}
+        found = Bench(Path(folder), asked.part, asked.times).all()
     found["machine"] = {
         "cores": os.cpu_count(),
         "python": platform.python_version(),

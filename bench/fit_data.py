@@ -1,11 +1,13 @@
 """A lake of values for `bench.fit`: what a fleet's exporters would have left in Parquet files.
 
 Each group has a lognormal body with a generalised Pareto tail above its 98 % quantile, as in `bench.tail_truths`, in
-whole milliseconds as JMX tells them. Files are `dt=.../shard-*.parquet`, series after series within a file, as a reply
+whole milliseconds as JMX tells them. Files are `dt=.../groups-*.parquet`, series after series within a file, as a reply
 of Prometheus is.
 """
 
+import concurrent.futures
 import dataclasses
+import multiprocessing
 import sys
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -21,6 +23,7 @@ BLOCKS: Final = 960
 
 FIRST_DAY: Final = date(2026, 11, 1)
 
+_SEED: Final = 1
 _TAIL_SHARE: Final = 0.02
 _ROWS_A_FILE: Final = 600_000
 _NAMESPACES: Final = 20
@@ -55,8 +58,9 @@ class Lake:
 
 
 def write(folder: Path, lake: Lake) -> int:
-    """Write a lake and return its bytes; the same lake is the same values."""
-    rng = np.random.default_rng(1)
+    """Write a lake, on all cores, and return its bytes; the same lake is the same values, and so are its first days."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(_SEED)
     laws = {
         "median": np.exp(rng.normal(np.log(0.1), 1.0, lake.groups)),
         "spread": rng.uniform(0.3, 0.7, lake.groups),
@@ -64,21 +68,44 @@ def write(folder: Path, lake: Lake) -> int:
         "scale": np.exp(rng.normal(np.log(0.5), 0.3, lake.groups)),
     }
     a_file = max(1, _ROWS_A_FILE // (lake.members * BLOCKS))
+    files = [
+        (number, np.arange(first, min(first + a_file, lake.groups)))
+        for number in range(lake.days)
+        for first in range(0, lake.groups, a_file)
+    ]
     written = 0
-    for number in range(lake.days):
-        day = FIRST_DAY + timedelta(days=number)
-        place = folder / f"dt={day}"
-        place.mkdir(parents=True)
-        for shard, first in enumerate(range(0, lake.groups, a_file)):
-            groups = np.arange(first, min(first + a_file, lake.groups))
-            target = place / f"shard-{shard:05}.parquet"
-            table = _table(day, groups, lake.members, {name: law[groups] for name, law in laws.items()}, rng)
-            pq.write_table(table, target, compression="zstd", store_schema=False)
-            written += target.stat().st_size
+    with concurrent.futures.ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs = [
+            pool.submit(
+                _write_file, folder, number, groups, lake.members, {name: law[groups] for name, law in laws.items()}
+            )
+            for number, groups in files
+        ]
+        for done, job in enumerate(jobs, start=1):
+            written += job.result()
             if sys.stdout.isatty():
-                print(f"\rdata: day {number + 1} of {lake.days}, {written >> 20} MiB", end="", flush=True)
+                print(f"\rdata: file {done} of {len(files)}, {written >> 20} MiB", end="", flush=True)
     print(f"data: {lake.rows:,} rows in {lake.groups:,} groups, {written >> 20} MiB")
     return written
+
+
+def first_days(whole: Path, folder: Path, days: int) -> None:
+    """Give the first days of a lake as a lake: the files are the same ones, under other names."""
+    for place in sorted(whole.iterdir())[:days]:
+        (folder / place.name).mkdir(parents=True)
+        for file in place.iterdir():
+            (folder / place.name / file.name).hardlink_to(file)
+
+
+def _write_file(folder: Path, number: int, groups: np.ndarray, members: int, laws: dict[str, np.ndarray]) -> int:
+    """Write some groups' values of a day, and return the bytes of the file."""
+    day = FIRST_DAY + timedelta(days=number)
+    place = folder / f"dt={day}"
+    place.mkdir(exist_ok=True)
+    target = place / f"groups-{groups[0]:05}.parquet"
+    rng = np.random.default_rng([_SEED, number, int(groups[0])])
+    pq.write_table(_table(day, groups, members, laws, rng), target, compression="zstd", store_schema=False)
+    return target.stat().st_size
 
 
 def _table(

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from heartbeat_tuner.fitting import contract, observations
 from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.observations import ObservationsError
-from heartbeat_tuner.tails.histogram import EDGES_S, REFUSED, Histogram, bucket_of
+from heartbeat_tuner.fitting.lake import ObservationsError
+from heartbeat_tuner.tails.histogram import Histogram, bucket_of
 from tests.support.fleet_days import TODAY, ago, fleet, of_day
 
 NAMES = ("namespace", "group", "client", "quantity")
@@ -52,25 +52,6 @@ def lake(folder: Path, *tables: pa.Table) -> str:
 def rows(observed: observations.Observed) -> pa.Table:
     """Return what was read, in its one form."""
     return contract.merged(observed.rows.toArrow())
-
-
-def test_every_double_gets_its_bucket(spark: SparkSession) -> None:
-    """As `tails.histogram` has it: at every edge, a step beside each, at what is no time, and anywhere between."""
-    rng = np.random.default_rng(1)
-    found = np.concatenate(
-        [
-            EDGES_S,
-            np.nextafter(EDGES_S, np.inf),
-            np.nextafter(EDGES_S, -np.inf),
-            [0.0, -0.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1e308, 2.0**21, 2.0**22],
-            10.0 ** rng.uniform(-12, 8, 100_000),
-            rng.integers(0, 60_000, 20_000) / 1000,
-        ]
-    )
-    bucketed = observations.with_buckets(spark.createDataFrame(pa.table({"value_s": found}))).toArrow()
-    got = bucketed["bucket"].fill_null(REFUSED).to_numpy()
-    assert got.tolist() == bucket_of(bucketed["value_s"].to_numpy()).tolist()
-    assert bucketed.num_rows == found.size
 
 
 def test_values_become_rows(spark: SparkSession, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def test_a_file_that_breaks_off_in_the_middle_is_told(spark: SparkSession, tmp_p
     path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
     read = found(days_of(spark).from_lake(str(tmp_path / "lake"), "", DAYS[:2]))
     assert {type(one) for one in read.values()} == {DayFailure}
+    assert read[DAYS[0]].message.startswith(f"{path}: is no whole Parquet file (")
     assert "\n" not in read[DAYS[0]].message
 
 

@@ -109,8 +109,10 @@ class SparkDays:
                 yield day, found
 
     def _sentence(self, error: Exception) -> str:
-        """Return an error as a sentence: our own as they are, of Spark's the first line of the innermost cause."""
+        """Return an error as a sentence: ours as they are, of Spark's the first line of the innermost cause."""
         if isinstance(error, TunerError):
             return str(error)
+        if (own := session.own_words(error)) is not None:
+            return own
         self.broke = True
         return f"Spark failed: {session.first_line(error)}"
