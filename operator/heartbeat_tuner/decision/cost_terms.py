@@ -215,7 +215,7 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
         together: how many members are away together.
     """
     row = rows[0]
-    if not group.waits and together < group.members:
+    if together == 1 or (not group.waits and together < group.members):
         # Nobody waits for anybody: each leaves and comes back on its own.
         one = absences(group, at, moves, *rows)
         return one.times(together / group.members)
@@ -343,11 +343,9 @@ def slow_polls(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], 
 
 
 def never_in_time(group: Group, at: Sessions, moves: Moves) -> Term:
-    """Return the cost of a period longer than the session: every beat comes too late."""
+    """Return the cost of a clock whose period is longer than the session: every beat comes too late."""
     period = at.cadence.period_s
     often = np.where(at.sessions_s < period, 86_400.0 / period, 0.0)
-    if at.cadence.turns is not None:
-        often = np.zeros_like(often)
     return _alive(group, moves, often, often, often)
 
 
