@@ -1,12 +1,14 @@
 """The cost of settings: stalled partition-seconds a day, and what comes with them, for many sessions at once.
 
 `Reckoner` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
-gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the last
-beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables` (lookups).
+gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the
+last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables`
+(lookups).
 """
 
 import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -77,7 +79,7 @@ class Costs:
         return self.gross_per_day - self.floor_per_day
 
 
-def costs(  # noqa: PLR0913 - a group and all its settings
+def costs(
     profile: Profile,
     *,
     interval_s: float,
@@ -128,6 +130,8 @@ class Reckoner:
         self.together = min(profile.node_members, profile.members)
         self.gaps = Law.table(_gaps(profile))
         self.remaining = self.gaps.remaining()
+        # A loop that wakes beats at the end of its turn, and hears there that it has to join.
+        self._polls_s = np.zeros(1) if self.in_turns else self.remaining.quantile((np.arange(6) + 0.5) / 6)
         self._rows: list[Array] = []
         self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
         self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
@@ -135,20 +139,19 @@ class Reckoner:
         self._crashes = self._add(_rates(profile.crashes), None)
         self._restarts = self._add(_rates(profile.restarts), None)
         self._hangs = self._add(_rates(profile.hangs), None)
-        self._slow = self._add(_turns(profile), profile.slow_handlers and profile.slow_handlers.upper_per_day)
+        slow = profile.slow_handlers
+        self._slow = self._add(_turns(profile), None if slow is None else slow.upper_per_day)
         self.table = Table.of(self._rows)
         self.floor_per_day = self._floor(floor_s)
 
-    def costs(
-        self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array
-    ) -> Costs:
+    def costs(self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array) -> Costs:
         """Return what settings cost; the arguments are those of the function `costs`."""
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
         cap_s = self._cap(limit_s)
         hearing = Hearing.of(self._later(cadence), cap_s)
         ways = self._moves(hearing, 1, drops=limit_s != cap_s)
-        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier)
+        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier, self._polls_s)
         terms = self._terms(at, hearing, ways, limit_s, cap_s)
         total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
         upper = functools.reduce(operator.add, (term.upper for term in terms.values()))
@@ -176,9 +179,7 @@ class Reckoner:
         """Return how the members beat."""
         if self.in_turns:
             profile = self.profile
-            return cadences.in_turns(
-                profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s
-            )
+            return cadences.in_turns(profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s)
         return cadences.by_clock(cadences.period_of(self.card, interval_s=interval_s, wait_s=wait_s))
 
     def _terms(
@@ -201,7 +202,9 @@ class Reckoner:
         if profile.restarts.per_day:
             terms["restarts"] = self._restarted(at, hearing, ways, drops=limit_s != cap_s)
         if at.cadence.turns is not None:
-            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, at.cadence.turns, self._slow)
+            turns = at.cadence.turns
+            share = 1.0 if profile.slow_handlers else turns.busy_per_day * profile.handlers.mean_s / _DAY_S
+            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, turns, self._slow, share=share)
         elif limit_s is not None:
             terms["slowHandlers"] = cost_terms.slow_polls(group, at, ways, self._slow, limit_s)
         if profile.hangs.per_day:
@@ -229,7 +232,7 @@ class Reckoner:
             return cost_terms.absences(group, at, ways, self._restarts[0], None)
         if profile.surge:
             ways = self._moves(hearing, 0, drops=drops)
-            silent = 0.0 if self.leaves else at.weights @ at.left_s * group.partitions / (group.members + 1)
+            silent = 0.0 if self.leaves else at.weights @ at.left_s * self._crowd(0).orphaned
             apart = self._apart(ways) if self.leaves else 1.0
             one = ways.back + apart * ways.out
             return cost_terms.departures(group, at, often, one + silent, ways.rounds + apart)
@@ -245,7 +248,7 @@ class Reckoner:
         return float(self.profile.restarts.law.exceedance(ways.barrier.quantiles_s).mean())
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        """Return the cost of one restart a day of each member, most in step; the arguments are those of `rollout_cost`."""
+        """Return the cost of a day's restarts, one after the other; the arguments are those of `rollout_cost`."""
         profile, group = self.profile, self.group
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._cap(None)
@@ -253,18 +256,19 @@ class Reckoner:
         ways = self._moves(hearing, 1, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
         once = float(self._restarted(at, hearing, ways, drops=False).cost[0])
-        if self.static or not self.leaves or (group.alone and not profile.surge):
+        # The turns of loops end whenever they end: they are never in step.
+        if self.in_turns or self.static or not self.leaves or (group.alone and not profile.surge):
             return once
         gone = 0 if profile.surge else 1
-        # One whose beat waits for its loop has just begun a turn when it hears.
-        left = profile.handlers if self.in_turns else self.remaining
-        together = Hearing.of(left.exceedance, cap_s)
-        out, back = moves_in_step(
-            profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s
-        )
-        apart = self._apart(self._moves(hearing, gone, drops=False))
-        in_step = back + apart * out if profile.surge else out + apart * back
-        return once / group.members + (group.members - 1) * in_step
+        ways = self._moves(hearing, gone, drops=False)
+        together = Hearing.of(self.remaining.exceedance, cap_s)
+        out, back = moves_in_step(profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s)
+        apart = self._apart(ways)
+        if profile.surge:
+            first, later = ways.back + apart * out, back + apart * out
+        else:
+            first, later = ways.out + apart * back, out + apart * back
+        return first + (group.members - 1) * later
 
     def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Limit:
         """When a member whose handler hangs is removed: by its library's card."""
@@ -284,12 +288,16 @@ class Reckoner:
 
     def _crowd(self, gone: int) -> Crowd:
         group = self.group
-        share = group.share if gone else group.partitions / (group.members + 1)
+        if gone:
+            moved, orphaned = math.floor(group.share), gone * group.share
+        else:
+            moved = math.floor(group.partitions / (group.members + 1))
+            orphaned = (group.partitions - moved) / group.members
         return Crowd(
             stay=group.members - gone,
             partitions=group.partitions,
-            orphaned=max(gone, 1) * share,
-            moved=share,
+            orphaned=orphaned,
+            moved=moved,
             settle_s=group.settle_s,
         )
 
@@ -309,14 +317,12 @@ class Reckoner:
 
     def _floor(self, floor_s: float) -> float:
         profile, group = self.profile, self.group
-        if group.alone:
-            return group.partitions * sum(
-                one.per_day * one.law.mean_s
-                for one in (profile.pauses, profile.node_pauses, profile.crashes, profile.restarts, profile.hangs)
-            )
         absences = [profile.pauses, profile.crashes]
-        if self.static or not self.leaves:
+        if self.static or (not profile.surge and (group.alone or not self.leaves)):
             absences.append(profile.restarts)
+        if group.alone:
+            absences += [profile.node_pauses, profile.hangs]
+            return group.partitions * sum(one.per_day * one.law.mean_s for one in absences)
         away = group.members * sum(one.per_day * float(one.law.integral(floor_s)) for one in absences)
         together = profile.node_pauses
         away += self.together * together.per_day * float(together.law.integral(floor_s))
