@@ -13,7 +13,7 @@ from heartbeat_tuner.decision.tuning import Answer, Confidence, Question, Verdic
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Rebalancing
 from tests.support.questions import happening, profile, question, seconds
 
@@ -94,8 +94,8 @@ def test_a_wait_that_is_longer_than_the_interval_goes_with_it() -> None:
 
 def test_a_session_of_sarama_outlasts_two_fetches() -> None:
     """Its beat may wait for the one under way and the one behind it."""
-    asked = question(profile(client="sarama"), bounds={Setting.FETCH_WAIT: Range(min=seconds(5))})
-    assert target(with_session(asked, 60)).session_timeout > seconds(1 + 2 * 5)
+    asked = question(profile(client="sarama"), bounds={Setting.FETCH_WAIT: Range(min=seconds(20))})
+    assert target(with_session(asked, 60)).session_timeout > seconds(1 + 2 * 20)
 
 
 def test_an_interval_of_kip_848_is_one_that_the_broker_accepts() -> None:
@@ -221,6 +221,19 @@ def test_a_session_that_may_not_be_lowered_and_not_be_kept() -> None:
     assert "45s (what is set, for live members are being evicted)" in found.message
 
 
+def test_a_longer_interval_is_taken_that_costs_hardly_more() -> None:
+    """It saves requests."""
+    freezes = profile(pauses=happening(0.1, 8.0), restarts=happening(0.0, 20.0), rebalancing=Rebalancing.COOPERATIVE)
+    assert target(question(freezes)).heartbeat_interval == seconds(1.5)
+
+
+def test_a_session_that_is_near_enough_stays() -> None:
+    """Though H changes, S does not by half a second."""
+    near = dataclasses.replace(question().current, session_timeout=seconds(7.5))
+    found = target(question(current=near))
+    assert (found.session_timeout, found.heartbeat_interval) == (seconds(7.5), seconds(1))
+
+
 def test_what_only_looks_better_by_a_hair_is_left() -> None:
     """A saving of less than 5 % may be none."""
     asked = question()
@@ -284,7 +297,7 @@ def test_figures_beyond_reckoning_are_unknown() -> None:
 
 def test_a_storm_is_outside_the_formulas() -> None:
     """Without a record of its own there is nothing to go by."""
-    found = answer(question(STORM))
+    found = answer(question(STORM, largest_absence_s=35.0))
     assert said(found) == (Verdict.UNSTABLE, Reason.UNSTABLE)
     assert found.target is None
     assert "of the day" in found.message
