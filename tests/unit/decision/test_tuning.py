@@ -95,7 +95,8 @@ def test_a_wait_that_is_longer_than_the_interval_goes_with_it() -> None:
 def test_a_session_of_sarama_outlasts_two_fetches() -> None:
     """Its beat may wait for the one under way and the one behind it."""
     asked = question(profile(client="sarama"), bounds={Setting.FETCH_WAIT: Range(min=seconds(20))})
-    assert target(with_session(asked, 60)).session_timeout > seconds(1 + 2 * 20)
+    waiting = dataclasses.replace(asked, current=dataclasses.replace(asked.current, fetch_wait=seconds(20)))
+    assert target(with_session(waiting, 60)).session_timeout > seconds(1 + 2 * 20)
 
 
 def test_an_interval_of_kip_848_is_one_that_the_broker_accepts() -> None:
