@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import tuning
 from heartbeat_tuner.decision.tuning import Answer, Confidence, Question, Verdict, answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
@@ -94,9 +95,11 @@ def test_a_wait_that_is_longer_than_the_interval_goes_with_it() -> None:
 
 def test_a_session_of_sarama_outlasts_two_fetches() -> None:
     """Its beat may wait for the one under way and the one behind it."""
-    asked = question(profile(client="sarama"), bounds={Setting.FETCH_WAIT: Range(min=seconds(20))})
-    waiting = dataclasses.replace(asked, current=dataclasses.replace(asked.current, fetch_wait=seconds(20)))
-    assert target(with_session(waiting, 60)).session_timeout > seconds(1 + 2 * 20)
+    asked = question(profile(client="sarama"))
+    beat = dataclasses.replace(asked.current, heartbeat_interval=seconds(1), fetch_wait=seconds(5))
+    floor, _ = tuning._rules(asked).session(beat)
+    assert floor.value > seconds(1 + 2 * 5)
+    assert floor.name == "longer than 11s between two heartbeats"
 
 
 def test_an_interval_of_kip_848_is_one_that_the_broker_accepts() -> None:
