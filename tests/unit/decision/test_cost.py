@@ -160,7 +160,7 @@ def test_an_endless_session_evicts_nobody_by_silence(profile: Profile) -> None:
     """What remains are poll gaps, and vanished requests that no session outlasts."""
     profile = dataclasses.replace(profile, delivery=Delivery.LATE)
     result = reckon(profile, np.array([9e5]))
-    assert result.evictions_per_month[0] == pytest.approx(result.poll_evictions_per_month, abs=1e-6)
+    assert result.evictions_per_month[0] == pytest.approx(result.poll_evictions_per_month, abs=1e-3)
 
 
 def test_a_member_alone_stands_still_however_short_its_session_is() -> None:
