@@ -14,9 +14,10 @@ from datetime import timedelta
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heartbeat_tuner.decision import rules as allowed
-from heartbeat_tuner.decision.cost import Costs, Reckoner, rollout_cost
+from heartbeat_tuner.decision.cost import Costs, Reckoner
 from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.decision.limits import Infeasible
 from heartbeat_tuner.decision.rules import Rules
@@ -34,6 +35,8 @@ BAND_SHARE: Final = 0.05
 
 LONGER_SHARE: Final = 0.01
 """So much more may a longer S cost."""
+
+Mask = NDArray[np.bool_]
 
 MONTH_DAYS: Final = 30.0
 DAY_S: Final = 86_400.0
@@ -87,7 +90,7 @@ class Table:
     costs: Costs
     net: Array
     upper: Array
-    within: Array
+    within: Mask
 
     def point(self, index: int) -> Point:
         """Return one of them."""
@@ -132,11 +135,18 @@ class Prices:
         self._polls_are_known = rules.largest_poll_gap_s is not None
         self._reckoner = Reckoner(profile)
         self._reckoned = functools.cache(self._reckon)
-        self.rollout = functools.cache(self._rollout)
 
     def at(self, settings: LivenessSettings) -> Point:
         """Return what one set of values costs."""
         return self._table(settings, (settings.session_timeout.total_seconds(),)).point(0)
+
+    def rollout(self, settings: LivenessSettings) -> float:
+        """Return the stalled partition-seconds of replacing every pod once."""
+        return self._rolling.rollout(
+            interval_s=settings.heartbeat_interval.total_seconds(),
+            wait_s=settings.fetch_wait.total_seconds(),
+            session_s=settings.session_timeout.total_seconds(),
+        )
 
     def table(self, rules: Rules, beat: LivenessSettings) -> Table | Infeasible:
         """Return what each S costs that may go with a beat, or the two limits of S that collide."""
@@ -169,14 +179,11 @@ class Prices:
         net = of.net_per_day
         return Table(beat, of, net, upper, np.isfinite(net))
 
-    def _rollout(self, settings: LivenessSettings) -> float:
-        """Return the stalled partition-seconds of replacing every pod once."""
-        return rollout_cost(
-            self.profile,
-            interval_s=settings.heartbeat_interval.total_seconds(),
-            wait_s=settings.fetch_wait.total_seconds(),
-            session_s=settings.session_timeout.total_seconds(),
-        )
+    @functools.cached_property
+    def _rolling(self) -> Reckoner:
+        """The group on a day on which every pod is replaced once."""
+        once = dataclasses.replace(self.profile.restarts, per_day=1.0)
+        return Reckoner(dataclasses.replace(self.profile, restarts=once))
 
     def _reckon(
         self, interval: timedelta, wait: timedelta, poll_limit: timedelta | None, sessions_s: tuple[float, ...]
@@ -284,7 +291,7 @@ def _with_band(table: Table, index: int, current: LivenessSettings, per_month: f
     return Choice(found, low.settings.session_timeout, high.settings.session_timeout)
 
 
-def _around(mask: Array, index: int) -> tuple[int, int]:
+def _around(mask: Mask, index: int) -> tuple[int, int]:
     """Return the ends of the stretch of true values around one of them."""
     gaps = np.flatnonzero(~mask)
     place = int(np.searchsorted(gaps, index))

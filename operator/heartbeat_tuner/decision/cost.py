@@ -317,14 +317,12 @@ class Reckoner:
 
     def _floor(self, floor_s: float) -> float:
         profile, group = self.profile, self.group
-        if group.alone:
-            return group.partitions * sum(
-                one.per_day * one.law.mean_s
-                for one in (profile.pauses, profile.node_pauses, profile.crashes, profile.restarts, profile.hangs)
-            )
         absences = [profile.pauses, profile.crashes]
-        if self.static or not self.leaves:
+        if self.static or (not profile.surge and (group.alone or not self.leaves)):
             absences.append(profile.restarts)
+        if group.alone:
+            absences += [profile.node_pauses, profile.hangs]
+            return group.partitions * sum(one.per_day * one.law.mean_s for one in absences)
         away = group.members * sum(one.per_day * float(one.law.integral(floor_s)) for one in absences)
         together = profile.node_pauses
         away += self.together * together.per_day * float(together.law.integral(floor_s))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients.catalogue import CLIENTS
@@ -45,13 +45,14 @@ def reckon(profile: Profile, sessions: Array = SESSIONS, **changes: Any) -> Cost
     return costs(profile, sessions_s=sessions, **{**usual, **changes})
 
 
-def same(one: Costs, other: Costs, *, rel: float = 1e-6, absolute: float = 1e-9) -> None:
+def same(one: Costs, other: Costs) -> None:
     """Hold that costs, rebalances and evictions are the same."""
-    assert one.gross_per_day == pytest.approx(other.gross_per_day, rel=rel, abs=absolute)
-    assert one.rebalances_per_day == pytest.approx(other.rebalances_per_day, rel=rel, abs=absolute)
-    assert one.evictions_per_month == pytest.approx(other.evictions_per_month, rel=rel, abs=absolute)
+    assert one.gross_per_day == pytest.approx(other.gross_per_day, abs=1e-9)
+    assert one.rebalances_per_day == pytest.approx(other.rebalances_per_day, abs=1e-9)
+    assert one.evictions_per_month == pytest.approx(other.evictions_per_month, abs=1e-9)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_nothing_is_below_zero_nor_below_what_no_setting_can_change(profile: Profile) -> None:
     """No term is negative, and all of them together are not below the floor."""
@@ -61,6 +62,7 @@ def test_nothing_is_below_zero_nor_below_what_no_setting_can_change(profile: Pro
     assert np.all(result.evictions_per_month >= 0)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_a_longer_session_evicts_less(profile: Profile) -> None:
     """False evictions fall with the session, whatever causes them."""
@@ -68,6 +70,7 @@ def test_a_longer_session_evicts_less(profile: Profile) -> None:
     assert np.all(np.diff(evictions) <= 1e-9 * evictions[:-1] + 1e-9)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups, st.sampled_from(RATES), st.floats(1.0, 3.0))
 def test_what_happens_more_often_costs_more(profile: Profile, name: str, factor: float) -> None:
     """No cost and no eviction becomes less because something happens more often."""
@@ -79,6 +82,7 @@ def test_what_happens_more_often_costs_more(profile: Profile, name: str, factor:
     assert np.all(after.rebalances_per_day >= before.rebalances_per_day * (1 - 1e-9) - 1e-6)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups, st.floats(1.0, 5.0))
 def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: float) -> None:
     """Where every table is so many times the mean, so is the upper rate; where there is none, it is the mean."""
@@ -94,6 +98,7 @@ def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: fl
     assert result.evictions_upper_per_month == pytest.approx(factor * result.evictions_per_month, abs=1e-6)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
     """Each session costs what it would alone, in whatever order they stand."""
@@ -104,6 +109,7 @@ def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
     assert backwards.detection_s[::-1] == pytest.approx(together.detection_s)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups, happenings)
 def test_two_causes_cost_what_both_cost(profile: Profile, more: Happening) -> None:
     """A cause that is two in one costs as much as the two, each for itself."""
@@ -118,6 +124,7 @@ def test_two_causes_cost_what_both_cost(profile: Profile, more: Happening) -> No
     assert reckon(both).gross_per_day == pytest.approx(reckon(one).gross_per_day + alone - without)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.floats(0.0, 1.0), happenings)
 def test_static_crashes_and_restarts_are_the_same_absences(share: float, absence: Happening) -> None:
     """A static member is away, however it went: two halves of one cause cost as much as the whole."""
@@ -130,11 +137,12 @@ def test_static_crashes_and_restarts_are_the_same_absences(share: float, absence
     same(reckon(whole), reckon(halves))
 
 
+@settings(deadline=None, max_examples=40)
 @given(happenings)
 def test_a_pause_of_a_node_with_one_member_is_a_pause(pause: Happening) -> None:
-    """One member on a node is one member, to what a few ages leave out."""
+    """One member on a node is one member."""
     node = dataclasses.replace(pause, per_day=6 * pause.per_day)
-    same(reckon(calm(pauses=pause)), reckon(calm(node_pauses=node, node_members=1)), rel=0.05, absolute=1e-3)
+    same(reckon(calm(pauses=pause)), reckon(calm(node_pauses=node, node_members=1)))
 
 
 @pytest.mark.parametrize("client", ["java", "java-kip848", "kafkajs", "sarama"])
@@ -146,12 +154,13 @@ def test_a_group_that_nothing_befalls_costs_nothing(client: str) -> None:
     assert not result.evictions_per_month.any()
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_an_endless_session_evicts_nobody_by_silence(profile: Profile) -> None:
     """What remains are poll gaps, and vanished requests that no session outlasts."""
     profile = dataclasses.replace(profile, delivery=Delivery.LATE)
     result = reckon(profile, np.array([9e5]))
-    assert result.evictions_per_month[0] == pytest.approx(result.poll_evictions_per_month, abs=1e-6)
+    assert result.evictions_per_month[0] == pytest.approx(result.poll_evictions_per_month, abs=1e-3)
 
 
 def test_a_member_alone_stands_still_however_short_its_session_is() -> None:
@@ -186,7 +195,7 @@ def test_a_stream_that_never_leaves_costs_its_session_at_each_restart() -> None:
     assert np.ptp(leaving.terms["restarts"]) == 0
     assert silent.terms["restarts"] == pytest.approx(reckon(calm(client="streams", crashes=restart)).terms["crashes"])
     surging = reckon(calm(client="streams", restarts=restart, surge=True), np.array([20.0, 30.0]))
-    assert np.diff(surging.terms["restarts"]) == pytest.approx(6 * 10 * 24 / 7)
+    assert np.diff(surging.terms["restarts"]) == pytest.approx(6 * 10 * (24 - 3) / 6)
 
 
 def test_an_id_that_is_refused_until_its_session_is_over_saves_no_crash() -> None:
@@ -197,6 +206,15 @@ def test_an_id_that_is_refused_until_its_session_is_over_saves_no_crash() -> Non
     )
     assert np.all(np.diff(static.terms["crashes"]) > 0)
     assert np.ptp(static.terms["restarts"]) == pytest.approx(0.0)
+
+
+def test_who_is_evicted_from_a_group_without_barriers_always_joins_anew() -> None:
+    """KIP-848: one out and one in each; in a classic group some are back before the others have gone on."""
+    pauses = often(1.0, 8.0, 0.4)
+    consumer = reckon(calm(client="java-kip848", rebalancing=Rebalancing.CONSUMER, pauses=pauses))
+    assert consumer.rebalances_per_day == pytest.approx(2 * consumer.evictions_per_month / 30)
+    classic = reckon(calm(pauses=pauses))
+    assert np.all(classic.rebalances_per_day < 2 * classic.evictions_per_month / 30)
 
 
 @pytest.mark.parametrize(
