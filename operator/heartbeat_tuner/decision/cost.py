@@ -1,14 +1,15 @@
 """The cost of settings: stalled partition-seconds a day, and what comes with them, for many sessions at once.
 
 `Reckoner` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
-gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the last
-beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables` (lookups).
+gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the
+last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables`
+(lookups).
 """
 
 import dataclasses
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Hung, StaticMembership
 from heartbeat_tuner.decision import cadences, cost_terms
-from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, moves, moves_in_step
+from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, after_a_beat, moves, moves_in_step
 from heartbeat_tuner.decision.cadences import Cadence
 from heartbeat_tuner.decision.cost_tables import Table
 from heartbeat_tuner.decision.cost_terms import Group, Limit, Sessions, Term
@@ -77,7 +78,7 @@ class Costs:
         return self.gross_per_day - self.floor_per_day
 
 
-def costs(  # noqa: PLR0913 - a group and all its settings
+def costs(
     profile: Profile,
     *,
     interval_s: float,
@@ -126,7 +127,10 @@ class Reckoner:
             waits=not consumer,
         )
         self.together = min(profile.node_members, profile.members)
-        self.remaining = Law.table(_gaps(profile)).remaining()
+        self.gaps = Law.table(_gaps(profile))
+        self.remaining = self.gaps.remaining()
+        # A loop that wakes beats at the end of its turn, and hears there that it has to join.
+        self._polls_s = np.zeros(1) if self.in_turns else self.remaining.quantile((np.arange(6) + 0.5) / 6)
         self._rows: list[Array] = []
         self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
         self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
@@ -134,20 +138,19 @@ class Reckoner:
         self._crashes = self._add(_rates(profile.crashes), None)
         self._restarts = self._add(_rates(profile.restarts), None)
         self._hangs = self._add(_rates(profile.hangs), None)
-        self._slow = self._add(_turns(profile), profile.slow_handlers and profile.slow_handlers.upper_per_day)
+        slow = profile.slow_handlers
+        self._slow = self._add(_turns(profile), None if slow is None else slow.upper_per_day)
         self.table = Table.of(self._rows)
         self.floor_per_day = self._floor(floor_s)
 
-    def costs(
-        self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array
-    ) -> Costs:
+    def costs(self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array) -> Costs:
         """Return what settings cost; the arguments are those of the function `costs`."""
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
         cap_s = self._cap(limit_s)
-        hearing = Hearing.of(self.remaining, cadence.period_s, cap_s)
+        hearing = Hearing.of(self._later(cadence), cap_s)
         ways = self._moves(hearing, 1, drops=limit_s != cap_s)
-        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier)
+        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier, self._polls_s)
         terms = self._terms(at, hearing, ways, limit_s, cap_s)
         total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
         upper = functools.reduce(operator.add, (term.upper for term in terms.values()))
@@ -175,9 +178,7 @@ class Reckoner:
         """Return how the members beat."""
         if self.in_turns:
             profile = self.profile
-            return cadences.in_turns(
-                profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s
-            )
+            return cadences.in_turns(profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s)
         return cadences.by_clock(cadences.period_of(self.card, interval_s=interval_s, wait_s=wait_s))
 
     def _terms(
@@ -191,7 +192,7 @@ class Reckoner:
         if at.cadence.turns is None and at.sessions_s.min() < at.cadence.period_s:
             terms["pauses"] += cost_terms.never_in_time(group, at, ways)
         if profile.node_pauses.per_day:
-            together = self._moves(hearing, self.together, drops=limit_s != cap_s)
+            together = self._moves(hearing, self.together if group.waits else 1, drops=limit_s != cap_s)
             terms["nodePauses"] = cost_terms.node_absences(group, at, together, self._nodes, self.together)
         if profile.outages.per_day:
             terms["outages"] = cost_terms.outages(group, at, profile.delivery, self._outages)
@@ -200,14 +201,22 @@ class Reckoner:
         if profile.restarts.per_day:
             terms["restarts"] = self._restarted(at, hearing, ways, drops=limit_s != cap_s)
         if at.cadence.turns is not None:
-            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, at.cadence.turns, self._slow)
+            turns = at.cadence.turns
+            share = 1.0 if profile.slow_handlers else turns.busy_per_day * profile.handlers.mean_s / _DAY_S
+            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, turns, self._slow, share=share)
         elif limit_s is not None:
             terms["slowHandlers"] = cost_terms.slow_polls(group, at, ways, self._slow, limit_s)
         if profile.hangs.per_day:
             triggers = functools.reduce(operator.add, (term.triggers for term in terms.values()))
-            limit = Limit(self._notice(at, limit_s, cap_s), at.weights, cap_s)
+            limit = self._notice(at, limit_s, cap_s)
             terms["hangs"] = cost_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
         return terms
+
+    def _later(self, cadence: Cadence) -> Callable[[Array], Array]:
+        """Return P(t > x), the time from a rebalance's begin to a member's join."""
+        if cadence.turns is not None:
+            return cadence.turns.later(self.gaps)
+        return after_a_beat(self.remaining, cadence.period_s)
 
     def _crashed(self, at: Sessions, ways: Moves) -> Term:
         """A static member that died takes its place again, but in KIP-848, where its id is refused until S is over."""
@@ -238,33 +247,36 @@ class Reckoner:
         return float(self.profile.restarts.law.exceedance(ways.barrier.quantiles_s).mean())
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        """Return the cost of one restart a day of each member, most in step; the arguments are those of `rollout_cost`."""
+        """Return the cost of a day's restarts, one after the other; the arguments are those of `rollout_cost`."""
         profile, group = self.profile, self.group
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._cap(None)
-        hearing = Hearing.of(self.remaining, cadence.period_s, cap_s)
+        hearing = Hearing.of(self._later(cadence), cap_s)
         ways = self._moves(hearing, 1, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
         once = float(self._restarted(at, hearing, ways, drops=False).cost[0])
         if self.static or not self.leaves or (group.alone and not profile.surge):
             return once
         gone = 0 if profile.surge else 1
-        out, back = moves_in_step(
-            profile.rebalancing, self.remaining, self._crowd(gone), period_s=cadence.period_s, cap_s=cap_s
-        )
+        # One whose beat waits for its loop has just begun a turn when it hears.
+        left = profile.handlers if self.in_turns else self.remaining
+        together = Hearing.of(left.exceedance, cap_s)
+        out, back = moves_in_step(profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s)
         apart = self._apart(self._moves(hearing, gone, drops=False))
         in_step = back + apart * out if profile.surge else out + apart * back
         return once / group.members + (group.members - 1) * in_step
 
-    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Array | None:
-        """After which time a member whose handler hangs is removed; None: never."""
+    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Limit:
+        """When a member whose handler hangs is removed: by its library's card."""
         if self.card.hung is Hung.UNNOTICED:
-            return None
+            return Limit(None, at.weights, cap_s)
         if self.card.hung is Hung.PLACEMENT:
-            return at.left_s
+            return Limit(at.left_s, at.weights, cap_s)
         limit = cap_s if limit_s is None else limit_s
-        silent = at.left_s if self.static and self.group.waits else np.zeros_like(at.left_s)
-        return limit + silent
+        if self.static and self.group.waits:
+            # It stops beating and does not say that it leaves.
+            return Limit(limit + at.left_s, at.weights, cap_s)
+        return Limit(np.full((1, 1), limit), np.ones(1), cap_s)
 
     def _moves(self, hearing: Hearing, gone: int, *, drops: bool) -> Moves:
         """What it costs that so many leave together and come back one by one; of none: that one joins before."""
@@ -277,7 +289,7 @@ class Reckoner:
             stay=group.members - gone,
             partitions=group.partitions,
             orphaned=max(gone, 1) * share,
-            moved=max(gone, 1) * share,
+            moved=share,
             settle_s=group.settle_s,
         )
 
