@@ -210,11 +210,6 @@ def reason(case: Case, name: str) -> str | None:
             (consumer or profile.surge) and profile.share < _MANY,
             "what moves is a whole number of partitions: to one more of N members n/(N+1), rounded down",
         ),
-        (consumer and bool(profile.pauses.per_day), "an evicted member joins anew however soon it wakes"),
-        (
-            profile.handlers.mean_s > case.settings.heartbeat_interval.total_seconds(),
-            "an evicted member that wakes joins only when its handler ends",
-        ),
         (
             profile.members < _MANY and name == "rollout",
             "the first pod's join is in step with the rebalance that its leaving made",
