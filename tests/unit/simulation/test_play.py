@@ -109,6 +109,13 @@ def test_a_hung_handler_is_noticed_after_m_and_a_static_one_after_s_more() -> No
     assert simulate(static, limits, days=5, seed=1).detections_s["hangs"] == pytest.approx(90, rel=0.01)
 
 
+def test_a_library_may_wait_longer_than_m_says() -> None:
+    """confluent-kafka-javascript waits twice as long."""
+    hangs = group(client="confluent-kafka-javascript", hangs=Happening(5.0, Law.constant(400)))
+    played = simulate(hangs, settings(session_s=30, limit_s=60), days=5, seed=1)
+    assert played.detections_s["hangs"] == pytest.approx(120, rel=0.02)
+
+
 def test_a_hung_handler_that_nobody_notices_stands_still_until_it_is_over() -> None:
     """A library without a poll limit keeps the partitions of a handler that hangs."""
     played = simulate(
