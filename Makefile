@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-decide fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-agreement fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ bench-fit: $(SPARK) $(BENCH)  ## Measure how fast values become models beside pa
 
 bench-decide: $(INSTALLED)  ## Measure how long deciding for 10,000 groups takes, a minute or two
 	@$(PYTHON) -m bench.decide
+
+bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
+	@$(PYTHON) -m bench.agreement
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
 	@$(PYTHON) -m bench.fit_world
