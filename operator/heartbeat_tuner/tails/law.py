@@ -109,6 +109,15 @@ class Law:
         shares = np.asarray(exceeded, dtype=np.float64)
         return np.interp(shares, self.exceedances[::-1], TIMES_S[::-1])
 
+    def remaining(self) -> Self:
+        """Return the law of what is left of such a time at a moment that knows nothing of it (the equilibrium law).
+
+        Long times are met more often than short ones: its mean is E X^2 / (2 E X).
+        """
+        if not self.mean_s:
+            return self
+        return type(self).table(np.maximum(1.0 - self.integrals / self.mean_s, 0.0))
+
     def largest_of(self, count: float) -> Self:
         """Return the law of the largest of so many independent times."""
         with np.errstate(divide="ignore"):

@@ -66,6 +66,8 @@ class Profile:
         handlers: from one poll to the next; for a library whose beat waits for handlers, one turn of its loop.
         slow_handlers: how often a day, of each member, it is longer than a limit; where `handlers` tells only what is
             usual. None: `handlers` tells it all.
+        idle_turns: which share of those turns, for such a library, finds nothing and lasts as long as the fetch wait
+            that is set; `handlers` tells of the others.
         settle_s: join, sync and fetch again, once all have joined.
         eviction_price: of one false eviction beside the standstill, in partition-seconds: reprocessing, cold caches.
     """
@@ -88,6 +90,7 @@ class Profile:
     slow_handlers: Happening | None
     settle_s: float
     eviction_price: float = 0.0
+    idle_turns: float = 0.0
 
     @property
     def share(self) -> float:

@@ -1,0 +1,160 @@
+"""What a rebalance costs by its protocol: the barrier, the way out and the way in.
+
+A member hears of a rebalance at its next beat and joins at its next poll: t = U(0, P) + r, with r what is left of its
+poll gap. In a group of the classic protocols all must have joined before anybody goes on: T_pre is the longest t of
+those who must hear, never more than the rebalance timeout R; then join, sync and the first fetch take B0. In groups of
+KIP-848 nobody waits for anybody.
+"""
+
+import dataclasses
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.law import TIMES_S, Law
+from heartbeat_tuner.tails.profile import Rebalancing
+
+QUANTILES: Final = 12
+"""By how many times of equal share the barrier is represented: its mean alone is 15 to 26 % wrong with slow handlers."""
+
+_GRID_S: Final = TIMES_S[::3]
+_SHARES: Final = (np.arange(QUANTILES) + 0.5) / QUANTILES
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Hearing:
+    """The law of t, the time from a rebalance's begin to the join of one member, capped at R.
+
+    Attributes:
+        times_s: a grid up to R.
+        late: P(t > x) on it.
+        mean_s: of min(t, R).
+    """
+
+    times_s: Array
+    late: Array
+    mean_s: float
+
+    @classmethod
+    def of(cls, remaining: Law, period_s: float, cap_s: float) -> "Hearing":
+        """Return the law of U(0, period) + r; of r alone where the period is 0 (all hear together)."""
+        times = np.minimum(_GRID_S, cap_s)
+        if period_s > 0:
+            late = (remaining.integral(times) - remaining.integral(times - period_s)) / period_s
+        else:
+            late = remaining.exceedance(times)
+        late = np.minimum(late, 1.0)
+        return cls(times, late, _mean(late, times))
+
+    def last_of(self, count: float) -> "Barrier":
+        """Return the law of the last of so many members; of none it is over at once."""
+        if count <= 0:
+            return Barrier(0.0, np.zeros(QUANTILES), 0.0)
+        waiting = 1.0 - (1.0 - self.late) ** count
+        quantiles = np.interp(_SHARES, 1.0 - waiting, self.times_s)
+        return Barrier(_mean(waiting, self.times_s), quantiles, count * float(self.late[-1]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Barrier:
+    """How long a group waits until all have joined.
+
+    Attributes:
+        mean_s: T_pre on average.
+        quantiles_s: twelve times of equal share.
+        dropped: how many members join only after R, on average: they come again.
+    """
+
+    mean_s: float
+    quantiles_s: Array
+    dropped: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """What a rebalance costs.
+
+    Attributes:
+        out: stalled partition-seconds when a member, or several at once, leave: the time after its removal.
+        back: when one joins.
+        barrier: of the way out.
+        hears_s: mean of t.
+        rounds: rebalances that a join takes.
+    """
+
+    out: float
+    back: float
+    barrier: Barrier
+    hears_s: float
+    rounds: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Crowd:
+    """Who takes part in a rebalance.
+
+    Attributes:
+        stay: members that stay, and must hear.
+        partitions: of the group.
+        orphaned: partitions of those that leave.
+        moved: partitions that a member gets that joins.
+        settle_s: B0.
+    """
+
+    stay: float
+    partitions: float
+    orphaned: float
+    moved: float
+    settle_s: float
+
+
+def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bool) -> Moves:
+    """Return what the moves of a group cost whose members beat out of step.
+
+    Args:
+        rebalancing: the protocol.
+        hearing: the law of t.
+        crowd: who takes part.
+        drops: whether members that join after R are not counted elsewhere, as those are that exceed M = R.
+    """
+    if rebalancing is Rebalancing.CONSUMER:
+        barrier = hearing.last_of(1)
+        return Moves(crowd.orphaned * hearing.mean_s, crowd.moved * hearing.mean_s, barrier, hearing.mean_s, 1.0)
+    barrier = hearing.last_of(crowd.stay)
+    whole = barrier.mean_s + crowd.settle_s
+    if rebalancing is Rebalancing.EAGER:
+        stopped = max(whole - hearing.mean_s, 0.0)
+        out = crowd.orphaned * whole + (crowd.partitions - crowd.orphaned) * stopped
+        back, rounds = crowd.partitions * stopped, 1.0
+    else:
+        out = crowd.orphaned * whole
+        second = hearing.last_of(crowd.stay + 1 - min(crowd.moved, crowd.stay))
+        back, rounds = crowd.moved * (second.mean_s + crowd.settle_s), 2.0
+    again = min(barrier.dropped, 1.0) if drops else 0.0
+    return Moves(out + again * back, back * (1.0 + again), barrier, hearing.mean_s, rounds)
+
+
+def moves_in_step(
+    rebalancing: Rebalancing, remaining: Law, crowd: Crowd, *, period_s: float, cap_s: float
+) -> tuple[float, float]:
+    """Return what out and in cost while all beat in step: after a rebalance has set all beat timers again.
+
+    Survivors hear together, so the phase cancels for them; the orphans wait for it, half a period.
+    """
+    together = Hearing.of(remaining, 0.0, cap_s)
+    if rebalancing is Rebalancing.CONSUMER:
+        each = period_s / 2 + together.mean_s
+        return crowd.orphaned * each, crowd.moved * each
+    last = together.last_of(crowd.stay)
+    orphans = crowd.orphaned * (period_s / 2 + last.mean_s + crowd.settle_s)
+    if rebalancing is Rebalancing.EAGER:
+        stopped = last.mean_s - together.mean_s + crowd.settle_s
+        return orphans + (crowd.partitions - crowd.orphaned) * stopped, crowd.partitions * stopped
+    # Those whose timers the first round has set beat a whole period later.
+    second = together.last_of(crowd.stay + 1 - min(crowd.moved, crowd.stay))
+    return orphans, crowd.moved * (period_s + second.mean_s + crowd.settle_s)
+
+
+def _mean(exceedances: Array, times_s: Array) -> float:
+    return float(((exceedances[1:] + exceedances[:-1]) * np.diff(times_s)).sum() * 0.5)

@@ -1,0 +1,142 @@
+"""How old a member's last heartbeat is when something befalls it, and how long it is silent on its own account.
+
+Two kinds of libraries. Most beat by a clock, each P: the age of the last beat is anything from 0 to P, and a member
+that wakes beats at once. KafkaJS beats between two turns of its fetch loop, when H has passed: its turns are a renewal
+process, the age at the start of a turn follows the renewal measure on 0 to H, and a member that wakes must finish its
+turn first.
+"""
+
+import dataclasses
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.clients import java
+from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.law import TIMES_S, Law
+
+_JAVA_TICK_S: Final = 0.01
+"""What the Java client's thread oversleeps on average, as measured on a real broker."""
+
+_GAUSS: Final = np.polynomial.legendre.leggauss(3)
+_CELLS: Final = 96
+"""Into how many parts H is cut for the renewal measure."""
+
+_SHORTEST_S: Final = 1e-3
+
+_GROUPS: Final = 12
+"""Into how many ages that measure is summed up again."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Cadence:
+    """The beats of one member.
+
+    Attributes:
+        period_s: P, the mean time between two beats.
+        ages_s: ages of the last beat when something befalls the member: a few that stand for all.
+        weights: the share of each.
+        silences_s: how long its silence would have lasted without what befell it, a few of equal share; None where
+            that is the age, uniform on 0 to P.
+        turns: for a library whose beat waits for its loop.
+    """
+
+    period_s: float
+    ages_s: Array
+    weights: Array
+    silences_s: Array | None = None
+    turns: "Turns | None" = None
+
+    @property
+    def mean_age_s(self) -> float:
+        """The mean age of the last beat."""
+        return float(self.weights @ self.ages_s)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Turns:
+    """The turns of a fetch loop.
+
+    Attributes:
+        mean_s: of one turn.
+        starts_s: ages of the last beat at the start of a turn: a few that stand for all.
+        weights: the share of each.
+        idle_s: how long a turn lasts that finds nothing.
+        idle_per_day: how many of them there are.
+    """
+
+    starts_s: Array
+    weights: Array
+    idle_s: float
+    idle_per_day: float
+
+
+def by_clock(period_s: float) -> Cadence:
+    """Return the cadence of a library that beats each `period_s` whatever its handlers do."""
+    places, weights = _GAUSS
+    return Cadence(period_s, period_s * 0.5 * (places + 1.0), weights * 0.5)
+
+
+def period_of(client: Client, *, interval_s: float, wait_s: float) -> float:
+    """Return the period P in seconds, as the library's card has it, for a library that beats by a clock."""
+    settings = LivenessSettings(client.default_session_timeout, _whole_ms(interval_s), _whole_ms(wait_s))
+    usual = client.period(settings, Circumstances()).usual.total_seconds()
+    return usual + (_JAVA_TICK_S if client.period is java.period else 0.0)
+
+
+def in_turns(handlers: Law, *, idle: float, interval_s: float, wait_s: float) -> Cadence:
+    """Return the cadence of a library whose beat waits for the turns of its loop.
+
+    The renewal measure is that of a grid of `_CELLS` parts of H, onto which each turn's length is laid so that its mean
+    stays what it is: u(0) = 1, u(k) = sum of f(j) u(k - j).
+
+    Args:
+        handlers: the law of a turn that finds something.
+        idle: the share of turns that find nothing.
+        interval_s: H.
+        wait_s: W, how long a turn lasts that finds nothing.
+    """
+    width = interval_s / _CELLS
+    inside = np.concatenate(([-width], width * np.arange(_CELLS + 1)))
+    busy = -np.diff(handlers.integral(inside), 2) / width
+    waits = np.maximum(1.0 - np.abs(wait_s / width - np.arange(_CELLS)), 0.0)
+    lengths = (1.0 - idle) * busy + idle * waits
+    renewals = np.zeros(_CELLS)
+    renewals[0] = 1.0 / (1.0 - min(lengths[0], 1.0 - 1.0 / _CELLS))
+    for at in range(1, _CELLS):
+        renewals[at] = renewals[0] * (lengths[at:0:-1] @ renewals[:at])
+    count = float(renewals.sum())
+    mean = max((1.0 - idle) * handlers.mean_s + idle * wait_s, _SHORTEST_S)
+    shares = renewals.reshape(_GROUPS, -1)
+    weights = shares.sum(axis=1)
+    ages = (width * np.arange(_CELLS).reshape(_GROUPS, -1) * shares).sum(axis=1)
+    starts = np.divide(ages, weights, out=np.zeros(_GROUPS), where=weights > 0)
+    turns = Turns(starts, weights / count, wait_s, 86_400 * idle / mean)
+    # A moment meets long turns more often than short ones.
+    met = np.maximum((1.0 - idle) * (handlers.mean_s - handlers.integrals + TIMES_S * handlers.exceedances), 0.0)
+    met = np.minimum.accumulate((met + idle * wait_s * (wait_s > TIMES_S)) / mean)
+    lasting = Law.table(np.minimum(met, 1.0)).quantile((np.arange(6) + 0.5) / 6)
+    ages_s = np.add.outer(turns.starts_s, np.multiply.outer(lasting, (np.arange(3) + 0.5) / 3)).ravel()
+    silences = np.add.outer(turns.starts_s, lasting)
+    return Cadence(
+        period_s=mean * count,
+        ages_s=few(ages_s, np.repeat(turns.weights, 18)),
+        weights=np.full(_GROUPS, 1.0 / _GROUPS),
+        silences_s=few(silences.ravel(), np.repeat(turns.weights, 6)),
+        turns=turns,
+    )
+
+
+def few(values: Array, weights: Array) -> Array:
+    """Return `_GROUPS` values of equal share that stand for many: the means of the parts of their distribution."""
+    order = np.argsort(values)
+    total = np.concatenate(([0.0], np.cumsum(weights[order])))
+    sums = np.concatenate(([0.0], np.cumsum((weights * values)[order])))
+    return np.diff(np.interp(np.linspace(0.0, total[-1], _GROUPS + 1), total, sums)) * _GROUPS / total[-1]
+
+
+def _whole_ms(seconds: float) -> timedelta:
+    return timedelta(milliseconds=max(1, round(seconds * 1e3)))

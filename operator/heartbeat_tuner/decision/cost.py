@@ -1,0 +1,345 @@
+"""The cost of settings: stalled partition-seconds a day, and what comes with them, for many sessions at once.
+
+`Reckoner` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
+gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the last
+beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables` (lookups).
+"""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Beater, Hung, StaticMembership
+from heartbeat_tuner.decision import cadences, cost_terms
+from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, moves, moves_in_step
+from heartbeat_tuner.decision.cadences import Cadence
+from heartbeat_tuner.decision.cost_tables import Table
+from heartbeat_tuner.decision.cost_terms import Group, Limit, Sessions, Term
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
+
+LEAST_SESSION_S: Final = 6.0
+"""`group.min.session.timeout.ms` of a broker where nothing else is set."""
+
+_MONTH_DAYS: Final = 30.0
+_DAY_S: Final = 86_400.0
+_LASTING: Final = frozenset({StaticMembership.WORKS, StaticMembership.GUARDED, StaticMembership.STEALS})
+"""Where a static id keeps a member's place while it is away."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """What settings cost a group; arrays are over the sessions.
+
+    Attributes:
+        sessions_s: S.
+        terms: stalled partition-seconds a day by cause, gross: pauses, nodePauses, outages, crashes, restarts, hangs,
+            slowHandlers, evictionPrice.
+        floor_per_day: the part of them that no setting can change: how long members that are away stand still
+            themselves, up to the shortest session.
+        evictions_per_month: members removed that were alive, of the whole group in 30 days, on average.
+        evictions_upper_per_month: the same, at most, at 95 %.
+        poll_evictions_per_month: the part of them for not polling.
+        poll_evictions_upper_per_month: likewise.
+        rebalances_per_day: of the whole group.
+        rebalancing_share: of the day, during which a rebalance is under way.
+        detection_s: from a crash to the removal of the member, on average.
+        period_s: P.
+    """
+
+    sessions_s: Array
+    terms: Mapping[str, Array]
+    floor_per_day: float
+    evictions_per_month: Array
+    evictions_upper_per_month: Array
+    poll_evictions_per_month: float
+    poll_evictions_upper_per_month: float
+    rebalances_per_day: Array
+    rebalancing_share: Array
+    detection_s: Array
+    period_s: float
+
+    @property
+    def gross_per_day(self) -> Array:
+        """All terms."""
+        return functools.reduce(operator.add, self.terms.values())
+
+    @property
+    def net_per_day(self) -> Array:
+        """All terms, less what no setting can change."""
+        return self.gross_per_day - self.floor_per_day
+
+
+def costs(  # noqa: PLR0913 - a group and all its settings
+    profile: Profile,
+    *,
+    interval_s: float,
+    wait_s: float,
+    poll_limit_s: float | None,
+    sessions_s: Array,
+    floor_s: float = LEAST_SESSION_S,
+) -> Costs:
+    """Return what settings cost a group; to ask for several intervals, keep a `Reckoner`.
+
+    Args:
+        profile: the group.
+        interval_s: H.
+        wait_s: W; counts for libraries whose beat waits for the fetch.
+        poll_limit_s: M as it is set; None for a library that has none.
+        sessions_s: S, one or more.
+        floor_s: the least session that the broker allows.
+    """
+    return Reckoner(profile, floor_s=floor_s).costs(
+        interval_s=interval_s, wait_s=wait_s, poll_limit_s=poll_limit_s, sessions_s=sessions_s
+    )
+
+
+class Reckoner:
+    """One group, ready to be reckoned with under many settings."""
+
+    def __init__(self, profile: Profile, *, floor_s: float = LEAST_SESSION_S) -> None:
+        """Prepare what no setting changes.
+
+        Args:
+            profile: the group.
+            floor_s: the least session that the broker allows, in seconds.
+        """
+        self.profile = profile
+        self.card = catalogue.client(profile.client)
+        self.static = profile.static and self.card.static_membership in _LASTING
+        self.in_turns = self.card.beater is Beater.FETCH_LOOP
+        self.leaves = self.card.leaves_on_close
+        consumer = profile.rebalancing is Rebalancing.CONSUMER
+        self.group = Group(
+            members=profile.members,
+            partitions=profile.partitions,
+            settle_s=profile.settle_s,
+            empty_s=0.0 if consumer else cost_terms.EMPTY_S,
+            whole_stops=profile.rebalancing is Rebalancing.EAGER,
+            waits=not consumer,
+        )
+        self.together = min(profile.node_members, profile.members)
+        self.remaining = Law.table(_gaps(profile)).remaining()
+        self._rows: list[Array] = []
+        self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
+        self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
+        self._outages = self._add(_rates(profile.outages), profile.outages.upper_per_day)
+        self._crashes = self._add(_rates(profile.crashes), None)
+        self._restarts = self._add(_rates(profile.restarts), None)
+        self._hangs = self._add(_rates(profile.hangs), None)
+        self._slow = self._add(_turns(profile), profile.slow_handlers and profile.slow_handlers.upper_per_day)
+        self.table = Table.of(self._rows)
+        self.floor_per_day = self._floor(floor_s)
+
+    def costs(
+        self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array
+    ) -> Costs:
+        """Return what settings cost; the arguments are those of the function `costs`."""
+        cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
+        limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
+        cap_s = self._cap(limit_s)
+        hearing = Hearing.of(self.remaining, cadence.period_s, cap_s)
+        ways = self._moves(hearing, 1, drops=limit_s != cap_s)
+        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier)
+        terms = self._terms(at, hearing, ways, limit_s, cap_s)
+        total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
+        upper = functools.reduce(operator.add, (term.upper for term in terms.values()))
+        rebalances = functools.reduce(operator.add, (term.rebalances for term in terms.values()))
+        polls = (0.0, 0.0)
+        if limit_s is not None:
+            slow = terms["slowHandlers"]
+            polls = (float(slow.evictions[0]) * _MONTH_DAYS, float(slow.upper[0]) * _MONTH_DAYS)
+        return Costs(
+            sessions_s=at.sessions_s,
+            terms={name: term.cost for name, term in terms.items()}
+            | {"evictionPrice": total * self.profile.eviction_price},
+            floor_per_day=self.floor_per_day,
+            evictions_per_month=total * _MONTH_DAYS,
+            evictions_upper_per_month=upper * _MONTH_DAYS,
+            poll_evictions_per_month=polls[0],
+            poll_evictions_upper_per_month=polls[1],
+            rebalances_per_day=rebalances,
+            rebalancing_share=rebalances * (ways.barrier.mean_s + self.group.settle_s) / _DAY_S,
+            detection_s=at.sessions_s - cadence.mean_age_s,
+            period_s=cadence.period_s,
+        )
+
+    def cadence(self, *, interval_s: float, wait_s: float) -> Cadence:
+        """Return how the members beat."""
+        if self.in_turns:
+            profile = self.profile
+            return cadences.in_turns(
+                profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s
+            )
+        return cadences.by_clock(cadences.period_of(self.card, interval_s=interval_s, wait_s=wait_s))
+
+    def _terms(
+        self, at: Sessions, hearing: Hearing, ways: Moves, limit_s: float | None, cap_s: float
+    ) -> dict[str, Term]:
+        profile, group = self.profile, self.group
+        none = Term.none(at.sessions_s.size)
+        terms = dict.fromkeys(("pauses", "nodePauses", "outages", "crashes", "restarts", "hangs", "slowHandlers"), none)
+        if profile.pauses.per_day:
+            terms["pauses"] = cost_terms.absences(group, at, ways, *self._pauses)
+        if at.cadence.turns is None and at.sessions_s.min() < at.cadence.period_s:
+            terms["pauses"] += cost_terms.never_in_time(group, at, ways)
+        if profile.node_pauses.per_day:
+            together = self._moves(hearing, self.together, drops=limit_s != cap_s)
+            terms["nodePauses"] = cost_terms.node_absences(group, at, together, self._nodes, self.together)
+        if profile.outages.per_day:
+            terms["outages"] = cost_terms.outages(group, at, profile.delivery, self._outages)
+        if profile.crashes.per_day:
+            terms["crashes"] = self._crashed(at, ways)
+        if profile.restarts.per_day:
+            terms["restarts"] = self._restarted(at, hearing, ways, drops=limit_s != cap_s)
+        if at.cadence.turns is not None:
+            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, at.cadence.turns, self._slow)
+        elif limit_s is not None:
+            terms["slowHandlers"] = cost_terms.slow_polls(group, at, ways, self._slow, limit_s)
+        if profile.hangs.per_day:
+            triggers = functools.reduce(operator.add, (term.triggers for term in terms.values()))
+            limit = Limit(self._notice(at, limit_s, cap_s), at.weights, cap_s)
+            terms["hangs"] = cost_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
+        return terms
+
+    def _crashed(self, at: Sessions, ways: Moves) -> Term:
+        """A static member that died takes its place again, but in KIP-848, where its id is refused until S is over."""
+        if self.static and self.group.waits:
+            return cost_terms.absences(self.group, at, ways, self._crashes[0], None)
+        return cost_terms.crashes(self.group, at, ways, self._crashes[0])
+
+    def _restarted(self, at: Sessions, hearing: Hearing, ways: Moves, *, drops: bool) -> Term:
+        profile, group = self.profile, self.group
+        law, often = profile.restarts.law, profile.restarts.per_day
+        if self.static:
+            return cost_terms.absences(group, at, ways, self._restarts[0], None)
+        if profile.surge:
+            ways = self._moves(hearing, 0, drops=drops)
+            silent = 0.0 if self.leaves else at.weights @ at.left_s * group.partitions / (group.members + 1)
+            apart = self._apart(ways) if self.leaves else 1.0
+            one = ways.back + apart * ways.out
+            return cost_terms.departures(group, at, often, one + silent, ways.rounds + apart)
+        if not self.leaves:
+            return cost_terms.crashes(group, at, ways, self._restarts[0])
+        if group.alone:
+            return cost_terms.departures(group, at, often, group.partitions * (law.mean_s + group.anew_s), 1.0)
+        apart = self._apart(ways)
+        return cost_terms.departures(group, at, often, ways.out + apart * ways.back, 1.0 + apart * ways.rounds)
+
+    def _apart(self, ways: Moves) -> float:
+        """P(D > T_pre): the share of restarts whose two members take a rebalance each."""
+        return float(self.profile.restarts.law.exceedance(ways.barrier.quantiles_s).mean())
+
+    def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
+        """Return the cost of one restart a day of each member, most in step; the arguments are those of `rollout_cost`."""
+        profile, group = self.profile, self.group
+        cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
+        cap_s = self._cap(None)
+        hearing = Hearing.of(self.remaining, cadence.period_s, cap_s)
+        ways = self._moves(hearing, 1, drops=False)
+        at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
+        once = float(self._restarted(at, hearing, ways, drops=False).cost[0])
+        if self.static or not self.leaves or (group.alone and not profile.surge):
+            return once
+        gone = 0 if profile.surge else 1
+        out, back = moves_in_step(
+            profile.rebalancing, self.remaining, self._crowd(gone), period_s=cadence.period_s, cap_s=cap_s
+        )
+        apart = self._apart(self._moves(hearing, gone, drops=False))
+        in_step = back + apart * out if profile.surge else out + apart * back
+        return once / group.members + (group.members - 1) * in_step
+
+    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Array | None:
+        """After which time a member whose handler hangs is removed; None: never."""
+        if self.card.hung is Hung.UNNOTICED:
+            return None
+        if self.card.hung is Hung.PLACEMENT:
+            return at.left_s
+        limit = cap_s if limit_s is None else limit_s
+        silent = at.left_s if self.static and self.group.waits else np.zeros_like(at.left_s)
+        return limit + silent
+
+    def _moves(self, hearing: Hearing, gone: int, *, drops: bool) -> Moves:
+        """What it costs that so many leave together and come back one by one; of none: that one joins before."""
+        return moves(self.profile.rebalancing, hearing, self._crowd(gone), drops=drops)
+
+    def _crowd(self, gone: int) -> Crowd:
+        group = self.group
+        share = group.share if gone else group.partitions / (group.members + 1)
+        return Crowd(
+            stay=group.members - gone,
+            partitions=group.partitions,
+            orphaned=max(gone, 1) * share,
+            moved=max(gone, 1) * share,
+            settle_s=group.settle_s,
+        )
+
+    def _cap(self, limit_s: float | None) -> float:
+        """R: M itself for most libraries, else what they use unless it is set."""
+        if self.card.rebalance_wait is Setting.MAX_POLL_INTERVAL and limit_s is not None:
+            return limit_s
+        return self.card.defaults[self.card.rebalance_wait].total_seconds()
+
+    def _add(self, rates: Array, upper: Array | None) -> tuple[int, int]:
+        self._rows.append(rates)
+        row = len(self._rows) - 1
+        if upper is None:
+            return row, row
+        self._rows.append(upper)
+        return row, row + 1
+
+    def _floor(self, floor_s: float) -> float:
+        profile, group = self.profile, self.group
+        if group.alone:
+            return group.partitions * sum(
+                one.per_day * one.law.mean_s
+                for one in (profile.pauses, profile.node_pauses, profile.crashes, profile.restarts, profile.hangs)
+            )
+        absences = [profile.pauses, profile.crashes]
+        if self.static or not self.leaves:
+            absences.append(profile.restarts)
+        away = group.members * sum(one.per_day * float(one.law.integral(floor_s)) for one in absences)
+        together = profile.node_pauses
+        away += self.together * together.per_day * float(together.law.integral(floor_s))
+        return group.share * away
+
+
+def rollout_cost(profile: Profile, *, interval_s: float, wait_s: float, session_s: float) -> float:
+    """Return the stalled partition-seconds of replacing every pod once.
+
+    The first one meets members out of step; its rebalance sets all beat timers, so that the others meet them in step.
+
+    Args:
+        profile: the group.
+        interval_s: H, as it is set while pods are replaced.
+        wait_s: W.
+        session_s: S.
+    """
+    once = dataclasses.replace(profile, restarts=Happening(1.0, profile.restarts.law))
+    return Reckoner(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
+
+
+def _rates(happening: Happening) -> Array:
+    return happening.per_day * happening.law.exceedances
+
+
+def _turns(profile: Profile) -> Array:
+    """How often a day a poll gap, or a busy turn of the loop, is longer than each of the times."""
+    if profile.slow_handlers is None:
+        return profile.handlers.exceedances * (_DAY_S / max(profile.handlers.mean_s, 1e-3))
+    return _rates(profile.slow_handlers)
+
+
+def _gaps(profile: Profile) -> Array:
+    """P(T > x) of poll gaps, with the rare long ones."""
+    usual = profile.handlers
+    if profile.slow_handlers is None:
+        return usual.exceedances
+    return np.maximum(usual.exceedances, np.minimum(_rates(profile.slow_handlers) * usual.mean_s / _DAY_S, 1.0))

@@ -1,0 +1,366 @@
+"""The terms of the cost: what each kind of happening costs a group a day, for many sessions at once.
+
+All are sums over what is rare and independent: a rate times what one of them costs. Times that one must add before a
+lookup (the age of the last beat, the barrier) stand as a few values of known share.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from heartbeat_tuner.decision.barrier import Barrier, Moves
+from heartbeat_tuner.decision.cadences import Cadence, Turns, few
+from heartbeat_tuner.decision.cost_tables import Places, Table
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.profile import Delivery
+
+_BACK_OFF_S = 0.55
+"""Between two tries after an error, on average: 0.1 to 1 s in the Java client."""
+
+EMPTY_S = 3.0
+"""`group.initial.rebalance.delay.ms`: how long a classic group that was empty waits for more members."""
+
+REJOIN_S = 1.0
+"""Until a member that was evicted with all others has noticed and asks to join."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """A day of one kind of happening; arrays over the sessions.
+
+    Attributes:
+        cost: stalled partition-seconds.
+        rebalances: how many there are.
+        triggers: how many chains of them begin.
+        evictions: members removed that were alive.
+        upper: the same, at most, at 95 %.
+    """
+
+    cost: Array
+    rebalances: Array
+    triggers: Array
+    evictions: Array
+    upper: Array
+
+    @classmethod
+    def none(cls, sessions: int) -> "Term":
+        """Return the term of what never happens."""
+        nothing = np.zeros(sessions)
+        return cls(nothing, nothing, nothing, nothing, nothing)
+
+    def __add__(self, other: "Term") -> "Term":
+        """Return both."""
+        return Term(
+            self.cost + other.cost,
+            self.rebalances + other.rebalances,
+            self.triggers + other.triggers,
+            self.evictions + other.evictions,
+            self.upper + other.upper,
+        )
+
+
+class Sessions:
+    """Lookups at many sessions; each set of times is placed in the tables once, and serves every row.
+
+    Attributes:
+        sessions_s: the sessions.
+        left_s: how long the coordinator still waits when something befalls a member, S - A and not below 0: an array
+            for each age that stands for others; `weights` their shares.
+    """
+
+    def __init__(self, sessions_s: Array, cadence: Cadence, table: Table, barrier: Barrier) -> None:
+        self.sessions_s = sessions_s
+        self.cadence = cadence
+        self.table = table
+        self.barrier = barrier
+        self.left_s = np.maximum(sessions_s - cadence.ages_s[:, None], 0.0)
+        self.weights = cadence.weights
+        self._left = Places.of(self.left_s)
+        if cadence.silences_s is None:
+            silences = cadence.period_s * (np.arange(3) + 0.5) / 3
+            self._ends = Places.of(np.stack((sessions_s, sessions_s - cadence.period_s)))
+        else:
+            silences = cadence.silences_s
+            self._ends = Places.of(sessions_s - silences[:, None])
+        waits = np.subtract.outer(barrier.quantiles_s, silences).ravel()
+        self._back = Places.of(sessions_s + few(waits, np.ones(waits.size))[:, None])
+
+    def seconds_left(self, row: int) -> Array:
+        """Return E min(X, S - A), times the rate."""
+        return np.asarray(self.weights @ self.table.seconds(row, self._left))
+
+    def longer_left(self, row: int) -> Array:
+        """Return P(X > S - A) for each age, times the rate."""
+        return self.table.longer(row, self._left)
+
+    def evicted(self, row: int) -> Array:
+        """Return p1, P(silence + X > S), times the rate."""
+        if self.cadence.silences_s is None:
+            until, before = self.table.seconds(row, self._ends)
+            return np.asarray((until - before) / self.cadence.period_s)
+        return np.asarray(self.table.longer(row, self._ends).mean(axis=0))
+
+    def late(self, row: int) -> Array:
+        """Return P(silence + X > S + T_pre), times the rate: those who must join anew."""
+        return np.asarray(self.table.longer(row, self._back).mean(axis=0))
+
+    def evicted_at(self, row: int, sessions_s: Array) -> Array:
+        """Return p1 of other sessions, for members that beat by a clock."""
+        period = self.cadence.period_s
+        until, before = self.table.seconds(row, Places.of(np.stack((sessions_s, sessions_s - period))))
+        return np.asarray((until - before) / period)
+
+    def seconds_early(self, row: int) -> Array:
+        """Return E min(D, S - A - T_pre), times the rate; below zero where that time is."""
+        quantiles = self.barrier.quantiles_s
+        sums = np.add.outer(quantiles, self.cadence.ages_s).ravel()
+        shares = np.tile(self.weights, quantiles.size)
+        return np.asarray(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])).mean(axis=0))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """Who stands still.
+
+    Attributes:
+        members: N.
+        partitions: n.
+        settle_s: B0.
+        empty_s: how long a group waits for more members that was empty.
+        whole_stops: whether all partitions stand still in a rebalance (eager).
+        waits: whether a rebalance waits for all members (not in KIP-848).
+    """
+
+    members: int
+    partitions: float
+    settle_s: float
+    empty_s: float
+    whole_stops: bool
+    waits: bool
+
+    @property
+    def share(self) -> float:
+        """Partitions of one member."""
+        return self.partitions / self.members
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody is there to take over."""
+        return self.members == 1
+
+    @property
+    def anew_s(self) -> float:
+        """How long a group that was empty takes to begin again, once a member asks."""
+        return self.empty_s + self.settle_s
+
+
+def absences(group: Group, at: Sessions, moves: Moves, row: int, upper_row: int | None) -> Term:
+    """Return the cost of absences of single members: away for X, out if it lasts, and in again.
+
+    Args:
+        group: who stands still.
+        at: the sessions.
+        moves: out and back.
+        row: of the table; each member's rates.
+        upper_row: the same at most; None for members that were not alive, whose removal is no false eviction.
+    """
+    evicted, late = at.evicted(row), at.late(row)
+    false = np.zeros_like(evicted) if upper_row is None else group.members * evicted
+    upper = false if upper_row is None else group.members * at.evicted(upper_row)
+    if group.alone:
+        cost = group.partitions * (at.table.whole(row) + evicted * group.anew_s)
+        return Term(cost, evicted, evicted, false, upper)
+    cost = group.share * at.seconds_left(row) + evicted * moves.out + late * moves.back
+    out = group.members * evicted
+    return Term(group.members * cost, out + group.members * moves.rounds * late, out, false, upper)
+
+
+def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], together: int) -> Term:
+    """Return the cost of absences that take several members away at once: one way out for all, and one in.
+
+    Args:
+        group: who stands still.
+        at: the sessions; rates are those of the group.
+        moves: for so many orphans.
+        rows: of the table, and of the same at most.
+        together: how many members are away together.
+    """
+    row = rows[0]
+    single = at.evicted(row)
+    evicted, upper = together * single, together * at.evicted(rows[1])
+    if together == group.members:
+        cost = group.partitions * (at.table.whole(row) + single * group.anew_s)
+        return Term(cost, single, single, evicted, upper)
+    oldest = at.cadence.period_s * ((np.arange(6) + 0.5) / 6) ** (1.0 / together)
+    sessions = at.sessions_s
+    first = at.table.longer(row, Places.of(sessions - oldest[:, None])).mean(axis=0)
+    waits = np.subtract.outer(at.barrier.quantiles_s, oldest).ravel()
+    late = at.table.longer(row, Places.of(sessions + few(waits, np.ones(waits.size))[:, None])).mean(axis=0)
+    cost = together * group.share * at.seconds_left(row) + first * moves.out + late * moves.back
+    return Term(cost, first + moves.rounds * late, first, evicted, upper)
+
+
+def crashes(group: Group, at: Sessions, moves: Moves, row: int) -> Term:
+    """Return the cost of members that die unannounced and come back as strangers, after D.
+
+    Who is back before the dead one is removed starts a rebalance that waits for the dead: until
+    e = max(S - A, D + T_pre) + B0 after the death the orphans stand still, and in an eager group everybody who has
+    heard of it.
+    """
+    table, left, weights = at.table, at.left_s, at.weights
+    often = table.often(row)
+    longer = at.longer_left(row)
+    dead = weights @ longer
+    back_first = often - dead
+    if group.alone:
+        until = often * (weights @ left) + table.whole(row) - at.seconds_left(row)
+        cost = group.partitions * (until + group.settle_s * back_first + group.anew_s * dead)
+        return _deaths(often, np.zeros_like(cost), cost)
+    late = at.late(row)
+    if not group.waits:
+        cost = group.share * often * (weights @ left) + moves.out * often + moves.back * (back_first + late)
+        return _deaths(group.members * often, group.members * (back_first + late), group.members * cost)
+    away, barred = at.seconds_left(row), float(at.barrier.quantiles_s.mean())
+    waited = weights @ (left * (often - longer)) + away - at.seconds_early(row) - barred * dead
+    waited += group.settle_s * back_first
+    cost = group.share * waited + dead * moves.out + group.share * (weights @ (left * longer)) + late * moves.back
+    if group.whole_stops:
+        unheard = away - weights @ (left * longer) + moves.hears_s * back_first
+        cost += (group.partitions - group.share) * (waited - unheard)
+    return _deaths(group.members * often, group.members * moves.rounds * late, group.members * cost)
+
+
+def _deaths(often: float, again: Array, cost: Array) -> Term:
+    once = np.full(cost.size, often)
+    nothing = np.zeros(cost.size)
+    return Term(cost, once + again, once, nothing, nothing)
+
+
+def departures(group: Group, at: Sessions, often: float, cost: float, rebalances: float) -> Term:
+    """Return the cost of members that are closed and replaced, where no session has a part in it.
+
+    Args:
+        group: who stands still.
+        at: the sessions.
+        often: how many a day each member.
+        cost: of one, in stalled partition-seconds.
+        rebalances: of one.
+    """
+    each = np.full(at.sessions_s.size, group.members * often)
+    nothing = np.zeros_like(each)
+    return Term(cost * each, rebalances * each, each, nothing, nothing)
+
+
+def outages(group: Group, at: Sessions, delivery: Delivery, rows: tuple[int, int]) -> Term:
+    """Return the cost of network or coordinator away: nobody is left to take over, and the group begins anew."""
+    evicted, upper = (_cut_off(at, delivery, one) for one in rows)
+    cost = group.partitions * evicted * (group.anew_s + REJOIN_S)
+    return Term(cost, evicted, evicted, group.members * evicted, group.members * upper)
+
+
+def _cut_off(at: Sessions, delivery: Delivery, row: int) -> Array:
+    sessions, period = at.sessions_s, at.cadence.period_s
+    if delivery is Delivery.LATE or at.cadence.turns is not None:
+        return at.evicted(row)
+    if delivery is Delivery.RETRIED:
+        return at.evicted_at(row, sessions - _BACK_OFF_S / 2)
+    if delivery is Delivery.NEXT_TICK:
+        # A session that is a whole number of periods, but for rounding, has them all.
+        return at.evicted_at(row, np.maximum(period * np.floor(sessions / period + 1e-9), 0.0))
+    return at.evicted_at(row, np.full_like(sessions, period))
+
+
+def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tuple[int, int]) -> Term:
+    """Return the cost of handlers that a library's beat waits for: a turn that ends only after the session.
+
+    The member works on meanwhile, so that only the way out and in stand still.
+
+    Args:
+        group: who stands still.
+        at: the sessions.
+        moves: out and back.
+        turns: of the loop.
+        rows: of the table, and of the same at most: each member's turns that find something.
+    """
+    ends = at.sessions_s - turns.starts_s[:, None]
+    waits = np.subtract.outer(at.barrier.quantiles_s, turns.starts_s).ravel()
+    shifts = few(waits, np.tile(turns.weights, at.barrier.quantiles_s.size))
+    later = at.sessions_s + shifts[:, None]
+    at_ends = Places.of(ends)
+    idle = turns.idle_per_day * (turns.weights @ (turns.idle_s > ends))
+    evicted, upper = (turns.weights @ at.table.longer(row, at_ends) + idle for row in rows)
+    late = at.table.longer(rows[0], Places.of(later)).mean(axis=0)
+    late += turns.idle_per_day * (turns.idle_s > later).mean(axis=0)
+    return _alive(group, moves, evicted, upper, late)
+
+
+def slow_polls(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], limit_s: float) -> Term:
+    """Return the cost of poll gaps longer than the limit: the member leaves, and joins when it polls."""
+    places = Places.of(np.concatenate(([limit_s], limit_s + at.barrier.quantiles_s)))
+    gaps = at.table.longer(rows[0], places)
+    upper = at.table.longer(rows[1], places)[0]
+    whole = np.ones(at.sessions_s.size)
+    return _alive(group, moves, gaps[0] * whole, upper * whole, gaps[1:].mean() * whole)
+
+
+def never_in_time(group: Group, at: Sessions, moves: Moves) -> Term:
+    """Return the cost of a period longer than the session: every beat comes too late."""
+    period = at.cadence.period_s
+    often = np.where(at.sessions_s < period, 86_400.0 / period, 0.0)
+    if at.cadence.turns is not None:
+        often = np.zeros_like(often)
+    return _alive(group, moves, often, often, often)
+
+
+def _alive(group: Group, moves: Moves, evicted: Array, upper: Array, late: Array) -> Term:
+    """Return the cost of removing members that work on; rates are each member's."""
+    if group.alone:
+        return Term(group.partitions * group.anew_s * evicted, evicted, evicted, evicted, upper)
+    cost = group.members * (evicted * moves.out + late * moves.back)
+    out = group.members * evicted
+    return Term(cost, out + group.members * moves.rounds * late, out, out, group.members * upper)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Limit:
+    """When a member whose handler hangs is removed.
+
+    Attributes:
+        times_s: so long after it hung, an array for each of a few ages of the last beat; None: never.
+        weights: the share of each.
+        barrier_s: how long a rebalance waits for a member, R.
+    """
+
+    times_s: Array | None
+    weights: Array
+    barrier_s: float
+
+
+def hangs(group: Group, at: Sessions, moves: Moves, row: int, limit: Limit, triggers: Array) -> Term:
+    """Return the cost of handlers that do not return.
+
+    Args:
+        group: who stands still.
+        at: the sessions.
+        moves: out and back.
+        row: of the table.
+        limit: when the group learns of it.
+        triggers: rebalances a day that begin for other reasons: any makes an eager group wait for the hung member.
+    """
+    table, nothing = at.table, np.zeros(at.sessions_s.size)
+    often, whole = table.often(row), table.whole(row)
+    pace = (triggers + (group.members - 1) * often) / 86_400.0
+    if group.alone:
+        return Term(group.partitions * whole + nothing, nothing, nothing, nothing, nothing)
+    if limit.times_s is None:
+        waits = group.partitions * limit.barrier_s * np.minimum(pace * whole, often) * group.whole_stops
+        return Term(group.members * (group.share * whole + waits), nothing, nothing, nothing, nothing)
+    places = Places.of(limit.times_s)
+    removed = limit.weights @ table.longer(row, places)
+    later = limit.times_s + at.barrier.quantiles_s[:, None, None]
+    late = limit.weights @ table.longer(row, Places.of(later)).mean(axis=0)
+    cost = group.share * (limit.weights @ table.seconds(row, places)) + removed * moves.out + late * moves.back
+    if group.whole_stops:
+        cost = cost + pace * group.partitions * (limit.weights @ table.moments(row, limit.times_s))
+    out = group.members * removed
+    return Term(group.members * cost, out + group.members * moves.rounds * late, out, nothing, nothing)

@@ -1,0 +1,122 @@
+"""The coordinator of KIP-848: it tells each member what it shall hold, and nobody waits for anybody.
+
+A member hears in the answer to its next beat what it shall give up or get, and does so when it polls next. A partition
+that moves stands still from when it was given up until its new holder got it; one whose holder is gone, from then on.
+"""
+
+from heartbeat_tuner.simulation.coordinator import Coordinator
+from heartbeat_tuner.simulation.events import Action
+from heartbeat_tuner.simulation.member import Member, targets
+from heartbeat_tuner.simulation.meter import Cause
+
+
+class Epochs(Coordinator):
+    """A group of the consumer protocol."""
+
+    _cause = Cause.RESTARTS
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing goes on in the group."""
+        shares = targets([member.owned for member in self.members], self.partitions) if self.members else []
+        served = all(member.owned == share for member, share in zip(self.members, shares, strict=True))
+        return served and not self.pool and not any(member.silent for member in self.members)
+
+    def settled(self, members: list[Member]) -> None:
+        """Begin with so many members, all of them served."""
+        self.members = list(members)
+        for member, share in zip(members, targets([0] * len(members), self.partitions), strict=True):
+            member.owned, member.in_group = share, True
+        self.pool = 0
+
+    def join(self, member: Member, cause: Cause) -> None:
+        """Take in a process under a new member id."""
+        member.in_group = True
+        member.beat_at = self.events.now
+        self.members.append(member)
+        self._moved(cause)
+
+    def returned(self, member: Member) -> None:
+        """Let a process with a static id come back; a session that still runs keeps its partitions for it."""
+        if not member.in_group:
+            self.join(member, member.cause)
+        else:
+            self._back(member)
+
+    def _removed(self, member: Member, cause: Cause) -> None:
+        self.meter.stand((member, "coming"), 0, cause)
+        if self.members:
+            self._moved(cause)
+
+    def _back(self, member: Member) -> None:
+        coming = member.coming
+        if coming:
+            self._later(member, 0.0, lambda: self._got(member, coming))
+        self._aim(member, 0.0)
+
+    def _standing(self, member: Member) -> tuple[int, Cause]:
+        return member.warming, member.cause
+
+    def _moved(self, cause: Cause) -> None:
+        self._cause = cause
+        self.meter.rebalances += 1
+        self._hand_out()
+        for member in self.members:
+            self._aim(member, None)
+
+    def _shares(self) -> list[int]:
+        return targets([member.owned + member.coming for member in self.members], self.partitions)
+
+    def _hand_out(self) -> None:
+        """Promise free partitions to those who have too few."""
+        for member, share in zip(self.members, self._shares(), strict=True):
+            given = min(share - member.owned - member.coming, self.pool)
+            if given > 0:
+                self._promise(member, given)
+
+    def _promise(self, member: Member, given: int) -> None:
+        self.free(-given, self._cause)
+        member.coming += given
+        self.meter.stand((member, "coming"), member.coming, self._cause)
+        self._later(member, None, lambda: self._got(member, given))
+
+    def _got(self, member: Member, partitions: int) -> None:
+        member.owned += partitions
+        member.coming -= partitions
+        self.meter.stand((member, "coming"), member.coming, self._cause)
+        self.metered(member)
+
+    def _aim(self, member: Member, heard_in_s: float | None) -> None:
+        """Let a member that holds too much give it up when it has heard of that."""
+        if self._excess(member) > 0:
+            self._later(member, heard_in_s, lambda: self._gave_up(member))
+
+    def _gave_up(self, member: Member) -> None:
+        excess = min(self._excess(member), member.owned)
+        if excess > 0:
+            member.owned -= excess
+            self.metered(member)
+            self.free(excess, self._cause)
+            self._hand_out()
+
+    def _excess(self, member: Member) -> int:
+        place = self.members.index(member)
+        return member.owned + member.coming - self._shares()[place]
+
+    def _later(self, member: Member, heard_in_s: float | None, then: Action) -> None:
+        """Do something when a member hears with its next beat, and polls; if it is silent, when it is back."""
+        if member.silent:
+            return
+        if heard_in_s is None:
+            heard_in_s = self.cadence.beat(self.events.now - member.beat_at).rest_s
+        stint = member.stint
+
+        def poll() -> None:
+            if member.stint != stint or not member.in_group:
+                return
+            if member.busy_until > self.events.now:
+                self.events.at(member.busy_until, poll)
+            else:
+                then()
+
+        self.events.after(heard_in_s + self.cadence.until_poll(), poll)

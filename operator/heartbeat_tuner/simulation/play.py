@@ -1,0 +1,123 @@
+"""`simulate`: one group, some settings, so many days."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.simulation.barrier import Barrier
+from heartbeat_tuner.simulation.cadence import Cadence, Clock, Loop
+from heartbeat_tuner.simulation.chance import Chance
+from heartbeat_tuner.simulation.epochs import Epochs
+from heartbeat_tuner.simulation.events import Events
+from heartbeat_tuner.simulation.happenings import Happenings
+from heartbeat_tuner.simulation.meter import Cause, Meter
+from heartbeat_tuner.simulation.terms import Terms
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.tails.profile import Profile, Rebalancing
+
+EVICTION_PRICE = "evictionPrice"
+
+_DAY_S = 86_400.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Played:
+    """What so many days brought. The names of causes are those of the terms of the cost.
+
+    Attributes:
+        days: how many.
+        stalled_per_day: partition-seconds a day that were not read, by cause; what an eviction costs beside.
+        floor_per_day: those of them that no setting changes: the absences themselves, up to the broker's least
+            session.
+        evictions_per_day: members thrown out that lived, by cause.
+        rebalances_per_day: generations begun.
+        rebalancing_share: of the time, from 0 to 1.
+        detections_s: mean from a death or a hang to the removal of the member, by cause; none where none was removed.
+        rollouts: deploys begun.
+    """
+
+    days: float
+    stalled_per_day: Mapping[str, float]
+    floor_per_day: float
+    evictions_per_day: Mapping[str, float]
+    rebalances_per_day: float
+    rebalancing_share: float
+    detections_s: Mapping[str, float]
+    rollouts: int
+
+    @property
+    def gross_per_day(self) -> float:
+        """Partition-seconds a day of all causes."""
+        return sum(self.stalled_per_day.values())
+
+    @property
+    def net_per_day(self) -> float:
+        """Those of them that settings can change."""
+        return self.gross_per_day - self.floor_per_day
+
+    @property
+    def false_evictions_per_day(self) -> float:
+        """Members thrown out that lived, of the whole group."""
+        return sum(self.evictions_per_day.values())
+
+
+def simulate(
+    profile: Profile,
+    settings: LivenessSettings,
+    *,
+    days: float,
+    seed: int,
+    rollouts: bool = False,
+    in_step: bool = True,
+) -> Played:
+    """Play a group out, and return what it cost. The same arguments give the same play.
+
+    What would happen under other settings, with static ids, with a surge, is another play of the profile or the
+    settings with that replaced.
+
+    Args:
+        profile: what befalls the group.
+        settings: that all members have.
+        days: how long; what is rare wants many.
+        seed: of chance.
+        rollouts: a restart is that of the whole group, one pod after the other, instead of that of one member.
+        in_step: members beat in step after a rebalance, as those of most libraries do; else at any phase.
+
+    Raises:
+        ValueError: the library is unknown, or days are not positive.
+    """
+    if not days > 0:
+        raise ValueError(f"days {days}: must be positive; in no time nothing happens")
+    terms = Terms.of(profile, settings, in_step=in_step)
+    events, chance = Events(), Chance(seed)
+    meter = Meter(events)
+    cadence = _cadence(profile, terms, chance)
+    kind = Epochs if terms.rebalancing is Rebalancing.CONSUMER else Barrier
+    coordinator = kind(terms, profile.partitions, events=events, meter=meter, cadence=cadence)
+    Happenings(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance).plan(days, rollouts=rollouts)
+    events.run_until(days * _DAY_S)
+    meter.close()
+    return _played(meter, days, profile.eviction_price)
+
+
+def _cadence(profile: Profile, terms: Terms, chance: Chance) -> Cadence:
+    if catalogue.client(profile.client).handler_delays_beat:
+        return Loop(chance, interval_s=terms.interval_s, turns=profile.handlers)
+    return Clock(
+        chance, period_s=terms.period_s, handlers=profile.handlers, poll_limit_s=min(terms.poll_limit_s, 1e6)
+    )
+
+
+def _played(meter: Meter, days: float, eviction_price: float) -> Played:
+    stalled = {str(cause): meter.stalled_s[cause] / days for cause in Cause}
+    evictions = {str(cause): meter.evictions[cause] / days for cause in Cause}
+    return Played(
+        days=days,
+        stalled_per_day={**stalled, EVICTION_PRICE: eviction_price * sum(evictions.values())},
+        floor_per_day=meter.own_s / days,
+        evictions_per_day=evictions,
+        rebalances_per_day=meter.rebalances / days,
+        rebalancing_share=meter.rebalancing_s / days / _DAY_S,
+        detections_s={str(cause): sum(times) / len(times) for cause, times in meter.detections_s.items() if times},
+        rollouts=meter.rollouts,
+    )
