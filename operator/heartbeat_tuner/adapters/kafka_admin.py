@@ -176,7 +176,8 @@ class _Cluster:
             for one in found.members
         )
         state = _STATES.get(found.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
-        return Group(found.group_id, state, members, consumer_protocol=by_broker)
+        assignor = found.partition_assignor or ""
+        return Group(found.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
 
     def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
         """Return why a group cannot be seen; None if it is not there."""

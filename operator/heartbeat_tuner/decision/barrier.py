@@ -1,12 +1,13 @@
 """What a rebalance costs by its protocol: the barrier, the way out and the way in.
 
 A member hears of a rebalance at its next beat and joins at its next poll: t = U(0, P) + r, with r what is left of its
-poll gap. In a group of the classic protocols all must have joined before anybody goes on: T_pre is the longest t of
+poll gap. One whose beat waits for its loop hears when a beat is due, and finishes one turn more. In a group of the classic protocols all must have joined before anybody goes on: T_pre is the longest t of
 those who must hear, never more than the rebalance timeout R; then join, sync and the first fetch take B0. In groups of
 KIP-848 nobody waits for anybody.
 """
 
 import dataclasses
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -37,14 +38,10 @@ class Hearing:
     mean_s: float
 
     @classmethod
-    def of(cls, remaining: Law, period_s: float, cap_s: float) -> "Hearing":
-        """Return the law of U(0, period) + r; of r alone where the period is 0 (all hear together)."""
+    def of(cls, later: Callable[[Array], Array], cap_s: float) -> "Hearing":
+        """Return the law of t from P(t > x), as a function of times in seconds."""
         times = np.minimum(_GRID_S, cap_s)
-        if period_s > 0:
-            late = (remaining.integral(times) - remaining.integral(times - period_s)) / period_s
-        else:
-            late = remaining.exceedance(times)
-        late = np.minimum(late, 1.0)
+        late = np.minimum(later(times), 1.0)
         return cls(times, late, _mean(late, times))
 
     def last_of(self, count: float) -> "Barrier":
@@ -109,6 +106,11 @@ class Crowd:
     settle_s: float
 
 
+def after_a_beat(remaining: Law, period_s: float) -> Callable[[Array], Array]:
+    """Return P(t > x) of U(0, period) + r."""
+    return lambda times: (remaining.integral(times) - remaining.integral(times - period_s)) / period_s
+
+
 def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bool) -> Moves:
     """Return what the moves of a group cost whose members beat out of step.
 
@@ -136,13 +138,18 @@ def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bo
 
 
 def moves_in_step(
-    rebalancing: Rebalancing, remaining: Law, crowd: Crowd, *, period_s: float, cap_s: float
+    rebalancing: Rebalancing, together: Hearing, crowd: Crowd, *, period_s: float
 ) -> tuple[float, float]:
     """Return what out and in cost while all beat in step: after a rebalance has set all beat timers again.
 
     Survivors hear together, so the phase cancels for them; the orphans wait for it, half a period.
+
+    Args:
+        rebalancing: the protocol.
+        together: the law of the time from when all have heard to the join of one.
+        crowd: who takes part.
+        period_s: P.
     """
-    together = Hearing.of(remaining, 0.0, cap_s)
     if rebalancing is Rebalancing.CONSUMER:
         each = period_s / 2 + together.mean_s
         return crowd.orphaned * each, crowd.moved * each

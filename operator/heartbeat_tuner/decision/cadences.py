@@ -7,6 +7,7 @@ turn first.
 """
 
 import dataclasses
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -22,8 +23,13 @@ _JAVA_TICK_S: Final = 0.01
 """What the Java client's thread oversleeps on average, as measured on a real broker."""
 
 _GAUSS: Final = np.polynomial.legendre.leggauss(3)
-_CELLS: Final = 96
+_CELLS: Final = 48
 """Into how many parts H is cut for the renewal measure."""
+
+_GRID_S: Final = TIMES_S[::3]
+_EDGES: Final = np.concatenate((np.arange(10) / 10, [0.95, 0.98, 0.99, 0.997, 0.999, 0.9997, 1.0]))
+_MIDDLES: Final = (_EDGES[1:] + _EDGES[:-1]) / 2
+"""Shares of times: finer where they are long, for it is the longest of many members that a barrier waits for."""
 
 _SHORTEST_S: Final = 1e-3
 
@@ -66,12 +72,28 @@ class Turns:
         weights: the share of each.
         idle_s: how long a turn lasts that finds nothing.
         idle_per_day: how many of them there are.
+        busy: the share of the others.
+        hears_s: times from any moment to the next beat: a few that stand for all, the rare long ones too.
+        hears_weights: the share of each.
     """
 
     starts_s: Array
     weights: Array
     idle_s: float
     idle_per_day: float
+    busy: float
+    hears_s: Array
+    hears_weights: Array
+
+    def later(self, handlers: Law) -> Callable[[Array], Array]:
+        """Return P(t > x) of the time to the next beat, and one turn after it."""
+
+        def late(times_s: Array) -> Array:
+            left = times_s - self.hears_s[:, None]
+            longer = self.busy * handlers.exceedance(left) + (1.0 - self.busy) * (self.idle_s > left)
+            return np.asarray(self.hears_weights @ longer)
+
+        return late
 
 
 def by_clock(period_s: float) -> Cadence:
@@ -114,7 +136,16 @@ def in_turns(handlers: Law, *, idle: float, interval_s: float, wait_s: float) ->
     weights = shares.sum(axis=1)
     ages = (width * np.arange(_CELLS).reshape(_GROUPS, -1) * shares).sum(axis=1)
     starts = np.divide(ages, weights, out=np.zeros(_GROUPS), where=weights > 0)
-    turns = Turns(starts, weights / count, wait_s, 86_400 * idle / mean)
+    gaps = np.zeros(_GRID_S.size)
+    for start, weight in zip(starts, weights, strict=True):
+        left = _GRID_S - start
+        gaps += weight * ((1.0 - idle) * handlers.exceedance(left) + idle * (wait_s > left))
+    gaps = np.where(_GRID_S < interval_s, 1.0, np.minimum(gaps, 1.0))
+    until = np.concatenate(([0.0], np.cumsum((gaps[1:] + gaps[:-1]) * np.diff(_GRID_S)))) / 2.0
+    hears = np.interp(_MIDDLES, until / until[-1], _GRID_S)
+    turns = Turns(
+        starts, weights / count, wait_s, 86_400 * idle / mean, 1.0 - idle, hears, np.diff(_EDGES)
+    )
     # A moment meets long turns more often than short ones.
     met = np.maximum((1.0 - idle) * (handlers.mean_s - handlers.integrals + TIMES_S * handlers.exceedances), 0.0)
     met = np.minimum.accumulate((met + idle * wait_s * (wait_s > TIMES_S)) / mean)

@@ -8,7 +8,7 @@ beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of ha
 import dataclasses
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Hung, StaticMembership
 from heartbeat_tuner.decision import cadences, cost_terms
-from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, moves, moves_in_step
+from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, after_a_beat, moves, moves_in_step
 from heartbeat_tuner.decision.cadences import Cadence
 from heartbeat_tuner.decision.cost_tables import Table
 from heartbeat_tuner.decision.cost_terms import Group, Limit, Sessions, Term
@@ -126,7 +126,8 @@ class Reckoner:
             waits=not consumer,
         )
         self.together = min(profile.node_members, profile.members)
-        self.remaining = Law.table(_gaps(profile)).remaining()
+        self.gaps = Law.table(_gaps(profile))
+        self.remaining = self.gaps.remaining()
         self._rows: list[Array] = []
         self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
         self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
@@ -145,7 +146,7 @@ class Reckoner:
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
         cap_s = self._cap(limit_s)
-        hearing = Hearing.of(self.remaining, cadence.period_s, cap_s)
+        hearing = Hearing.of(self._later(cadence), cap_s)
         ways = self._moves(hearing, 1, drops=limit_s != cap_s)
         at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier)
         terms = self._terms(at, hearing, ways, limit_s, cap_s)
@@ -191,7 +192,7 @@ class Reckoner:
         if at.cadence.turns is None and at.sessions_s.min() < at.cadence.period_s:
             terms["pauses"] += cost_terms.never_in_time(group, at, ways)
         if profile.node_pauses.per_day:
-            together = self._moves(hearing, self.together, drops=limit_s != cap_s)
+            together = self._moves(hearing, self.together if group.waits else 1, drops=limit_s != cap_s)
             terms["nodePauses"] = cost_terms.node_absences(group, at, together, self._nodes, self.together)
         if profile.outages.per_day:
             terms["outages"] = cost_terms.outages(group, at, profile.delivery, self._outages)
@@ -208,6 +209,12 @@ class Reckoner:
             limit = Limit(self._notice(at, limit_s, cap_s), at.weights, cap_s)
             terms["hangs"] = cost_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
         return terms
+
+    def _later(self, cadence: Cadence) -> Callable[[Array], Array]:
+        """Return P(t > x), the time from a rebalance's begin to a member's join."""
+        if cadence.turns is not None:
+            return cadence.turns.later(self.gaps)
+        return after_a_beat(self.remaining, cadence.period_s)
 
     def _crashed(self, at: Sessions, ways: Moves) -> Term:
         """A static member that died takes its place again, but in KIP-848, where its id is refused until S is over."""
@@ -242,15 +249,18 @@ class Reckoner:
         profile, group = self.profile, self.group
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._cap(None)
-        hearing = Hearing.of(self.remaining, cadence.period_s, cap_s)
+        hearing = Hearing.of(self._later(cadence), cap_s)
         ways = self._moves(hearing, 1, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
         once = float(self._restarted(at, hearing, ways, drops=False).cost[0])
         if self.static or not self.leaves or (group.alone and not profile.surge):
             return once
         gone = 0 if profile.surge else 1
+        # One whose beat waits for its loop has just begun a turn when it hears.
+        left = profile.handlers if self.in_turns else self.remaining
+        together = Hearing.of(left.exceedance, cap_s)
         out, back = moves_in_step(
-            profile.rebalancing, self.remaining, self._crowd(gone), period_s=cadence.period_s, cap_s=cap_s
+            profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s
         )
         apart = self._apart(self._moves(hearing, gone, drops=False))
         in_step = back + apart * out if profile.surge else out + apart * back
@@ -277,7 +287,7 @@ class Reckoner:
             stay=group.members - gone,
             partitions=group.partitions,
             orphaned=max(gone, 1) * share,
-            moved=max(gone, 1) * share,
+            moved=share,
             settle_s=group.settle_s,
         )
 

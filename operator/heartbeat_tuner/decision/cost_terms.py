@@ -48,6 +48,10 @@ class Term:
         nothing = np.zeros(sessions)
         return cls(nothing, nothing, nothing, nothing, nothing)
 
+    def times(self, factor: float) -> "Term":
+        """Return so many of it."""
+        return Term(*(factor * getattr(self, field.name) for field in dataclasses.fields(self)))
+
     def __add__(self, other: "Term") -> "Term":
         """Return both."""
         return Term(
@@ -181,11 +185,15 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
     Args:
         group: who stands still.
         at: the sessions; rates are those of the group.
-        moves: for so many orphans.
+        moves: for so many orphans; of one member in KIP-848.
         rows: of the table, and of the same at most.
         together: how many members are away together.
     """
     row = rows[0]
+    if not group.waits and together < group.members:
+        # Nobody waits for anybody: each leaves and comes back on its own.
+        one = absences(group, at, moves, *rows)
+        return one.times(together / group.members)
     single = at.evicted(row)
     evicted, upper = together * single, together * at.evicted(rows[1])
     if together == group.members:

@@ -169,6 +169,7 @@ class Group:
         state: at that moment.
         consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
         config: what the broker prescribes; None for a classic group, or where it may not be read.
+        assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
     """
 
     group_id: str
@@ -176,6 +177,7 @@ class Group:
     members: tuple[Member, ...]
     consumer_protocol: bool = False
     config: GroupConfig | None = None
+    assignor: str = ""
 
     @property
     def rebalancing(self) -> bool:

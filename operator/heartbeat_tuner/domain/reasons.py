@@ -39,6 +39,7 @@ class Reason(enum.StrEnum):
     UNSTABLE = "Unstable"  # the group spends more than 5 % of its time in rebalances
     DANGER = "Danger"  # live members are evicted more often than the objective allows
     CONSUMER_PROTOCOL = "ConsumerProtocol"  # a KIP-848 group: its session and heartbeat are set at the broker
+    CHEAPER = "Cheaper"  # other values are as safe and make the group stand still less
     HEALTHY = "Healthy"  # nothing in the record asks for a change
     INFEASIBLE = "Infeasible"  # what the group needs and what the policy or the broker allows collide
     FEASIBLE = "Feasible"  # values exist that satisfy everything

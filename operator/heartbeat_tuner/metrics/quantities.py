@@ -23,9 +23,19 @@ POLL_GAP: Final = "pollGap"
 OUTAGE: Final = "outage"
 REBALANCE_LATENCY: Final = "rebalanceLatency"
 RESTART_DOWNTIME: Final = "restartDowntime"
+CRASH_DOWNTIME: Final = "crashDowntime"
 PLANNED_REBALANCE: Final = "plannedRebalance"
 UNPLANNED_REBALANCE: Final = "unplannedRebalance"
 """What the rows of a model call the quantities."""
+
+OF_THE_GROUP: Final = frozenset({OUTAGE, REBALANCE_LATENCY, PLANNED_REBALANCE, UNPLANNED_REBALANCE})
+"""Those that befall the group as one: their rates are a day of the group, of the others a day of a member."""
+
+EVENTS: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME, *OF_THE_GROUP})
+"""Those whose values are events, each of them counted; of the others each block has one."""
+
+DURATIONS: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME, REBALANCE_LATENCY, OUTAGE})
+"""Those events that say how long they last."""
 
 SHOW_OUTAGES: Final = (
     Quantity.HEARTBEAT_RESPONSE_TIME_MAX,

@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.tails.model import Rejected, TailModel
+from heartbeat_tuner.tails.rates import Duration, Rate
 
 KEPT_FOR: Final = timedelta(days=28)
 """After so many days, four half-lives of a value's weight, a kept tail tells nothing of today."""
@@ -48,6 +49,10 @@ class QuantityModel:
         largest_s: upper edge of the bucket of the largest value, in seconds; None if none was seen.
         tail: the law of its rare values, or why there is none.
         kept: where there is none, the last one that there was, if it is not too old.
+        median_s: half of the values are longer, in seconds, newer ones counting more; None without values.
+        rate: of events: how often a member-day they come, or a day of the group where they befall the group as one
+            (`metrics.quantities.OF_THE_GROUP`); None where values are no events.
+        duration: of what has one: how long it lasts.
     """
 
     values: int
@@ -56,6 +61,9 @@ class QuantityModel:
     largest_s: float | None
     tail: TailModel | Rejected
     kept: Kept | None = None
+    median_s: float | None = None
+    rate: Rate | None = None
+    duration: Duration | None = None
 
     @property
     def per_day(self) -> float:

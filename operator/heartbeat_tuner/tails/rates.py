@@ -28,6 +28,19 @@ _BUCKET_LOGS: Final = np.log(np.sqrt(np.maximum(EDGES_S[:-1], EDGES_S[1] / 4) * 
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something happens in one group, per unit of the exposure.
+
+    Attributes:
+        mean: posterior mean.
+        upper: 95 % upper bound.
+    """
+
+    mean: float
+    upper: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Rates:
     """The rate of each group, a gamma law; per unit of the exposure (days, member-days).
 
@@ -47,7 +60,13 @@ class Rates:
     @property
     def upper(self) -> Array:
         """95 % upper bound of each group's rate."""
-        return gamma.quantile(self.shape, 0.95) / self.exposure
+        shapes, places = np.unique(self.shape, return_inverse=True)  # counts of rare events: a few different ones
+        return np.asarray(gamma.quantile(shapes, 0.95)[places] / self.exposure)
+
+    @property
+    def each(self) -> list[Rate]:
+        """The rate of each group."""
+        return [Rate(*both) for both in zip(self.mean.tolist(), self.upper.tolist(), strict=True)]
 
 
 def rates(events: Array, exposure: Array) -> Rates:

@@ -1,0 +1,375 @@
+"""Which of the values that may be set cost the group least, within its objective?
+
+The cost of a session timeout has more than one minimum in one group of ten, so all that may be set are compared, for
+each H, and no slope is followed. M comes first, since few things depend on both. What is uncertain is judged twice: a
+value is the cheapest by what is expected, and within the objective by what is possible (95 %).
+
+Two things are never bought dearly. Of several H the longest is taken whose cost is hardly more than the best: it saves
+requests. Of several S the longest whose cost is hardly more: it evicts less.
+"""
+
+import dataclasses
+import functools
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.decision import rules as allowed
+from heartbeat_tuner.decision.cost import Costs, Reckoner
+from heartbeat_tuner.decision.limits import Infeasible
+from heartbeat_tuner.decision.rules import Rules
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.law import TIMES_S
+from heartbeat_tuner.tails.profile import Profile, Rebalancing
+
+INTERVAL_SHARE: Final = 0.03
+"""So much more may a longer H cost."""
+
+BAND_SHARE: Final = 0.05
+"""Costs that are so near to each other are the same."""
+
+LONGER_SHARE: Final = 0.01
+"""So much more may a longer S cost."""
+
+MONTH_DAYS: Final = 30.0
+DAY_S: Final = 86_400.0
+
+_POLL_SHARE: Final = 0.5
+"""Of the objective, for members that do not poll; the rest is for silences."""
+
+_LONGEST_LOOKED_AT_S: Final = 1_800.0
+"""How far is looked for a session that would do: the broker's usual maximum."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Point:
+    """What one set of values is expected to cost.
+
+    Attributes:
+        settings: the values.
+        net_per_day: stalled partition-seconds, beyond what no setting can change.
+        floor_per_day: stalled partition-seconds that no setting can change.
+        evictions_per_month: false ones of the whole group.
+        evictions_upper: the same at most, at 95 %.
+        detection_s: from a crash to the removal, on average.
+        rebalancing_share: of the day.
+    """
+
+    settings: LivenessSettings
+    net_per_day: float
+    floor_per_day: float
+    evictions_per_month: float
+    evictions_upper: float
+    detection_s: float
+    rebalancing_share: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """All S that may be set with one beat and one M.
+
+    Attributes:
+        beat: H, W and M; its S means nothing.
+        costs: of each S.
+        net: stalled partition-seconds a day of each S, beyond what no setting can change.
+        upper: false evictions a month at each S, at most.
+        within: which S the rules allow.
+    """
+
+    beat: LivenessSettings
+    costs: Costs
+    net: Array
+    upper: Array
+    within: Array
+
+    def point(self, index: int) -> Point:
+        """Return one of them."""
+        session = timedelta(milliseconds=round(self.costs.sessions_s[index] * 1000))
+        return Point(
+            dataclasses.replace(self.beat, session_timeout=session),
+            float(self.net[index]),
+            self.costs.floor_per_day,
+            float(self.costs.evictions_per_month[index]),
+            float(self.upper[index]),
+            float(self.costs.detection_s[index]),
+            float(self.costs.rebalancing_share[index]),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """The values that cost least.
+
+    Attributes:
+        point: they, and what they cost.
+        lower: the least S that costs about the same.
+        upper: the greatest.
+    """
+
+    point: Point
+    lower: timedelta
+    upper: timedelta
+
+
+class Prices:
+    """The costs of one group, each reckoned once."""
+
+    def __init__(self, profile: Profile, rules: Rules) -> None:
+        """Keep what all of them share.
+
+        Args:
+            profile: the group.
+            rules: of its values; its policy's bounds are not looked at.
+        """
+        self.profile, self._client = profile, rules.client
+        self._polls_are_known = rules.largest_poll_gap_s is not None
+        self._reckoner = Reckoner(profile)
+        self._reckoned = functools.cache(self._reckon)
+
+    def at(self, settings: LivenessSettings) -> Point:
+        """Return what one set of values costs."""
+        return self._table(settings, (settings.session_timeout.total_seconds(),)).point(0)
+
+    def rollout(self, settings: LivenessSettings) -> float:
+        """Return the stalled partition-seconds of replacing every pod once."""
+        return self._reckoner.rollout(
+            interval_s=settings.heartbeat_interval.total_seconds(),
+            wait_s=settings.fetch_wait.total_seconds(),
+            session_s=settings.session_timeout.total_seconds(),
+        )
+
+    def table(self, rules: Rules, beat: LivenessSettings) -> Table | Infeasible:
+        """Return what each S costs that may go with a beat, or the two limits of S that collide."""
+        floor, ceiling = rules.session(beat)
+        if floor.value > ceiling.value:
+            return Infeasible(
+                f"No session timeout fits: it must be at least {durations.show(floor.value)} ({floor.name}), but "
+                f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
+            )
+        low_s, high_s = floor.value.total_seconds(), ceiling.value.total_seconds()
+        # Over all that any policy's bounds allow, so that the same table tells what they cost.
+        free_low, free_high = (one.value.total_seconds() for one in rules.unbounded().session(beat))
+        sessions = np.union1d(allowed.settable(low_s, high_s), allowed.settable(free_low, free_high))
+        sessions = np.union1d(sessions, rules.current.session_timeout.total_seconds())
+        found = self._table(beat, tuple(sessions.tolist()))
+        return dataclasses.replace(found, within=(sessions >= low_s) & (sessions <= high_s))
+
+    def beyond(self, beat: LivenessSettings, from_s: float) -> Table:
+        """Return what longer S than may be would cost."""
+        sessions = allowed.settable(from_s, max(from_s, _LONGEST_LOOKED_AT_S))
+        return self._table(beat, tuple(sessions.tolist()))
+
+    def _table(self, beat: LivenessSettings, sessions_s: tuple[float, ...]) -> Table:
+        limit = allowed.poll_limit(self._client, beat)
+        of = self._reckoned(beat.heartbeat_interval, beat.fetch_wait, limit, sessions_s)
+        upper = of.evictions_upper_per_month
+        if not self._polls_are_known:
+            # What was not measured says nothing against any value.
+            upper = upper - of.poll_evictions_upper_per_month
+        return Table(beat, of, of.net_per_day, upper, np.ones(len(sessions_s), dtype=bool))
+
+    def _reckon(
+        self, interval: timedelta, wait: timedelta, poll_limit: timedelta | None, sessions_s: tuple[float, ...]
+    ) -> Costs:
+        return self._reckoner.costs(
+            interval_s=interval.total_seconds(),
+            wait_s=wait.total_seconds(),
+            poll_limit_s=None if poll_limit is None else poll_limit.total_seconds(),
+            sessions_s=np.array(sessions_s),
+        )
+
+
+def choose(prices: Prices, rules: Rules, per_month: float) -> Choice | Infeasible:
+    """Return the cheapest values within the rules and the objective, or the two numbers that collide.
+
+    Args:
+        prices: of the group.
+        rules: of its values.
+        per_month: false evictions that the objective allows.
+    """
+    limits = _poll_limits(prices.profile, rules, per_month)
+    if isinstance(limits, Infeasible):
+        return limits
+    kept = _of_poll_limit(prices, rules, per_month, limits.kept)
+    if limits.other is None:
+        return kept
+    if isinstance(kept, Choice) and limits.saving < INTERVAL_SHARE * kept.point.net_per_day:
+        return kept
+    other = _of_poll_limit(prices, rules, per_month, limits.other)
+    return kept if isinstance(other, Infeasible) or not _saves(kept, other) else other
+
+
+def _saves(kept: Choice | Infeasible, other: Choice) -> bool:
+    """Whether another M is worth it."""
+    if isinstance(kept, Infeasible):
+        return True
+    return other.point.net_per_day < (1 - INTERVAL_SHARE) * kept.point.net_per_day
+
+
+def tables(prices: Prices, rules: Rules, poll_limit: timedelta | None) -> list[Table] | Infeasible:
+    """Return what all that may be set with one M costs, for each H the shortest first, or what two limits collide."""
+    found = [prices.table(rules, beat) for beat in _beats(rules, poll_limit)]
+    sound = [one for one in found if isinstance(one, Table)]
+    # A longer H needs a longer S: where the shortest has none, no other has.
+    return sound or next((one for one in found if isinstance(one, Infeasible)), _no_interval(rules))
+
+
+def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: timedelta | None) -> Choice | Infeasible:
+    """Return the choice with one M: the longest H whose cheapest S costs hardly more than with the shortest.
+
+    The cost rises with H, so the longest is found by halving. Where it does not, as where beats come in whole turns of
+    a loop, the answer may be less than the best, and is none the less within the objective.
+    """
+    beats = _beats(rules, poll_limit)
+    if not beats:
+        return _no_interval(rules)
+    shortest = prices.table(rules, beats[0])
+    if isinstance(shortest, Infeasible):
+        return shortest
+    index = _cheapest(shortest, per_month)
+    if index is None:
+        return _missed(prices, rules, shortest, per_month)
+    table, bar = shortest, shortest.net[index] * (1 + INTERVAL_SHARE)
+    longest, too_long = 0, len(beats)
+    while too_long - longest > 1:
+        middle = (longest + too_long) // 2
+        longer = prices.table(rules, beats[middle])
+        found = _cheapest(longer, per_month) if isinstance(longer, Table) else None
+        if isinstance(longer, Table) and found is not None and longer.net[found] <= bar:
+            longest, table, index = middle, longer, found
+        else:
+            too_long = middle
+    return _with_band(table, index, rules.current, per_month)
+
+
+def _beats(rules: Rules, poll_limit: timedelta | None) -> list[LivenessSettings]:
+    return [dataclasses.replace(one, max_poll_interval=poll_limit) for one in rules.beats()]
+
+
+def _no_interval(rules: Rules) -> Infeasible:
+    floor, ceiling = rules.interval()
+    return Infeasible(
+        f"No heartbeat interval fits: it must be at least {durations.show(floor.value)} ({floor.name}), but "
+        f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
+    )
+
+
+def _cheapest(table: Table, per_month: float) -> int | None:
+    feasible = table.within & (table.upper <= per_month)
+    return int(np.argmin(np.where(feasible, table.net, np.inf))) if feasible.any() else None
+
+
+def _with_band(table: Table, index: int, current: LivenessSettings, per_month: float) -> Choice:
+    """Return the choice of a table whose cheapest S is at `index`: the longest that costs hardly more.
+
+    If that is hardly another than what is set, what is set.
+    """
+    feasible = table.within & (table.upper <= per_month)
+    _, longest = _around(feasible & (table.net <= table.net[index] * (1 + LONGER_SHARE)), index)
+    lower, upper = _around(feasible & (table.net <= table.net[index] * (1 + BAND_SHARE)), index)
+    found, low, high = (table.point(one) for one in (longest, lower, upper))
+    kept = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
+    if lower <= kept <= upper and allowed.too_small(current.session_timeout, found.settings.session_timeout):
+        found = table.point(kept)
+    return Choice(found, low.settings.session_timeout, high.settings.session_timeout)
+
+
+def _around(mask: Array, index: int) -> tuple[int, int]:
+    """Return the ends of the stretch of true values around one of them."""
+    gaps = np.flatnonzero(~mask)
+    place = int(np.searchsorted(gaps, index))
+    first = int(gaps[place - 1]) + 1 if place else 0
+    last = int(gaps[place]) - 1 if place < gaps.size else mask.size - 1
+    return first, last
+
+
+def _missed(prices: Prices, rules: Rules, table: Table, per_month: float) -> Infeasible:
+    """Return what the objective needs, and what does not allow it."""
+    _, ceiling = rules.session(table.beat)
+    longer = prices.beyond(table.beat, ceiling.value.total_seconds())
+    enough = np.flatnonzero(longer.upper <= per_month)
+    if not enough.size:
+        least = float(min(table.upper[table.within].min(), longer.upper.min()))
+        return Infeasible(
+            f"No values keep false evictions within {per_month:g} a month (objective.maxFalseEvictionsPerMonth): "
+            f"{least:.2g} a month must be reckoned with, however long the session timeout is"
+        )
+    needed = longer.point(int(enough[0])).settings.session_timeout
+    return Infeasible(
+        f"No session timeout fits: the group needs at least {durations.show(needed)} to be sure of at most "
+        f"{per_month:g} false evictions a month, but {ceiling.name} allows at most {durations.show(ceiling.value)}"
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _PollLimits:
+    """Which M to try.
+
+    Attributes:
+        kept: the one set, if it may stay.
+        other: the one that seems the cheapest, if it is another.
+        saving: roughly what that one saves, in stalled partition-seconds a day.
+    """
+
+    kept: timedelta | None
+    other: timedelta | None = None
+    saving: float = 0.0
+
+
+def _poll_limits(profile: Profile, rules: Rules, per_month: float) -> _PollLimits | Infeasible:
+    """Return which M to try, or the two limits of M that collide."""
+    now = rules.current.max_poll_interval
+    if now is None or Setting.MAX_POLL_INTERVAL not in rules.client.names or rules.largest_poll_gap_s is None:
+        return _PollLimits(now)
+    floor, ceiling = rules.poll()
+    if floor.value > ceiling.value:
+        return Infeasible(
+            f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
+            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
+        )
+    values = np.append(
+        allowed.settable(floor.value.total_seconds(), ceiling.value.total_seconds()), now.total_seconds()
+    )
+    limits = rules.client.poll_limit_factor * values
+    mean, upper = _late_polls_per_day(profile, limits)
+    late = MONTH_DAYS * profile.members * upper
+    sound = late <= _POLL_SHARE * per_month
+    if not sound.any():
+        sound = late <= late.min()  # the objective says of it what it says of all evictions
+    bill = np.where(sound, _poll_bill(profile, limits, mean), np.inf)
+    least = int(np.argmin(bill))
+    best = timedelta(milliseconds=round(float(values[least]) * 1000))
+    if not (floor.value <= now <= ceiling.value and sound[-1]):
+        return _PollLimits(best)
+    if allowed.too_small(now, best):
+        return _PollLimits(now)
+    return _PollLimits(now, best, float(bill[-1] - bill[least]))
+
+
+def _late_polls_per_day(profile: Profile, limits_s: Array) -> tuple[Array, Array]:
+    """Return how often a day a member polls later than each limit, expected and at most."""
+    slow = profile.slow_handlers
+    if slow is None:
+        often = DAY_S / max(profile.handlers.mean_s, 1e-3) * profile.handlers.exceedance(limits_s)
+        return often, often
+    mean = slow.per_day * slow.law.exceedance(limits_s)
+    return mean, mean if slow.upper_per_day is None else np.interp(limits_s, TIMES_S, slow.upper_per_day)
+
+
+def _poll_bill(profile: Profile, limits_s: Array, late_per_day: Array) -> Array:
+    """Return roughly what each poll limit costs in stalled partition-seconds a day: hung handlers, late polls.
+
+    It only says which limit to reckon with exactly.
+    """
+    everybody = profile.partitions if profile.rebalancing is Rebalancing.EAGER else profile.share
+    removal = 2 * everybody * (profile.settle_s + profile.handlers.mean_s)
+    hangs, members = profile.hangs, profile.members
+    hung = hangs.per_day * (profile.share * hangs.law.integral(limits_s) + hangs.law.exceedance(limits_s) * removal)
+    if profile.rebalancing is Rebalancing.EAGER:
+        # Whoever else makes the group rebalance meanwhile makes it wait for the hung member.
+        triggers = members * (profile.crashes.per_day + profile.restarts.per_day) / DAY_S
+        hung = hung + hangs.per_day * triggers * profile.partitions * limits_s**2 / 2
+    return np.asarray(members * (hung + late_per_day * (removal + profile.eviction_price)))

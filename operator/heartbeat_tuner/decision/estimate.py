@@ -1,0 +1,238 @@
+"""From a fitted model to a `Profile`: what befalls a group, with its doubts, for the cost to reckon with.
+
+The absence tail is what everything rests on: without one there is no profile. All else has numbers that hold for a
+fleet (deciding in the reference: a made one, of 300 groups), which stand in until the group's own history says more;
+`assumed` tells which.
+
+Rates are posterior means, laws too; beside them stand upper bounds at 95 %.
+"""
+
+import dataclasses
+import math
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.clients import catalogue, librdkafka
+from heartbeat_tuner.clients.client import Beater, Circumstances
+from heartbeat_tuner.decision import delays
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Group, Unknown
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics.quantities import (
+    ABSENCE,
+    CRASH_DOWNTIME,
+    OUTAGE,
+    POLL_GAP,
+    REBALANCE_LATENCY,
+    RESTART_DOWNTIME,
+)
+from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
+from heartbeat_tuner.tails.law import TIMES_S, Law
+from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
+
+COOPERATIVE_ASSIGNORS: Final = ("cooperative-sticky",)
+"""Assignors of groups in which only the partitions that move stand still; of others nobody may be sure."""
+
+OUTAGE_FROM_S: Final = 1.0
+"""What is answered sooner is no outage: within that, TCP sends again what was lost."""
+
+USUAL_CRASHES: Final = Happening(
+    0.01, Law.mixture([(0.9, Law.lognormal(22.0, 0.45)), (0.1, Law.lognormal(360.0, 0.45))])
+)
+USUAL_RESTARTS: Final = Happening(0.25, Law.lognormal(22.0, 0.35))
+USUAL_HANGS: Final = Happening(0.001, Law.lognormal(3600.0, 1.0))
+USUAL_OUTAGES: Final = Happening(0.03, Law.lognormal(4.0, 0.8))
+USUAL_SETTLE_S: Final = 0.6
+"""Of a fleet: a member-day, an outage a day of the group."""
+
+_USUAL_HANDLERS: Final = Law.lognormal(0.4, delays.HANDLER_SIGMA)
+_USUAL_TURNS: Final = Law.lognormal(1.2, delays.HANDLER_SIGMA)  # of the loop of a library whose beat waits for handlers
+_NEVER: Final = Happening(0.0, Law.constant(0.0))
+_LEAST_SETTLE_S: Final = 0.2
+_WIDTHS: Final = np.diff(TIMES_S)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What of a group is known without statistics.
+
+    Attributes:
+        client: the library, as policies call it.
+        rebalancing: how its partitions are moved.
+        members: how many there are, above 0.
+        partitions: how many they share.
+        static: whether members have a `group.instance.id`.
+        node_members: how many of them stand on one node.
+        surge: whether a new pod is started before the old one is closed.
+        period_s: between heartbeats while the group was watched, in seconds; None: at the library's defaults.
+    """
+
+    client: str
+    rebalancing: Rebalancing
+    members: int
+    partitions: int
+    static: bool
+    node_members: int = 1
+    surge: bool = True
+    period_s: float | None = None
+
+
+def facts(situation: Situation) -> Facts | Unknown:
+    """Return what is known of a group at a moment, or why that is too little.
+
+    Who does not say how he rebalances is taken for eager, which costs most; members for as many nodes.
+    """
+    policy, group, current = situation.policy, situation.group, situation.workload.current
+    if not group.partitions:
+        return Unknown(
+            Reason.TOO_LITTLE_DATA,
+            f"group {group.group_id} is {group.state.value} with {len(group.members)} members and has no partitions "
+            "assigned that could be counted",
+        )
+    client = catalogue.client(policy.library)
+    circumstances = Circumstances(brokers=situation.cluster.brokers)
+    return Facts(
+        client=policy.library,
+        rebalancing=_rebalancing(group),
+        members=len(group.members),
+        partitions=group.partitions,
+        static=all(member.instance_id is not None for member in group.members),
+        surge=policy.workload.kind == "Deployment",
+        period_s=None if current is None else client.period(current.settings, circumstances).usual.total_seconds(),
+    )
+
+
+def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
+    """Return what befalls a group, or why nobody can say.
+
+    Args:
+        model: what its history says.
+        facts: the group as it is now.
+    """
+    absences = model.quantities.get(ABSENCE)
+    if absences is None or absences.law is None or not absences.member_days > 0:
+        return Unfitted(_no_tail(model.group, absences))
+    pauses = delays.happening(absences, absences.member_days)
+    handlers, slow = _handlers(model, facts)
+    return Profile(
+        client=facts.client,
+        rebalancing=facts.rebalancing,
+        members=facts.members,
+        partitions=facts.partitions,
+        static=facts.static,
+        pauses=pauses or _NEVER,
+        node_pauses=_NEVER,
+        node_members=facts.node_members,
+        outages=_outages(model) or USUAL_OUTAGES,
+        delivery=_delivery(facts.client),
+        crashes=_events(model, CRASH_DOWNTIME, USUAL_CRASHES) or USUAL_CRASHES,
+        restarts=_events(model, RESTART_DOWNTIME, USUAL_RESTARTS) or USUAL_RESTARTS,
+        surge=facts.surge,
+        hangs=USUAL_HANGS,
+        handlers=handlers,
+        slow_handlers=slow,
+        settle_s=_settle_s(model, facts, handlers),
+    )
+
+
+def assumed(model: GroupModel) -> tuple[str, ...]:
+    """Return which numbers of its profile are a fleet's and not the group's own, as sentences."""
+    told = [f"hung handlers: {USUAL_HANGS.per_day:g} a member-day, for nothing shows them"]
+    if _outages(model) is None:
+        told.append(f"outages: {USUAL_OUTAGES.per_day:g} a day, for the model has no delays of network and coordinator")
+    for name, what, usual in (
+        (CRASH_DOWNTIME, "crashes", USUAL_CRASHES),
+        (RESTART_DOWNTIME, "restarts", USUAL_RESTARTS),
+    ):
+        quantity = model.quantities.get(name)
+        if quantity is None or quantity.rate is None:
+            told.append(f"{what}: {usual.per_day:g} a member-day, for the model counts none")
+        elif quantity.duration is None:
+            told.append(f"{what}: back after {usual.law.mean_s:.0f} s on average, for the model has no times of any")
+    if _median_s(model, POLL_GAP) is None:
+        told.append("handlers: as fast as usual, for the model has no gaps between polls")
+    if _median_s(model, REBALANCE_LATENCY) is None:
+        told.append(f"joining: {USUAL_SETTLE_S:g} s, for the model has no times of rebalances")
+    return tuple(told)
+
+
+def _rebalancing(group: Group) -> Rebalancing:
+    if group.consumer_protocol:
+        return Rebalancing.CONSUMER
+    return Rebalancing.COOPERATIVE if group.assignor in COOPERATIVE_ASSIGNORS else Rebalancing.EAGER
+
+
+def _no_tail(group: str, absences: QuantityModel | None) -> str:
+    if absences is None:
+        return f"the model of group {group} says nothing of absences: nothing showed them while it was watched"
+    if not absences.member_days > 0:
+        return f"the model of group {group} has absences, but no time in which members were watched"
+    return f"the model of group {group} has no law of its absences: {absences.tail}"
+
+
+def _delivery(client: str) -> Delivery:
+    """Return what becomes of heartbeats while the coordinator is away; who stalls them delivers them late."""
+    one_in_flight = any(client == one.name for one in librdkafka.CLIENTS)
+    return Delivery.ONE_IN_FLIGHT if one_in_flight else Delivery.LATE
+
+
+def _outages(model: GroupModel) -> Happening | None:
+    quantity = model.quantities.get(OUTAGE)
+    if quantity is None or not quantity.group_days > 0:
+        return None
+    return delays.happening(quantity, quantity.group_days, least_s=OUTAGE_FROM_S)
+
+
+def _events(model: GroupModel, name: str, usual: Happening) -> Happening | None:
+    """Return how often members go, and for how long; the times of `usual` where none of them are known."""
+    quantity = model.quantities.get(name)
+    if quantity is None or quantity.rate is None:
+        return None
+    rate, lasts = quantity.rate, quantity.duration
+    if lasts is None:
+        law = usual.law
+    else:  # the doubt in the law is part of it
+        law = Law.lognormal(math.exp(lasts.mean_log), lasts.sd_log * math.sqrt(1.0 + 1.0 / lasts.worth))
+    return Happening(rate.mean, law, max(rate.upper, rate.mean) * law.exceedances)
+
+
+def _handlers(model: GroupModel, facts: Facts) -> tuple[Law, Happening | None]:
+    """Return what handlers usually take, and how often they take long, where that is known."""
+    quantity, median_s = model.quantities.get(POLL_GAP), _median_s(model, POLL_GAP)
+    waits = catalogue.client(facts.client).beater is Beater.FETCH_LOOP
+    usual = _USUAL_TURNS if waits else _USUAL_HANDLERS
+    law = usual if median_s is None else delays.handlers(median_s)
+    if quantity is None or not quantity.member_days > 0:
+        return law, None
+    return law, delays.happening(quantity, quantity.member_days)
+
+
+def _settle_s(model: GroupModel, facts: Facts, handlers: Law) -> float:
+    """Return how long a rebalance takes once all have joined: what is measured has the wait for the last of them."""
+    median_s = _median_s(model, REBALANCE_LATENCY)
+    if median_s is None:
+        return USUAL_SETTLE_S
+    return max(median_s - _barrier_s(facts, handlers), _LEAST_SETTLE_S)
+
+
+def _barrier_s(facts: Facts, handlers: Law) -> float:
+    """Return how long who joins waits for the others, on average: until their next beat, and to the end of a handler.
+
+    Both are counted as if each had its own last member, which is a little too long.
+    """
+    others = facts.members - 1
+    if facts.rebalancing is Rebalancing.CONSUMER or others < 1:
+        return 0.0
+    period_s = facts.period_s
+    if period_s is None:
+        client = catalogue.client(facts.client)
+        period_s = client.period(client.defaults, Circumstances()).usual.total_seconds()
+    finished = np.minimum(handlers.integrals / handlers.mean_s, 1.0) ** others
+    slowest_s = float(((1.0 - finished[1:]) * _WIDTHS).sum())
+    return period_s * others / (others + 1) + slowest_s
+
+
+def _median_s(model: GroupModel, name: str) -> float | None:
+    quantity = model.quantities.get(name)
+    return None if quantity is None else quantity.median_s

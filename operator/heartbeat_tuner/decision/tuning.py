@@ -1,0 +1,301 @@
+"""Which values should this group have? The question, the answer, and the order in which it is found.
+
+What cannot be known is not decided. A group that rebalances all the time is outside the formulas, and only its record
+speaks. Else: the cheapest values within objective, broker, client library and policy (`choosing`), if they are better
+than what is set by enough (`guard`), now or with the next restart (`economics`). `telling` has the sentences.
+"""
+
+import dataclasses
+import enum
+import math
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import choosing, economics, guard, rules, telling
+from heartbeat_tuner.decision.choosing import Choice, Point, Prices
+from heartbeat_tuner.decision.guard import Leave
+from heartbeat_tuner.decision.limits import Infeasible
+from heartbeat_tuner.decision.rules import Rules
+from heartbeat_tuner.domain import liveness
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Objective, Range
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.tails.profile import Profile, Rebalancing
+
+CONSUMER_INTERVAL: Final = Range(timedelta(seconds=5), timedelta(seconds=15))
+"""H that a broker accepts for groups of KIP-848, where nothing else is set."""
+
+
+class Verdict(enum.StrEnum):
+    """The answer at a glance."""
+
+    KEEP = "Keep"
+    CHANGE = "Change"
+    INFEASIBLE = "Infeasible"
+    UNSTABLE = "Unstable"
+    UNKNOWN = "Unknown"
+
+
+class Confidence(enum.StrEnum):
+    """How much data an answer rests on."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+_SURE: Final = {Confidence.HIGH: (14.0, 30.0), Confidence.MEDIUM: (7.0, 7.0)}
+"""From how many days, and member-days, on: two weeks with two of each weekday, and a month of an objective."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """All that an answer rests on.
+
+    Attributes:
+        profile: what befalls the group, expected and at most.
+        current: what is set.
+        objective: what the group must hold.
+        bounds: the policy's, by setting.
+        least_session: that the broker accepts.
+        most_session: likewise.
+        watched_days: the span of the data behind `profile`.
+        member_days: the same, of all members together.
+        evictions: false ones in the group's own record.
+        evictions_days: the span of that record.
+        largest_absence_s: that was seen; None where absences are not measured.
+        largest_poll_gap_s: that was seen; None where poll gaps are not measured: M is then left alone.
+        horizon: within which a change must have paid for its own restarts.
+        broker_interval: H that the broker accepts; asked of groups of KIP-848 alone.
+    """
+
+    profile: Profile
+    current: LivenessSettings
+    objective: Objective
+    bounds: Mapping[Setting, Range]
+    least_session: timedelta
+    most_session: timedelta
+    watched_days: float
+    member_days: float
+    evictions: int
+    evictions_days: float
+    largest_absence_s: float | None
+    largest_poll_gap_s: float | None
+    horizon: timedelta
+    broker_interval: Range = CONSUMER_INTERVAL
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Predicted:
+    """What values are expected to bring.
+
+    Attributes:
+        net_per_day: stalled partition-seconds, beyond what no setting can change.
+        floor_per_day: stalled partition-seconds that no setting can change.
+        evictions_per_month: false ones of the whole group.
+        evictions_upper: the same at most, at 95 %.
+        detection_s: from a crash to the removal, on average.
+        rollout_cost: stalled partition-seconds of replacing every pod once.
+    """
+
+    net_per_day: float
+    floor_per_day: float
+    evictions_per_month: float
+    evictions_upper: float
+    detection_s: float
+    rollout_cost: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What to do, and why.
+
+    Attributes:
+        verdict: at a glance.
+        reason: of it.
+        message: the sentence with its numbers.
+        target: the values that should be set; None where nothing should be changed.
+        lower: the least S that costs about the same as the best; None where none is known.
+        upper: the greatest.
+        uncapped: the best values without the policy's bounds, where these are others.
+        now: what the values set bring; None where that is unknown.
+        new: what the target brings.
+        objective_met: whether false evictions are within the objective, at 95 %, with what will be in force.
+        wait_for_restart: the change does not pay for a rollout of its own: the next restart brings it for nothing.
+        only_recommend: there is too little data to make the change, and enough to show it.
+        confidence: how much data all this rests on.
+    """
+
+    verdict: Verdict
+    reason: Reason
+    message: str
+    target: LivenessSettings | None = None
+    lower: timedelta | None = None
+    upper: timedelta | None = None
+    uncapped: LivenessSettings | None = None
+    now: Predicted | None = None
+    new: Predicted | None = None
+    objective_met: bool | None = None
+    wait_for_restart: bool = False
+    only_recommend: bool = False
+    confidence: Confidence = Confidence.LOW
+
+
+def answer(question: Question) -> Answer:
+    """Return what to do for one group."""
+    missing = _missing(question)
+    if missing:
+        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, missing)
+    with np.errstate(all="ignore"):
+        return _answered(question, _rules(question))
+
+
+def confidence(question: Question) -> Confidence:
+    """Return how much data an answer rests on."""
+    enough = (
+        level
+        for level, (days, member_days) in _SURE.items()
+        if question.watched_days >= days and question.member_days >= member_days
+    )
+    return next(enough, Confidence.LOW)
+
+
+def _rules(question: Question) -> Rules:
+    per_month = question.objective.max_false_evictions_per_month
+    consumer = question.profile.rebalancing is Rebalancing.CONSUMER
+    return Rules(
+        client=catalogue.client(question.profile.client),
+        current=question.current,
+        bounds=question.bounds,
+        broker_session=Range(question.least_session, question.most_session),
+        broker_interval=question.broker_interval if consumer else Range(),
+        max_detection_time=question.objective.max_detection_time,
+        largest_poll_gap_s=question.largest_poll_gap_s,
+        upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
+    )
+
+
+def _missing(question: Question) -> str:
+    """Return why nothing can be said of a group; empty if something can."""
+    if question.largest_absence_s is None:
+        return "no absence of a member can be measured, so nothing is known of what a session must bear"
+    if not (question.watched_days > 0 and question.member_days > 0):
+        return "the group was not watched yet"
+    return ""
+
+
+def _answered(question: Question, of: Rules) -> Answer:
+    prices = Prices(question.profile, of)
+    now = prices.at(question.current)
+    if not math.isfinite(now.net_per_day + now.evictions_upper):
+        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, telling.NO_FIGURE)
+    per_month = question.objective.max_false_evictions_per_month
+    kept = Answer(
+        Verdict.KEEP,
+        Reason.HEALTHY,
+        "",
+        now=_predicted(prices, now),
+        objective_met=now.evictions_upper <= per_month,
+        confidence=confidence(question),
+    )
+    if guard.unstable(now):
+        return _unstable(question, of, now, kept)
+    choice = choosing.choose(prices, of, per_month)
+    kept = dataclasses.replace(kept, uncapped=_uncapped(prices, of, choice, per_month))
+    if isinstance(choice, Choice):
+        kept = dataclasses.replace(kept, lower=choice.lower, upper=choice.upper)
+    new = _better(prices, of, now, choice, per_month)
+    if new is not None:
+        return _changed(question, prices, now, new, kept, urgent=of.upwards)
+    if isinstance(choice, Infeasible):
+        return _infeasible(choice, kept)
+    return dataclasses.replace(kept, message=telling.left(now, choice.point, per_month))
+
+
+def _better(prices: Prices, of: Rules, now: Point, choice: Choice | Infeasible, per_month: float) -> Point | None:
+    """Return the values to change to, if any are better by enough."""
+    if isinstance(choice, Choice) and guard.improves(now, choice.point):
+        return None if _same(now, choice.point) else choice.point
+    if not of.upwards:
+        return None
+    limit = of.current.max_poll_interval if isinstance(choice, Infeasible) else choice.point.settings.max_poll_interval
+    found = choosing.tables(prices, of, limit)
+    relief = None if isinstance(found, Infeasible) else guard.relief(found, now, per_month)
+    return None if relief is None or _same(now, relief) else relief
+
+
+def _same(now: Point, new: Point) -> bool:
+    """Whether a change is none, or one of S alone that is too small to be made."""
+    moved = liveness.changed(now.settings, new.settings)
+    return moved in {(), (Setting.SESSION_TIMEOUT,)} and rules.too_small(
+        now.settings.session_timeout, new.settings.session_timeout
+    )
+
+
+def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: Answer, *, urgent: bool) -> Answer:
+    """Answer with other values, as far as the data allow it; what is urgent needs no more data."""
+    days = question.watched_days
+    leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=question.member_days)
+    if leave is Leave.NONE and not urgent:
+        return dataclasses.replace(
+            kept, reason=Reason.TOO_LITTLE_DATA, message=telling.too_little(days, question.member_days)
+        )
+    session, only_recommend = new.settings.session_timeout, leave is Leave.RECOMMEND and not urgent
+    in_force = now if only_recommend else new
+    return dataclasses.replace(
+        kept,
+        verdict=Verdict.CHANGE,
+        reason=Reason.DANGER if urgent else Reason.CHEAPER,
+        message=telling.changed(now, new),
+        target=new.settings,
+        lower=min(kept.lower or session, session),
+        upper=max(kept.upper or session, session),
+        new=_predicted(prices, new),
+        objective_met=in_force.evictions_upper <= question.objective.max_false_evictions_per_month,
+        wait_for_restart=not urgent
+        and economics.waits(question.profile, now, new, prices.rollout(now.settings), question.horizon),
+        only_recommend=only_recommend,
+    )
+
+
+def _unstable(question: Question, of: Rules, now: Point, kept: Answer) -> Answer:
+    """Answer for a group that is outside the formulas: what its record asks for, if that shows anything."""
+    kept = dataclasses.replace(kept, verdict=Verdict.UNSTABLE, reason=Reason.UNSTABLE)
+    target = guard.settled(of, question.largest_absence_s or 0.0) if of.upwards else question.current
+    if isinstance(target, Infeasible):
+        return _infeasible(target, kept)
+    if target == question.current:
+        return dataclasses.replace(kept, message=telling.unstable(now, None))
+    session = target.session_timeout
+    return dataclasses.replace(
+        kept, message=telling.unstable(now, target), target=target, lower=session, upper=session, objective_met=None
+    )
+
+
+def _infeasible(why: Infeasible, kept: Answer) -> Answer:
+    return dataclasses.replace(kept, verdict=Verdict.INFEASIBLE, reason=Reason.INFEASIBLE, message=why.message)
+
+
+def _uncapped(prices: Prices, of: Rules, choice: Choice | Infeasible, per_month: float) -> LivenessSettings | None:
+    """Return the best values without the policy's bounds, where those within are others."""
+    if not of.bounds:
+        return None
+    free = choosing.choose(prices, of.unbounded(), per_month)
+    if isinstance(free, Infeasible) or (isinstance(choice, Choice) and choice.point.settings == free.point.settings):
+        return None
+    return free.point.settings
+
+
+def _predicted(prices: Prices, point: Point) -> Predicted:
+    return Predicted(
+        point.net_per_day,
+        point.floor_per_day,
+        point.evictions_per_month,
+        point.evictions_upper,
+        point.detection_s,
+        prices.rollout(point.settings),
+    )

@@ -1,0 +1,206 @@
+"""From a fitted model to a profile: what is the group's own, and what is assumed."""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import estimate
+from heartbeat_tuner.decision.estimate import Facts
+from heartbeat_tuner.domain.evidence import Group, GroupState, Unknown
+from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
+from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.profile import Delivery, Profile, Rebalancing
+from heartbeat_tuner.tails.rates import Duration, Rate
+from tests.support import fitted, worlds
+
+FACTS = Facts(client="java", rebalancing=Rebalancing.EAGER, members=3, partitions=12, static=False)
+BAD = Rejected(Reason.BAD_FIT, "Anderson-Darling 9.1")
+
+
+def model(**quantities: QuantityModel) -> GroupModel:
+    """Return a model of absences, and of what is said."""
+    return fitted.model(quantities={"absence": fitted.quantity(median_s=0.1), **quantities})
+
+
+def profile(model: GroupModel, **changes: Any) -> Profile:
+    """Return the profile of a model that has one."""
+    found = estimate.profile(model, dataclasses.replace(FACTS, **changes))
+    assert isinstance(found, Profile)
+    return found
+
+
+def test_a_model_of_absences_alone_is_a_profile_of_assumptions() -> None:
+    """Pauses are the group's own; every other number says that it is not."""
+    found = profile(model())
+    assert found.pauses.per_day == pytest.approx(960.0)
+    assert found.pauses.upper_per_day is not None
+    assert found.outages is estimate.USUAL_OUTAGES
+    assert found.crashes is estimate.USUAL_CRASHES
+    assert found.restarts is estimate.USUAL_RESTARTS
+    assert found.hangs is estimate.USUAL_HANGS
+    assert found.slow_handlers is None
+    assert found.settle_s == estimate.USUAL_SETTLE_S
+    assert found.handlers.quantile(0.5) == pytest.approx(0.4, rel=0.02)
+    assert [one.split(":")[0] for one in estimate.assumed(model())] == [
+        "hung handlers",
+        "outages",
+        "crashes",
+        "restarts",
+        "handlers",
+        "joining",
+    ]
+
+
+def test_a_model_of_everything_leaves_little_to_assume() -> None:
+    """Hung handlers alone: nothing that is measured shows them."""
+    seen = fitted.quantity(median_s=0.3, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
+    names = ("outage", "crashDowntime", "restartDowntime", "pollGap", "rebalanceLatency")
+    assert [one.split(":")[0] for one in estimate.assumed(model(**dict.fromkeys(names, seen)))] == ["hung handlers"]
+
+
+def test_facts_go_through_as_they_are() -> None:
+    """Who is asked about is not for a model to say."""
+    found = profile(model(), members=5, partitions=40, static=True, surge=False, node_members=2)
+    assert (found.client, found.rebalancing, found.members, found.partitions) == ("java", Rebalancing.EAGER, 5, 40)
+    assert (found.static, found.surge, found.node_members) == (True, False, 2)
+    assert found.node_pauses.per_day == 0
+
+
+@pytest.mark.parametrize(
+    ("quantities", "why"),
+    [
+        ({}, "says nothing of absences"),
+        ({"absence": fitted.quantity(tail=BAD)}, "no threshold gives a tail that fits (Anderson-Darling 9.1)"),
+        ({"absence": fitted.quantity(member_days=0.0)}, "no time in which members were watched"),
+    ],
+    ids=["none", "rejected", "not watched"],
+)
+def test_without_a_law_of_absences_there_is_no_profile(quantities: dict[str, QuantityModel], why: str) -> None:
+    """And the sentence says whose, and why."""
+    found = estimate.profile(fitted.model(quantities=quantities), FACTS)
+    assert isinstance(found, Unfitted)
+    assert "group orders" in found.message
+    assert why in found.message
+
+
+def test_restarts_and_crashes_are_as_often_and_as_long_as_the_fit_says() -> None:
+    """The doubt in the law of a duration is part of the law: it is wider than what was seen."""
+    few = fitted.quantity(tail=BAD, values=3, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
+    found = profile(model(restartDowntime=few, crashDowntime=few))
+    for event in (found.restarts, found.crashes):
+        assert event.per_day == 0.2
+        assert event.upper_per_day is not None
+        assert event.upper_per_day[0] == pytest.approx(0.5)
+        assert event.law.quantile(0.5) == pytest.approx(np.exp(3.0), rel=0.02)
+        assert event.law.exceedance(np.exp(3.0 + 2 * 0.4)) > 0.0228 * 1.1
+
+
+def test_a_rate_without_times_is_of_the_usual_length() -> None:
+    """No group of the fleet crashed: it is known how rarely, not for how long."""
+    never = fitted.quantity(tail=BAD, values=0, largest_s=None, rate=Rate(1e-4, 5e-5))
+    found = profile(model(crashDowntime=never)).crashes
+    assert found.per_day == 1e-4
+    assert found.law is estimate.USUAL_CRASHES.law
+    assert found.upper_per_day is not None
+    assert found.upper_per_day[0] == pytest.approx(1e-4)
+    assert any(one.startswith("crashes: back after") for one in estimate.assumed(model(crashDowntime=never)))
+
+
+def test_outages_are_the_groups_and_last_a_second_at_least() -> None:
+    """Answers that took milliseconds are no outage of anything."""
+    quick = fitted.tail(threshold_s=0.05, share=0.01, shape=0.3, log_scale=np.log(0.05))
+    quantity = fitted.quantity(tail=quick, values=13_440, median_s=0.004, largest_s=3.0)
+    found = profile(model(outage=quantity)).outages
+    assert found.per_day == pytest.approx(960 * float(quick.exceedance(1.0)[0]), rel=0.02)
+    assert found.law.exceedance(0.9) == pytest.approx(1.0)
+    assert profile(model(outage=fitted.quantity(group_days=0.0))).outages is estimate.USUAL_OUTAGES
+
+
+@pytest.mark.parametrize("client", sorted(catalogue.CLIENTS))
+def test_only_librdkafka_waits_for_a_lost_beat(client: str) -> None:
+    """Of all others beats come late, but come."""
+    lost = client in {"confluent-kafka-python", "confluent-kafka-javascript", "node-rdkafka"}
+    assert profile(model(), client=client).delivery is (Delivery.ONE_IN_FLIGHT if lost else Delivery.LATE)
+
+
+def test_handlers_are_usual_and_slow_ones_a_tail() -> None:
+    """What blocks show most, and what they rarely show."""
+    found = profile(model(pollGap=fitted.quantity(median_s=2.0)))
+    assert 0.3 < found.handlers.quantile(0.5) < 0.7
+    assert found.slow_handlers is not None
+    assert found.slow_handlers.per_day == pytest.approx(960.0)
+    assert found.slow_handlers.law.exceedance(5.0) == pytest.approx(float(fitted.TAIL.exceedance(5.0)[0]), rel=0.02)
+    unwatched = profile(model(pollGap=fitted.quantity(median_s=2.0, member_days=0.0)))
+    assert unwatched.slow_handlers is None
+
+
+def test_a_library_whose_beat_waits_for_handlers_has_turns() -> None:
+    """Its loop is slower than a poll where nothing is known of it."""
+    assert profile(model(), client="kafkajs").handlers.quantile(0.5) == pytest.approx(1.2, rel=0.02)
+
+
+def test_a_join_is_measured_with_the_wait_for_the_others() -> None:
+    """Three members at a beat each 3 s wait two thirds of that for the last, and for its handler."""
+    quantity = fitted.quantity(tail=BAD, median_s=4.0, values=9)
+    found = profile(model(rebalanceLatency=quantity), period_s=3.0)
+    assert 0.6 < found.settle_s < 4.0 - 3.0 * 2 / 3
+    alone = profile(model(rebalanceLatency=quantity), members=1)
+    assert alone.settle_s == 4.0
+    by_broker = profile(model(rebalanceLatency=quantity), rebalancing=Rebalancing.CONSUMER)
+    assert by_broker.settle_s == 4.0
+    quick = profile(model(rebalanceLatency=quantity), period_s=30.0)
+    assert quick.settle_s == 0.2
+    assert profile(model(rebalanceLatency=quantity)).settle_s == pytest.approx(found.settle_s, abs=0.1)  # Java's P: 3 s
+
+
+def test_facts_are_those_of_the_moment() -> None:
+    """An eager group of three pods, KafkaJS at its defaults: P is 5 s."""
+    pods = worlds.pods(3)
+    members = [dataclasses.replace(worlds.member(pod), partitions=4) for pod in pods]
+    found = estimate.facts(dataclasses.replace(worlds.situation(), group=worlds.group(members)))
+    assert found == Facts(
+        client="kafkajs",
+        rebalancing=Rebalancing.EAGER,
+        members=3,
+        partitions=12,
+        static=False,
+        node_members=1,
+        surge=True,
+        period_s=5.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "rebalancing"),
+    [
+        ({"assignor": "cooperative-sticky"}, Rebalancing.COOPERATIVE),
+        ({"assignor": "range"}, Rebalancing.EAGER),
+        ({"assignor": "my-own"}, Rebalancing.EAGER),
+        ({"assignor": "uniform", "consumer_protocol": True}, Rebalancing.CONSUMER),
+    ],
+)
+def test_who_stands_still_follows_from_the_assignor(changes: dict[str, Any], rebalancing: Rebalancing) -> None:
+    """Who is not known to be cooperative is eager."""
+    members = [dataclasses.replace(worlds.member(pod), partitions=4, instance_id=pod.name) for pod in worlds.pods(2)]
+    group = dataclasses.replace(worlds.group(members), **changes)
+    workload = dataclasses.replace(worlds.workload(), current=None)
+    found = estimate.facts(dataclasses.replace(worlds.situation(), group=group, workload=workload))
+    assert isinstance(found, Facts)
+    assert found.rebalancing is rebalancing
+    assert found.static
+    assert found.period_s is None
+
+
+@pytest.mark.parametrize(
+    "group",
+    [worlds.group([worlds.member(worlds.pod())], rebalancing=True), Group("orders", GroupState.EMPTY, ())],
+    ids=["moving", "empty"],
+)
+def test_partitions_that_cannot_be_counted_are_no_facts(group: Group) -> None:
+    """While they move nobody has any."""
+    found = estimate.facts(dataclasses.replace(worlds.situation(), group=group))
+    assert isinstance(found, Unknown)
+    assert "orders" in found.message
