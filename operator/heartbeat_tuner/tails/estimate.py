@@ -1,12 +1,13 @@
 """From histograms to models: all groups of one quantity at once.
 
-A group with enough values gets a threshold of its own, a smaller one the fleet's growth curve's. Every candidate share
-is fitted for the whole fleet, which chooses one. A group whose law does not fit there is tried at smaller shares; what
-fits nowhere, or is no law that costs could be reckoned with, is rejected with the reason: no number comes from a bad
-fit.
+A group with enough values over a threshold gets one of its own, another one what its stratum shares. Candidate shares
+are fitted for the whole fleet, the largest first, until each stratum has chosen one. A group whose law does not fit
+there, or is as heavy as a kink makes it, is tried at smaller shares; what fits nowhere, or is no law that costs could
+be reckoned with, is rejected with the reason: no number comes from a bad fit.
 """
 
 import dataclasses
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -19,9 +20,9 @@ from heartbeat_tuner.tails.model import HEAVIEST, Reason, Rejected, Source, Tail
 from heartbeat_tuner.tails.threshold import Candidate
 
 _LEAST_EXCEEDANCES: Final = 5.0
-"""Values that a threshold of a group's own leaves over itself, even if that is more than the share."""
+"""Independent values that a threshold of a group's own leaves over itself; who has fewer there takes the fleet's."""
 
-_ELSEWHERE: Final = (Reason.BAD_FIT, Reason.NOT_CONVERGED)
+_ELSEWHERE: Final = (Reason.BAD_FIT, Reason.NOT_CONVERGED, Reason.TOO_HEAVY)
 """What another threshold may cure."""
 
 
@@ -94,18 +95,52 @@ def models(fleet: Fleet) -> list[TailModel | Rejected]:
     """Return a model of each group's tail, or why there is none, in the order of the groups."""
     if not len(fleet.counts):
         return []
-    fitted = [_fit(fleet, fraction) for fraction in threshold.FRACTIONS]
-    chosen = next((number for number, one in enumerate(fitted) if one.candidate.holds), len(fitted) - 1)
-    tried = fitted[chosen:]
-    return [_model_of(fleet, group, tried) for group in range(len(fleet.counts))]
+    fits = _Fits(fleet)
+    found: list[TailModel | Rejected] = []
+    chosen: dict[int, int] = {}
+    for group, stratum in enumerate(fleet.strata.tolist()):
+        if stratum not in chosen:
+            chosen[stratum] = fits.chosen_by(fleet.strata == stratum)
+        found.append(_model_of(fleet, group, fits.smaller(chosen[stratum])))
+    return found
+
+
+class _Fits:
+    """The whole fleet fitted at each candidate share, once it is asked for."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._fitted: list[_Fitted] = []
+
+    def smaller(self, place: int) -> Iterator[_Fitted]:
+        """Yield the candidates from a place on, each of a smaller share than the one before."""
+        for number in range(place, len(threshold.FRACTIONS)):
+            while len(self._fitted) <= number:
+                self._fitted.append(_fit(self._fleet, threshold.FRACTIONS[len(self._fitted)]))
+            yield self._fitted[number]
+
+    def chosen_by(self, stratum: npt.NDArray[np.bool_]) -> int:
+        """Return the place of the candidate that a stratum has; a small one has the whole fleet's.
+
+        It is the first that holds, or else, of those whose far end does, the one that lies closest to its laws.
+        """
+        members = stratum if np.count_nonzero(stratum) >= growth.OF_ITS_OWN else np.ones_like(stratum)
+        far: dict[int, float] = {}
+        for place, fitted in enumerate(self.smaller(0)):
+            if fitted.candidate.holds(members):
+                return place
+            if fitted.candidate.holds_far(members):
+                far[place] = fitted.candidate.fitness.pooled_distance(members)
+        return min(far, key=far.__getitem__, default=len(threshold.FRACTIONS) - 1)
 
 
 def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     """Return the whole fleet fitted at one share of its values."""
     totals = fleet.counts.sum(axis=1)
-    exceed = np.maximum(totals * fraction, _LEAST_EXCEEDANCES / fleet.weight)
-    first = threshold.edges_over(fleet.counts, exceed)
-    grown = growth.thresholds(fleet.counts, fraction, fleet.weight)
+    first = threshold.edges_over(fleet.counts, totals * fraction)
+    grown = growth.thresholds(
+        fleet.counts, fraction, strata=fleet.strata, weight=fleet.weight, least=_LEAST_EXCEEDANCES
+    )
     first = np.where(grown.small, grown.first, first)
     candidate = threshold.candidate(
         fraction, fleet.counts, first, strata=fleet.strata, cut=fleet.cut, weight=fleet.weight
@@ -117,7 +152,7 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(told, 1e-300)), grown.small)
 
 
-def _model_of(fleet: Fleet, group: int, tried: list[_Fitted]) -> TailModel | Rejected:
+def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel | Rejected:
     """Return the model of one group at the first of the candidates that fits, or why there is none."""
     total = float(fleet.counts[group].sum())
     effective = total * float(fleet.weight[group])
@@ -130,13 +165,19 @@ def _model_of(fleet: Fleet, group: int, tried: list[_Fitted]) -> TailModel | Rej
     if np.count_nonzero(fleet.counts[group]) == 1:
         return Rejected(Reason.NO_TAIL, f"all of {total:.3g} values lie in one bucket")
     refused: list[Rejected] = []
+    heavy: list[TailModel] = []
     for fitted in tried:
         found = _at(fleet, group, fitted)
         if isinstance(found, TailModel):
-            return found
+            if found.shape <= threshold.KINKED:
+                return found
+            heavy.append(found)
+            continue
         refused.append(found)
         if found.reason not in _ELSEWHERE:
             break
+    if heavy:  # as heavy wherever it begins
+        return heavy[0]
     return max(refused, key=lambda one: one.reason is Reason.BAD_FIT)  # the first of those that tell most
 
 

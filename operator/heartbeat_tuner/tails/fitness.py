@@ -28,6 +28,13 @@ MATTERS: Final = 0.05
 
 _NOTHING: Final = 1e-9
 _STEPS: Final = np.linspace(0.05, 1.0, 20)
+_FAR: Final = np.array([0.05, 0.02, 0.01, 0.005, 0.002])
+"""Parts of the exceedances that a law expects beyond times which they are looked for beyond."""
+
+_PLACES: Final = np.concatenate((_STEPS, 1.0 - _FAR))
+_FAR_RATIO: Final = 1.4
+_FAR_SURE: Final = 3.0  # standard deviations of a Poisson count
+_HEARD_FROM: Final = 5.0  # of fewer a law is made that fits them
 _HEARD_AT_MOST: Final = 200.0  # exceedances of one group: a few rich ones are no fleet
 
 
@@ -38,13 +45,32 @@ class Fitness:
     Attributes:
         anderson_darling: the statistic, all exceedances taken as independent.
         distance: the largest difference between seen and fitted share of exceedances, 0..1.
-        pooled_distance: the same over all groups together, each exceedance told as a share of its own group's law:
-            what one group has too few exceedances to show, a fleet shows.
+        below: exceedances (of a rich group as many as are heard) up to where its law expects a part of them, groups x
+            parts: what one group has too few exceedances to show, a fleet shows.
     """
 
     anderson_darling: Array
     distance: Array
-    pooled_distance: float
+    below: Array
+
+    def pooled_distance(self, members: npt.NDArray[np.bool_]) -> float:
+        """Return the largest difference between seen and fitted share of exceedances, of some groups laid together."""
+        pooled = self.below[members, : _STEPS.size].sum(axis=0)
+        return 0.0 if pooled[-1] == 0 else float(np.abs(pooled / pooled[-1] - _STEPS).max())
+
+    def heard(self, members: npt.NDArray[np.bool_]) -> float:
+        """Return how many exceedances of some groups are laid together; at least one."""
+        return max(float(self.below[members, _STEPS.size - 1].sum()), 1.0)
+
+    def too_many_far(self, members: npt.NDArray[np.bool_]) -> bool:
+        """Return whether more exceedances of some groups than chance brings lie far out, by enough to matter.
+
+        Few lie there, and other distances hardly hear them; but what lies there is what a tail is wanted for.
+        """
+        pooled = self.below[members].sum(axis=0)
+        total = pooled[_STEPS.size - 1]
+        expected, seen = total * _FAR, total - pooled[_STEPS.size :]
+        return bool(np.any((seen > _FAR_RATIO * expected) & (seen - expected > _FAR_SURE * np.sqrt(expected))))
 
     @property
     def doubted(self) -> npt.NDArray[np.bool_]:
@@ -71,8 +97,7 @@ def of(exceedances: Exceedances, theta: Array) -> Fitness:
         theta: groups x 2: shape, log scale.
     """
     size = len(exceedances)
-    fitness = Fitness(np.zeros(size), np.zeros(size), 0.0)
-    pooled = np.zeros(_STEPS.size)
+    fitness = Fitness(np.zeros(size), np.zeros(size), np.zeros((size, _PLACES.size)))
     for chunk in exceedances.chunks:
         groups, counts = chunk.groups, chunk.counts
         probability, _, _ = likelihood.cell_probabilities(chunk.edges, theta[groups])
@@ -86,9 +111,10 @@ def of(exceedances: Exceedances, theta: Array) -> Fitness:
         fitness.anderson_darling[groups] = terms.sum(axis=1) * total[:, 0]
         fitness.distance[groups] = np.abs(away).max(axis=1)
         rows, columns = np.nonzero(counts)
-        reached = (_STEPS - (fitted - probability)[rows, columns, None]) / probability[rows, columns, None]
+        reached = (_PLACES - (fitted - probability)[rows, columns, None]) / probability[rows, columns, None]
         heard = np.minimum(total[rows, 0], _HEARD_AT_MOST) * seen[rows, columns]
-        pooled += heard @ np.clip(reached, 0.0, 1.0)
-    if pooled[-1] == 0:
-        return fitness
-    return dataclasses.replace(fitness, pooled_distance=float(np.abs(pooled / pooled[-1] - _STEPS).max()))
+        heard = np.where(total[rows, 0] >= _HEARD_FROM, heard, 0.0)
+        parts = heard[:, None] * np.clip(reached, 0.0, 1.0)
+        filled, begin = np.unique(rows, return_index=True)
+        fitness.below[groups[filled]] = np.add.reduceat(parts, begin, axis=0) if begin.size else 0.0
+    return fitness

@@ -24,6 +24,9 @@ LEAST: Final = 30.0
 
 _REFERENCES: Final = (0.02, 0.05, 0.1, 0.25, 0.5)
 _VALUES_OVER_REFERENCE: Final = 15.0
+_MULTIPLES: Final = (2.0, 4.0)
+_EXCEEDANCES_HEARD: Final = 200.0  # of one group
+OF_ITS_OWN: Final = 20  # groups that make a curve of their own
 _HEARD_AT_MOST: Final = 2_880.0  # values of one group: rich ones are not the fleet
 _GRID: Final = np.exp2(np.arange(12 * 32) / 32)  # multiples of the reference, up to 4,096
 
@@ -43,34 +46,89 @@ class Thresholds:
     certainty: Array
 
 
-def thresholds(counts: Array, fraction: float, weight: Array) -> Thresholds:
-    """Return the threshold of every small group that, by the fleet's growth curve, a share of its values exceeds.
+def thresholds(
+    counts: Array, fraction: float, *, strata: npt.NDArray[np.int64], weight: Array, least: float
+) -> Thresholds:
+    """Return the threshold of every small group that, by what the fleet shares, a share of its values exceeds.
 
     Args:
         counts: groups x `BUCKETS`; groups without values get the last bucket.
         fraction: that share.
+        strata: a number for each group, from 0; groups of one number are alike.
         weight: how much each group's counts tell.
+        least: independent values over a threshold, under which a group has none of its own.
     """
     above = threshold.above(counts)
-    totals = above[:, 0]
-    small = totals * weight < OWN_FROM
-    first = np.full(len(counts), BUCKETS - 1, dtype=np.int64)
-    known = np.asarray(_REFERENCES) * (totals * weight)[:, None] >= _VALUES_OVER_REFERENCE
+    totals = above[:, 0] * weight
+    small = (totals < OWN_FROM) | (totals * fraction < least)
+    found = Thresholds(small, np.full(len(counts), BUCKETS - 1, dtype=np.int64), np.ones(len(counts)))
+    for number in np.unique(strata):
+        members = strata == number
+        alike = members if np.count_nonzero(members & (totals > 0)) >= OF_ITS_OWN else np.ones_like(members)
+        users = small & members & (totals > 0)
+        if not users.any():
+            continue
+        scaled = _scaled(above, fraction, alike, weight)
+        shared = _shared(above, fraction, alike)
+        there = alike & (totals > 0)
+        first = min(scaled, shared, key=lambda one: _unlike(above[there], one[there], fraction, weight[there]))
+        doubt = 1.0 / _certainty(above[users], first[users], fraction, weight[users])
+        if first is scaled:  # each knows its reference only as well as the values over it tell
+            doubt = doubt + 1.0 / np.maximum(_references(totals[users])[1], 1e-3)
+        found.first[users], found.certainty[users] = first[users], 1.0 / doubt
+    return found
+
+
+def _references(totals: Array) -> tuple[npt.NDArray[np.int64], Array]:
+    """Return which reference each group knows, and how many values it has over it."""
+    over = np.asarray(_REFERENCES) * totals[:, None]
+    known = over >= _VALUES_OVER_REFERENCE
     choice = np.where(known.any(axis=1), known.argmax(axis=1), len(_REFERENCES) - 1)
-    over_reference = np.asarray(_REFERENCES)[choice] * totals * weight
+    return choice, np.take_along_axis(over, choice[:, None], axis=1)[:, 0]
+
+
+def _scaled(above: Array, fraction: float, alike: npt.NDArray[np.bool_], weight: Array) -> npt.NDArray[np.int64]:
+    """Return thresholds that are multiples of each group's own reference."""
+    totals = above[:, 0] * weight
+    first = np.full(len(above), BUCKETS - 1, dtype=np.int64)
+    choice, _ = _references(totals)
     for number, share in enumerate(_REFERENCES):
-        users = small & (choice == number) & (totals > 0)
-        tellers = (share * totals * weight >= _VALUES_OVER_REFERENCE) & (totals > 0)
-        if not users.any() or not tellers.any():
+        those = (choice == number) & (totals > 0)
+        tellers = alike & (share * totals >= _VALUES_OVER_REFERENCE)
+        if not those.any() or not tellers.any():
             continue
         factor = _growth(above[tellers], share, fraction)
-        wanted = _quantiles_s(above[users], share) * factor
-        first[users] = np.minimum(np.searchsorted(EDGES_S, wanted), BUCKETS - 1)
-    # Groups differ in how they grow, and each knows its reference only as well as the values over it tell.
-    doubt = 1.0 / _certainty(above[small], first[small], fraction, weight[small]) + 1.0 / np.maximum(
-        over_reference, 1e-3
-    )
-    return Thresholds(small, first, 1.0 / doubt)
+        wanted = _quantiles_s(above[those], share) * factor
+        first[those] = np.minimum(np.searchsorted(EDGES_S, wanted), BUCKETS - 1)
+    return first
+
+
+def _shared(above: Array, fraction: float, alike: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return the one time that the share of all values exceeds, as the threshold of each group."""
+    tellers = above[alike & (above[:, 0] > 0)]
+    heard = np.minimum(tellers[:, 0], _HEARD_AT_MOST)
+    pooled = heard @ (tellers / tellers[:, :1]) / heard.sum()
+    return np.full(len(above), min(int((pooled > fraction).sum()), BUCKETS - 1), dtype=np.int64)
+
+
+def _unlike(above: Array, first: npt.NDArray[np.int64], fraction: float, weight: Array) -> float:
+    """Return how much groups differ in how many values exceed their thresholds, and in how far these reach beyond.
+
+    Both are squared coefficients of variation, by moments: of the share over the threshold, and of the part of that
+    which exceeds multiples of it, at its worst.
+    """
+    rows = np.arange(len(above))
+    over = above[rows, first]
+    heard = np.minimum(over * weight, _EXCEEDANCES_HEARD)
+    spreads = [0.0]
+    for times in _MULTIPLES:
+        place = np.minimum(np.searchsorted(EDGES_S, EDGES_S[first] * times), BUCKETS - 1)
+        parts = above[rows, place] / np.maximum(over, 1e-300)
+        usual = float(heard @ parts) / max(float(heard.sum()), 1e-300)
+        expected = heard * usual
+        excess = ((heard * parts - expected) ** 2 - expected * (1.0 - usual)).sum()
+        spreads.append(float(excess / max((expected**2).sum(), 1.0)))
+    return max(spreads) + 1.0 / _certainty(above, first, fraction, weight)
 
 
 def _quantiles_s(above: Array, share: float) -> Array:

@@ -231,7 +231,7 @@ class _Climb:
         active = np.arange(len(groups))
         theta = fits.theta[groups]
         height, score, information = self._look(active, theta)
-        step, decrement = _scoring_step(score, information)
+        step, decrement = self._step(theta, score, information)
         share = np.ones(len(groups))
         for _ in range(_ROUNDS):
             done = decrement < _DECREMENT
@@ -245,7 +245,7 @@ class _Climb:
             step, decrement, information = step[go_on], decrement[go_on], information[go_on]
             tried = _within(theta + share[:, None] * step)
             new_height, new_score, new_information = self._look(active, tried)
-            new_step, new_decrement = _scoring_step(new_score, new_information)
+            new_step, new_decrement = self._step(tried, new_score, new_information)
             better = new_height >= height - 1e-9 * np.abs(height)
             theta = np.where(better[:, None], tried, theta)
             height = np.where(better, new_height, height)
@@ -270,6 +270,21 @@ class _Climb:
         information[:, [0, 1], [0, 1]] += precision
         return height - 0.5 * (precision * away**2).sum(axis=1), score - precision * away, information
 
+    def _step(self, theta: Array, score: Array, information: Array) -> tuple[Array, Array]:
+        """Return the step to the top of the local parabola, and twice the height that it promises.
+
+        Laws that end abruptly have their top where shapes are no longer looked for. Under a prior there is one there,
+        too: such a shape stays, and the scale steps as if the shape were known.
+        """
+        step = np.einsum("gab,gb->ga", _inverse(information), score)
+        if self._prior is not None:
+            shape, outward = theta[:, 0], step[:, 0]
+            held = ((shape <= SHAPES[0]) & (outward < 0)) | ((shape >= SHAPES[1]) & (outward > 0))
+            step[held, 0] = 0.0
+            step[held, 1] = score[held, 1] / information[held, 1, 1]
+        decrement = (step * score).sum(axis=1)
+        return step, np.where(np.isfinite(decrement), decrement, np.inf)
+
 
 def cell_probabilities(edges: Array, theta: Array) -> tuple[Array, Array, Array]:
     """Return the probability of each cell, and its derivatives by shape and log scale: groups x cells each."""
@@ -282,13 +297,6 @@ def cell_probabilities(edges: Array, theta: Array) -> tuple[Array, Array, Array]
 
 def _within(theta: Array) -> Array:
     return np.clip(theta, [SHAPES[0], LOG_SCALES[0]], [SHAPES[1], LOG_SCALES[1]])
-
-
-def _scoring_step(score: Array, information: Array) -> tuple[Array, Array]:
-    """Return the step to the top of the local parabola, and twice the height that it promises."""
-    step = np.einsum("gab,gb->ga", _inverse(information), score)
-    decrement = (step * score).sum(axis=1)
-    return step, np.where(np.isfinite(decrement), decrement, np.inf)
 
 
 def _inverse(matrices: Array) -> Array:

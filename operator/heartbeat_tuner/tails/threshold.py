@@ -18,11 +18,17 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS
 from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
 
-FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025)
+FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003)
 """Candidates: shares of all values, the largest first."""
 
 _DOUBTED_AT_MOST: Final = 0.06  # of the groups
 _POOLED_AT_MOST: Final = 0.025
+_BY_CHANCE: Final = 0.8
+
+_USUAL_AT_MOST: Final = 0.35  # shape
+
+KINKED: Final = 0.5
+"""Delays are not heavier than that; where a law is, its threshold lies below a kink, and a smaller share is asked."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,11 +41,21 @@ class Candidate:
     fits: Fits
     fitness: Fitness
 
-    @property
-    def holds(self) -> bool:
-        """Whether the fleet as a whole has such tails."""
+    def holds(self, members: npt.NDArray[np.bool_]) -> bool:
+        """Return whether some groups, as a whole, have such tails."""
         against = self.fitness.doubted | ~self.fits.converged
-        return bool(against.mean() <= _DOUBTED_AT_MOST and self.fitness.pooled_distance <= _POOLED_AT_MOST)
+        return bool(
+            against[members].mean() <= _DOUBTED_AT_MOST
+            and self.fitness.pooled_distance(members)
+            <= max(_POOLED_AT_MOST, _BY_CHANCE / np.sqrt(self.fitness.heard(members)))
+            and self.holds_far(members)
+        )
+
+    def holds_far(self, members: npt.NDArray[np.bool_]) -> bool:
+        """Return whether what lies far out is no more than some groups' laws expect, and none of a kink's shape."""
+        return not self.fitness.too_many_far(members) and bool(
+            np.median(self.belief.mean[members, 0]) <= _USUAL_AT_MOST
+        )
 
 
 def above(counts: Array) -> Array:

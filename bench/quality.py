@@ -1,0 +1,349 @@
+"""How good the tuner's values are, on fleets whose truth is known: `make bench-quality`.
+
+Of each fleet of `bench.fleets` and for an hour, a day and two weeks of data: what metrics would have shown is drawn
+(`bench.observed`), fitted as one fleet by the production fit, and each group is answered by `decision.tuning` in one
+configuration, guarded. Judged are the values by the truth (`decision.cost` on true profiles), beside the defaults of
+the libraries, a rule of thumb, and an oracle that knows the truth (`bench.policies`).
+
+J is what a group's members stand still, in partition-seconds a day, net of what no setting can change. Written are to
+`build/bench/quality.json`, by fleet and window:
+
+- `captured_share`: sum of (J of the defaults - J) over sum of (J of the defaults - J of the oracle).
+- `oracle_median`, `oracle_p90`, `oracle_total`: of J / J of the oracle over the groups; the last one sum over sum.
+- `rule_geomean`: geometric mean of J / J of the rule of thumb, which saw the same data. `rule_evictions_ratio`: false
+  evictions of the whole fleet, over those under the rule.
+- `within_objective`: of the groups that can meet the objective at all and were changed, or left with the word that
+  they meet it: the share that truly does.
+- `made_worse`: share of all groups with J > 1.02 J of the defaults; `made_worse_without_evidence`: the part of them
+  without three evictions in their own record.
+- `per_client`: the captured share by library, `per_kind` by kind of group; of those where the oracle saves 5 % or more
+  of the defaults' J. What it saves of each is in `oracle_saves`.
+
+Where no setting within bounds meets the objective, the oracle leaves the defaults. An answer counts with its target,
+whether it is to be applied at once, with the next restart, or only recommended: rollouts are another question.
+
+Some groups of each fleet are also simulated, event by event, with the defaults and with the tuned values: `simulated`
+has the gross J of simulation over that of the formula.
+"""
+
+import dataclasses
+import json
+import math
+import os
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from bench import fleets, observed, plots, policies
+from bench.fleets import Group
+from bench.observed import Seen
+from bench.policies import Outcome
+from heartbeat_tuner.decision.tuning import Verdict
+from heartbeat_tuner.fitting import estimate
+from heartbeat_tuner.simulation.play import simulate
+from heartbeat_tuner.tails.group_model import GroupModel
+from sandbox import progress
+
+BUILD: Final = Path(__file__).parents[1] / "build" / "bench"
+REPORT: Final = BUILD / "quality.json"
+
+_PROCESSES: Final = 2
+_SIMULATED: Final = 20
+_EVENTS: Final = 4000
+"""Of a simulated group: so many restarts, crashes and rare absences make its J certain to a few per cent."""
+
+_MOST_DAYS: Final = 2000.0
+_WORSE: Final = 1.02
+_EVIDENCE: Final = 3
+_WORTH_TUNING: Final = 0.05
+_FITTED_AT: Final = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """What a group is judged against.
+
+    Attributes:
+        default: with the library's defaults.
+        oracle: of who knows the truth; the defaults where nothing meets the objective.
+        feasible: whether anything does.
+    """
+
+    default: Outcome
+    oracle: Outcome
+    feasible: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One group after one window.
+
+    Attributes:
+        client: its library.
+        kind: what is remarkable about it.
+        reference: what it is judged against.
+        rule: with the rule of thumb's values.
+        tuned: with the tuner's.
+        vouched: whether the tuner changed it, or said that it meets its objective.
+        evictions: in its own record.
+        verdict: the tuner's.
+        reason: likewise.
+    """
+
+    client: str
+    kind: str
+    reference: Reference
+    rule: Outcome
+    tuned: Outcome
+    vouched: bool
+    evictions: int
+    verdict: str
+    reason: str
+
+
+def figures(cases: Sequence[Case]) -> dict[str, Any]:
+    """Return the figures of one fleet after one window, as the module says."""
+    ratios = [_ratio(one.tuned, one.reference.oracle) for one in cases]
+    vouched = [one for one in cases if one.reference.feasible and one.vouched]
+    worse = [one for one in cases if one.tuned.net_per_day > _WORSE * one.reference.default.net_per_day]
+    by_client, by_kind = _parts(cases, "client"), _parts(cases, "kind")
+    return {
+        "captured_share": captured_share(cases),
+        "oracle_median": statistics.median(ratios),
+        "oracle_p90": float(np.quantile(ratios, 0.9)),
+        "oracle_total": _sum(one.tuned for one in cases) / _sum(one.reference.oracle for one in cases),
+        "rule_geomean": math.exp(statistics.fmean(math.log(_ratio(one.tuned, one.rule)) for one in cases)),
+        "rule_evictions_ratio": _evictions(one.tuned for one in cases) / _evictions(one.rule for one in cases),
+        "within_objective": sum(one.tuned.within for one in vouched) / max(len(vouched), 1),
+        "made_worse": len(worse) / len(cases),
+        "made_worse_without_evidence": sum(one.evictions < _EVIDENCE for one in worse) / len(cases),
+        "per_client": _captured(by_client),
+        "per_kind": _captured(by_kind),
+        "oracle_saves": {name: _saved(some) for name, some in (by_client | by_kind).items()},
+        "default_oracle_median": statistics.median(
+            _ratio(one.reference.default, one.reference.oracle) for one in cases
+        ),
+        "rule_oracle_median": statistics.median(_ratio(one.rule, one.reference.oracle) for one in cases),
+        "evictions_per_month": {
+            "default": _evictions(one.reference.default for one in cases),
+            "rule": _evictions(one.rule for one in cases),
+            "tuned": _evictions(one.tuned for one in cases),
+            "oracle": _evictions(one.reference.oracle for one in cases),
+        },
+        "feasible": sum(one.reference.feasible for one in cases),
+        "vouched": len(vouched),
+        "verdicts": dict(Counter(one.verdict for one in cases)),
+        "reasons": dict(Counter(one.reason for one in cases)),
+    }
+
+
+def captured_share(cases: Iterable[Case]) -> float:
+    """Return which part of what the oracle saves the tuner saves."""
+    saved = possible = 0.0
+    for one in cases:
+        saved += one.reference.default.net_per_day - one.tuned.net_per_day
+        possible += one.reference.default.net_per_day - one.reference.oracle.net_per_day
+    return saved / possible
+
+
+def _parts(cases: Sequence[Case], by: str) -> dict[str, list[Case]]:
+    names = sorted({getattr(one, by) for one in cases})
+    return {name: [one for one in cases if getattr(one, by) == name] for name in names}
+
+
+def _captured(parts: Mapping[str, Sequence[Case]]) -> dict[str, float]:
+    return {name: captured_share(some) for name, some in parts.items() if _saved(some) >= _WORTH_TUNING}
+
+
+def _saved(cases: Sequence[Case]) -> float:
+    """Return which part of the defaults' J the oracle saves."""
+    return 1.0 - _sum(one.reference.oracle for one in cases) / _sum(one.reference.default for one in cases)
+
+
+def _sum(outcomes: Iterable[Outcome]) -> float:
+    return sum(one.net_per_day for one in outcomes)
+
+
+def _evictions(outcomes: Iterable[Outcome]) -> float:
+    return sum(one.evictions_per_month for one in outcomes)
+
+
+def _ratio(one: Outcome, other: Outcome) -> float:
+    return one.net_per_day / other.net_per_day
+
+
+def _reference(group: Group) -> Reference:
+    default = policies.outcome(group.truth, observed.settings_of(group.truth))
+    best = policies.oracle(group.truth)
+    return Reference(default, default if best is None else best, best is not None)
+
+
+def _case(asked: tuple[Group, GroupModel, Seen, Reference]) -> Case:
+    group, model, seen, reference = asked
+    answer = policies.tuned(group.truth, model, seen)
+    settings = observed.settings_of(group.truth) if answer.target is None else answer.target
+    changed = settings != observed.settings_of(group.truth)
+    return Case(
+        client=group.truth.client,
+        kind=group.kind,
+        reference=reference,
+        rule=policies.outcome(group.truth, policies.rule_of_thumb(group.truth, seen)),
+        tuned=policies.outcome(group.truth, settings),
+        vouched=changed or (answer.verdict is Verdict.KEEP and answer.objective_met is True),
+        evictions=seen.evictions,
+        verdict=answer.verdict,
+        reason=answer.reason,
+    )
+
+
+def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
+    """Return how the formula's J of one group compares with that of a simulation of some years."""
+    group, outcome = asked
+    truth = group.truth
+    rare = truth.members * (
+        truth.restarts.per_day
+        + truth.crashes.per_day
+        + truth.pauses.per_day * float(truth.pauses.law.exceedance(6.0))
+        + truth.hangs.per_day
+    ) + truth.outages.per_day + truth.node_pauses.per_day
+    days = min(_EVENTS / rare, _MOST_DAYS)
+    played = simulate(truth, outcome.settings, days=days, seed=1)
+    return {
+        "group": group.name,
+        "kind": group.kind,
+        "days": days,
+        "session_s": outcome.settings.session_timeout.total_seconds(),
+        "simulated": played.gross_per_day,
+        "formula": outcome.gross_per_day,
+        "ratio": played.gross_per_day / outcome.gross_per_day,
+        "evictions_per_month": played.false_evictions_per_day * 30,
+        "evictions_formula": outcome.evictions_per_month,
+    }
+
+
+def measure(name: str, pool: ProcessPoolExecutor) -> dict[str, Any]:
+    """Return the figures of one fleet."""
+    groups = fleets.fleet(name)
+    references = _each(pool, f"{name}: oracle", _reference, groups)
+    found: dict[str, Any] = {}
+    last: Sequence[Case] = ()
+    for number, window in enumerate(observed.WINDOWS):
+        seen = [
+            observed.seen(group, observed.settings_of(group.truth), window, np.random.default_rng([number, place]))
+            for place, group in enumerate(groups)
+        ]
+        rows = observed.table(zip(groups, seen, strict=True))
+        progress.say("quality", f"{name}, {window}: {rows.num_rows} rows of the contract")
+        models = {one.group: one for one in estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")}
+        asked = [
+            (group, models[group.name], one, reference)
+            for group, one, reference in zip(groups, seen, references, strict=True)
+        ]
+        last = _each(pool, f"{name}, {window}: answers", _case, asked)
+        found[window] = figures(last)
+        found[window]["groups"] = [_line(group, case) for group, case in zip(groups, last, strict=True)]
+        progress.say("quality", _summary(name, window, found[window]))
+    chosen = np.linspace(0, len(groups) - 1, _SIMULATED).astype(int).tolist()
+    plays = [(groups[place], one) for place in chosen for one in (last[place].reference.default, last[place].tuned)]
+    found["simulated"] = _each(pool, f"{name}: simulation", _simulated, plays)
+    return found
+
+
+def _each(pool: ProcessPoolExecutor, what: str, function: Any, asked: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - any work
+    """Return what a function makes of each, two at a time, and say how far it is."""
+    found = []
+    began = told = time.monotonic()
+    for one in pool.map(function, asked, chunksize=max(1, min(10, len(asked) // 20))):
+        found.append(one)
+        if time.monotonic() - told > 10:  # noqa: PLR2004 - seconds between two lines
+            told = time.monotonic()
+            progress.say("quality", f"{what}: {len(found)} of {len(asked)}")
+    progress.say("quality", f"{what}: {len(asked)} in {time.monotonic() - began:.0f} s")
+    return found
+
+
+def _line(group: Group, case: Case) -> dict[str, Any]:
+    """Return what one group came to, for who asks where a figure comes from."""
+    truth, reference = group.truth, case.reference
+
+    def told(one: Outcome) -> list[float]:
+        values = one.settings
+        limit = values.max_poll_interval
+        return [
+            values.session_timeout.total_seconds(),
+            values.heartbeat_interval.total_seconds(),
+            0.0 if limit is None else limit.total_seconds(),
+            round(one.net_per_day, 3),
+            round(one.evictions_per_month, 4),
+        ]
+
+    return {
+        "group": group.name,
+        "kind": group.kind,
+        "client": case.client,
+        "family": group.family,
+        "rebalancing": truth.rebalancing,
+        "verdict": case.verdict,
+        "reason": case.reason,
+        "vouched": case.vouched,
+        "feasible": reference.feasible,
+        "evictions": case.evictions,
+        "default": told(reference.default),
+        "rule": told(case.rule),
+        "tuned": told(case.tuned),
+        "oracle": told(reference.oracle),
+    }
+
+
+_SHOWN: Final = (
+    "captured_share",
+    "oracle_median",
+    "oracle_p90",
+    "oracle_total",
+    "rule_geomean",
+    "rule_evictions_ratio",
+    "within_objective",
+    "made_worse",
+)
+
+
+def _summary(name: str, window: str, found: Mapping[str, Any]) -> str:
+    parts = [f"{what} {found[what]:.3g}" for what in _SHOWN]
+    kinds = [f"{kind} {share:.2f}" for kind, share in found["per_kind"].items()]
+    return f"{name}, {window}: " + ", ".join(parts) + "; captured: " + ", ".join(kinds)
+
+
+def _plot(report: Mapping[str, Any]) -> str:
+    """Return over all groups of the hold-out fleet, in order, J over that of the oracle."""
+    lines = []
+    groups = report["holdout"]["14d"]["groups"]
+    for name in ("default", "rule", "tuned"):
+        ratios = sorted(max(one[name][3] / one["oracle"][3], 0.1) for one in groups)
+        lines.append(plots.Line(name, [((place + 1) / len(ratios) * 100, ratio) for place, ratio in enumerate(ratios)]))
+    return plots.logarithmic("Cost over the oracle's, hold-out fleet, 14 days", "groups, %", "J / J of the oracle", lines)
+
+
+def main() -> None:
+    """Measure, say how it goes, and write the report and the plot."""
+    began = time.monotonic()
+    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("forkserver")) as pool:
+        report: dict[str, Any] = {name: measure(name, pool) for name in fleets.NAMES}
+    report["groups"] = fleets.GROUPS
+    report["cores"] = os.cpu_count()
+    report["took_s"] = round(time.monotonic() - began, 1)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    REPORT.write_text(json.dumps(report, indent=1) + "\n")
+    (BUILD / "quality.svg").write_text(_plot(report))
+    progress.say("quality", f"{REPORT} after {report['took_s']:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
