@@ -1,9 +1,9 @@
 """What a rebalance costs by its protocol: the barrier, the way out and the way in.
 
 A member hears of a rebalance at its next beat and joins at its next poll: t = U(0, P) + r, with r what is left of its
-poll gap. One whose beat waits for its loop hears when a beat is due, and finishes one turn more. In a group of the classic protocols all must have joined before anybody goes on: T_pre is the longest t of
-those who must hear, never more than the rebalance timeout R; then join, sync and the first fetch take B0. In groups of
-KIP-848 nobody waits for anybody.
+poll gap. One whose beat waits for its loop hears when a beat is due, and finishes one turn more. In groups of the
+classic protocols all must have joined before anybody goes on: T_pre is the longest t of those who must hear, never
+more than the rebalance timeout R; then join, sync and the first fetch take B0. In groups of KIP-848 nobody waits.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Rebalancing
 
 QUANTILES: Final = 12
-"""By how many times of equal share the barrier is represented: its mean alone is 15 to 26 % wrong with slow handlers."""
+"""How many times of equal share stand for the barrier: its mean alone would be far off where handlers are slow."""
 
 _GRID_S: Final = TIMES_S[::3]
 _SHARES: Final = (np.arange(QUANTILES) + 0.5) / QUANTILES
@@ -47,7 +47,7 @@ class Hearing:
     def last_of(self, count: float) -> "Barrier":
         """Return the law of the last of so many members; of none it is over at once."""
         if count <= 0:
-            return Barrier(0.0, np.zeros(QUANTILES), 0.0)
+            return _NONE
         waiting = 1.0 - (1.0 - self.late) ** count
         quantiles = np.interp(_SHARES, 1.0 - waiting, self.times_s)
         return Barrier(_mean(waiting, self.times_s), quantiles, count * float(self.late[-1]))
@@ -59,13 +59,21 @@ class Barrier:
 
     Attributes:
         mean_s: T_pre on average.
-        quantiles_s: twelve times of equal share.
+        quantiles_s: twelve times of equal share; all of them 0 where there is nothing to be back in time for.
         dropped: how many members join only after R, on average: they come again.
     """
 
     mean_s: float
     quantiles_s: Array
     dropped: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether one who is back soon enough takes part in the rebalance that began without it."""
+        return bool(self.quantiles_s[-1] > 0)
+
+
+_NONE: Final = Barrier(0.0, np.zeros(QUANTILES), 0.0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -121,8 +129,8 @@ def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bo
         drops: whether members that join after R are not counted elsewhere, as those are that exceed M = R.
     """
     if rebalancing is Rebalancing.CONSUMER:
-        barrier = hearing.last_of(1)
-        return Moves(crowd.orphaned * hearing.mean_s, crowd.moved * hearing.mean_s, barrier, hearing.mean_s, 1.0)
+        none = dataclasses.replace(_NONE, mean_s=hearing.mean_s)
+        return Moves(crowd.orphaned * hearing.mean_s, crowd.moved * hearing.mean_s, none, hearing.mean_s, 1.0)
     barrier = hearing.last_of(crowd.stay)
     whole = barrier.mean_s + crowd.settle_s
     if rebalancing is Rebalancing.EAGER:
@@ -137,9 +145,7 @@ def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bo
     return Moves(out + again * back, back * (1.0 + again), barrier, hearing.mean_s, rounds)
 
 
-def moves_in_step(
-    rebalancing: Rebalancing, together: Hearing, crowd: Crowd, *, period_s: float
-) -> tuple[float, float]:
+def moves_in_step(rebalancing: Rebalancing, together: Hearing, crowd: Crowd, *, period_s: float) -> tuple[float, float]:
     """Return what out and in cost while all beat in step: after a rebalance has set all beat timers again.
 
     Survivors hear together, so the phase cancels for them; the orphans wait for it, half a period.
@@ -164,4 +170,4 @@ def moves_in_step(
 
 
 def _mean(exceedances: Array, times_s: Array) -> float:
-    return float(((exceedances[1:] + exceedances[:-1]) * np.diff(times_s)).sum() * 0.5)
+    return float((exceedances[1:] + exceedances[:-1]) @ (times_s[1:] - times_s[:-1])) * 0.5

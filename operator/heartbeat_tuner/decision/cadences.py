@@ -34,6 +34,7 @@ _MIDDLES: Final = (_EDGES[1:] + _EDGES[:-1]) / 2
 _SHORTEST_S: Final = 1e-3
 
 _GROUPS: Final = 12
+_PARTS: Final = np.arange(_GROUPS + 1) / _GROUPS
 """Into how many ages that measure is summed up again."""
 
 
@@ -73,6 +74,7 @@ class Turns:
         idle_s: how long a turn lasts that finds nothing.
         idle_per_day: how many of them there are.
         busy: the share of the others.
+        busy_per_day: how many of those there are.
         hears_s: times from any moment to the next beat: a few that stand for all, the rare long ones too.
         hears_weights: the share of each.
     """
@@ -82,6 +84,7 @@ class Turns:
     idle_s: float
     idle_per_day: float
     busy: float
+    busy_per_day: float
     hears_s: Array
     hears_weights: Array
 
@@ -136,15 +139,20 @@ def in_turns(handlers: Law, *, idle: float, interval_s: float, wait_s: float) ->
     weights = shares.sum(axis=1)
     ages = (width * np.arange(_CELLS).reshape(_GROUPS, -1) * shares).sum(axis=1)
     starts = np.divide(ages, weights, out=np.zeros(_GROUPS), where=weights > 0)
-    gaps = np.zeros(_GRID_S.size)
-    for start, weight in zip(starts, weights, strict=True):
-        left = _GRID_S - start
-        gaps += weight * ((1.0 - idle) * handlers.exceedance(left) + idle * (wait_s > left))
-    gaps = np.where(_GRID_S < interval_s, 1.0, np.minimum(gaps, 1.0))
+    left = _GRID_S - starts[:, None]
+    gaps = weights @ ((1.0 - idle) * handlers.exceedance(left) + idle * (wait_s > left))
+    gaps = np.where(interval_s > _GRID_S, 1.0, np.minimum(gaps, 1.0))
     until = np.concatenate(([0.0], np.cumsum((gaps[1:] + gaps[:-1]) * np.diff(_GRID_S)))) / 2.0
     hears = np.interp(_MIDDLES, until / until[-1], _GRID_S)
     turns = Turns(
-        starts, weights / count, wait_s, 86_400 * idle / mean, 1.0 - idle, hears, np.diff(_EDGES)
+        starts,
+        weights / count,
+        wait_s,
+        86_400 * idle / mean,
+        1.0 - idle,
+        86_400 * (1.0 - idle) / mean,
+        hears,
+        np.diff(_EDGES),
     )
     # A moment meets long turns more often than short ones.
     met = np.maximum((1.0 - idle) * (handlers.mean_s - handlers.integrals + TIMES_S * handlers.exceedances), 0.0)
@@ -163,10 +171,13 @@ def in_turns(handlers: Law, *, idle: float, interval_s: float, wait_s: float) ->
 
 def few(values: Array, weights: Array) -> Array:
     """Return `_GROUPS` values of equal share that stand for many: the means of the parts of their distribution."""
-    order = np.argsort(values)
-    total = np.concatenate(([0.0], np.cumsum(weights[order])))
-    sums = np.concatenate(([0.0], np.cumsum((weights * values)[order])))
-    return np.diff(np.interp(np.linspace(0.0, total[-1], _GROUPS + 1), total, sums)) * _GROUPS / total[-1]
+    order = values.argsort()
+    shares = weights[order]
+    total, sums = np.zeros(order.size + 1), np.zeros(order.size + 1)
+    shares.cumsum(out=total[1:])
+    (shares * values[order]).cumsum(out=sums[1:])
+    parts = np.interp(_PARTS * total[-1], total, sums)
+    return np.asarray((parts[1:] - parts[:-1]) * (_GROUPS / total[-1]))
 
 
 def _whole_ms(seconds: float) -> timedelta:

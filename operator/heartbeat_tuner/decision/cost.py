@@ -1,8 +1,9 @@
 """The cost of settings: stalled partition-seconds a day, and what comes with them, for many sessions at once.
 
 `Reckoner` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
-gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the last
-beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables` (lookups).
+gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the
+last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables`
+(lookups).
 """
 
 import dataclasses
@@ -77,7 +78,7 @@ class Costs:
         return self.gross_per_day - self.floor_per_day
 
 
-def costs(  # noqa: PLR0913 - a group and all its settings
+def costs(
     profile: Profile,
     *,
     interval_s: float,
@@ -128,6 +129,8 @@ class Reckoner:
         self.together = min(profile.node_members, profile.members)
         self.gaps = Law.table(_gaps(profile))
         self.remaining = self.gaps.remaining()
+        # A loop that wakes beats at the end of its turn, and hears there that it has to join.
+        self._polls_s = np.zeros(1) if self.in_turns else self.remaining.quantile((np.arange(6) + 0.5) / 6)
         self._rows: list[Array] = []
         self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
         self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
@@ -135,20 +138,19 @@ class Reckoner:
         self._crashes = self._add(_rates(profile.crashes), None)
         self._restarts = self._add(_rates(profile.restarts), None)
         self._hangs = self._add(_rates(profile.hangs), None)
-        self._slow = self._add(_turns(profile), profile.slow_handlers and profile.slow_handlers.upper_per_day)
+        slow = profile.slow_handlers
+        self._slow = self._add(_turns(profile), None if slow is None else slow.upper_per_day)
         self.table = Table.of(self._rows)
         self.floor_per_day = self._floor(floor_s)
 
-    def costs(
-        self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array
-    ) -> Costs:
+    def costs(self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array) -> Costs:
         """Return what settings cost; the arguments are those of the function `costs`."""
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
         cap_s = self._cap(limit_s)
         hearing = Hearing.of(self._later(cadence), cap_s)
         ways = self._moves(hearing, 1, drops=limit_s != cap_s)
-        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier)
+        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier, self._polls_s)
         terms = self._terms(at, hearing, ways, limit_s, cap_s)
         total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
         upper = functools.reduce(operator.add, (term.upper for term in terms.values()))
@@ -176,9 +178,7 @@ class Reckoner:
         """Return how the members beat."""
         if self.in_turns:
             profile = self.profile
-            return cadences.in_turns(
-                profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s
-            )
+            return cadences.in_turns(profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s)
         return cadences.by_clock(cadences.period_of(self.card, interval_s=interval_s, wait_s=wait_s))
 
     def _terms(
@@ -201,12 +201,14 @@ class Reckoner:
         if profile.restarts.per_day:
             terms["restarts"] = self._restarted(at, hearing, ways, drops=limit_s != cap_s)
         if at.cadence.turns is not None:
-            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, at.cadence.turns, self._slow)
+            turns = at.cadence.turns
+            share = 1.0 if profile.slow_handlers else turns.busy_per_day * profile.handlers.mean_s / _DAY_S
+            terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, turns, self._slow, share=share)
         elif limit_s is not None:
             terms["slowHandlers"] = cost_terms.slow_polls(group, at, ways, self._slow, limit_s)
         if profile.hangs.per_day:
             triggers = functools.reduce(operator.add, (term.triggers for term in terms.values()))
-            limit = Limit(self._notice(at, limit_s, cap_s), at.weights, cap_s)
+            limit = self._notice(at, limit_s, cap_s)
             terms["hangs"] = cost_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
         return terms
 
@@ -245,7 +247,7 @@ class Reckoner:
         return float(self.profile.restarts.law.exceedance(ways.barrier.quantiles_s).mean())
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        """Return the cost of one restart a day of each member, most in step; the arguments are those of `rollout_cost`."""
+        """Return the cost of a day's restarts, one after the other; the arguments are those of `rollout_cost`."""
         profile, group = self.profile, self.group
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._cap(None)
@@ -259,22 +261,22 @@ class Reckoner:
         # One whose beat waits for its loop has just begun a turn when it hears.
         left = profile.handlers if self.in_turns else self.remaining
         together = Hearing.of(left.exceedance, cap_s)
-        out, back = moves_in_step(
-            profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s
-        )
+        out, back = moves_in_step(profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s)
         apart = self._apart(self._moves(hearing, gone, drops=False))
         in_step = back + apart * out if profile.surge else out + apart * back
         return once / group.members + (group.members - 1) * in_step
 
-    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Array | None:
-        """After which time a member whose handler hangs is removed; None: never."""
+    def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Limit:
+        """When a member whose handler hangs is removed: by its library's card."""
         if self.card.hung is Hung.UNNOTICED:
-            return None
+            return Limit(None, at.weights, cap_s)
         if self.card.hung is Hung.PLACEMENT:
-            return at.left_s
+            return Limit(at.left_s, at.weights, cap_s)
         limit = cap_s if limit_s is None else limit_s
-        silent = at.left_s if self.static and self.group.waits else np.zeros_like(at.left_s)
-        return limit + silent
+        if self.static and self.group.waits:
+            # It stops beating and does not say that it leaves.
+            return Limit(limit + at.left_s, at.weights, cap_s)
+        return Limit(np.full((1, 1), limit), np.ones(1), cap_s)
 
     def _moves(self, hearing: Hearing, gone: int, *, drops: bool) -> Moves:
         """What it costs that so many leave together and come back one by one; of none: that one joins before."""

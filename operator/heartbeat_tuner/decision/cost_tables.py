@@ -5,14 +5,17 @@ lies in the table is found once and serves every row, since all rows share their
 """
 
 import dataclasses
-from typing import Self
+import math
+from typing import Final, Self
 
 import numpy as np
 
 from heartbeat_tuner.tails.gpd import Array, Values
 from heartbeat_tuner.tails.law import TIMES_S
 
-_WIDTHS = np.diff(TIMES_S)
+_WIDTHS: Final = np.diff(TIMES_S)
+_STEPS: Final = (TIMES_S.size - 2) / math.log(TIMES_S[-1] / TIMES_S[1])
+_FIRST: Final = math.log(TIMES_S[1]) * _STEPS
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +34,9 @@ class Places:
     def of(cls, times_s: Values) -> Self:
         """Return where times lie; of any shape, in seconds."""
         times = np.asarray(times_s, dtype=np.float64)
-        cells = np.clip(np.searchsorted(TIMES_S, times, side="right") - 1, 0, _WIDTHS.size - 1)
+        # The times grow by one factor: a logarithm finds the cell, faster than a search.
+        steps = np.log(np.maximum(times, TIMES_S[1])) * _STEPS + (1.0 - _FIRST)
+        cells = np.where(times < TIMES_S[1], 0, np.minimum(steps, _WIDTHS.size - 1)).astype(np.intp)
         return cls(cells, times - TIMES_S[cells])
 
 
@@ -41,10 +46,12 @@ class Table:
 
     Attributes:
         rates: how often a day it lasts longer than each of `TIMES_S`; shape (rows, times).
+        slopes: how fast that falls from each to the next.
         integrals: the integral of that from 0, in seconds a day.
     """
 
     rates: Array
+    slopes: Array
     integrals: Array
 
     @classmethod
@@ -53,22 +60,16 @@ class Table:
         rates = np.stack(rows)
         integrals = np.zeros_like(rates)
         np.cumsum((rates[:, 1:] + rates[:, :-1]) * (0.5 * _WIDTHS), axis=1, out=integrals[:, 1:])
-        return cls(rates, integrals)
+        return cls(rates, (rates[:, 1:] - rates[:, :-1]) / _WIDTHS, integrals)
 
     def longer(self, row: int, at: Places) -> Array:
         """Return how often a day it lasts longer than the times at some places; all of it than one below 0."""
-        rates = self.rates[row]
-        starts = rates[at.cells]
-        slopes = (rates[at.cells + 1] - starts) / _WIDTHS[at.cells]
-        return np.asarray(starts + slopes * np.maximum(at.offsets, 0.0))
+        return np.asarray(self.rates[row][at.cells] + self.slopes[row][at.cells] * np.maximum(at.offsets, 0.0))
 
     def seconds(self, row: int, at: Places) -> Array:
         """Return the seconds a day that it lasts, each up to the times at some places."""
-        rates = self.rates[row]
-        starts = rates[at.cells]
-        slopes = (rates[at.cells + 1] - starts) / _WIDTHS[at.cells]
-        grown = at.offsets * (starts + 0.5 * slopes * np.maximum(at.offsets, 0.0))
-        return np.asarray(self.integrals[row][at.cells] + grown)
+        halves = 0.5 * self.slopes[row][at.cells] * np.maximum(at.offsets, 0.0)
+        return np.asarray(self.integrals[row][at.cells] + at.offsets * (self.rates[row][at.cells] + halves))
 
     def whole(self, row: int) -> float:
         """Return the seconds a day that it lasts, however long."""

@@ -5,23 +5,27 @@ lookup (the age of the last beat, the barrier) stand as a few values of known sh
 """
 
 import dataclasses
+from typing import Final
 
 import numpy as np
 
 from heartbeat_tuner.decision.barrier import Barrier, Moves
 from heartbeat_tuner.decision.cadences import Cadence, Turns, few
 from heartbeat_tuner.decision.cost_tables import Places, Table
-from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.gpd import Array, Values
 from heartbeat_tuner.tails.profile import Delivery
 
-_BACK_OFF_S = 0.55
-"""Between two tries after an error, on average: 0.1 to 1 s in the Java client."""
+_RETRY_S: Final = 0.5
+"""How late the first try after an outage comes: the back-off of the Java client has grown to 1 s by then."""
 
-EMPTY_S = 3.0
+EMPTY_S: Final = 3.0
 """`group.initial.rebalance.delay.ms`: how long a classic group that was empty waits for more members."""
 
-REJOIN_S = 1.0
+REJOIN_S: Final = 1.0
 """Until a member that was evicted with all others has noticed and asks to join."""
+
+
+_AT_ONCE: Final = np.zeros(1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +76,18 @@ class Sessions:
             for each age that stands for others; `weights` their shares.
     """
 
-    def __init__(self, sessions_s: Array, cadence: Cadence, table: Table, barrier: Barrier) -> None:
+    def __init__(
+        self, sessions_s: Array, cadence: Cadence, table: Table, barrier: Barrier, polls_s: Array = _AT_ONCE
+    ) -> None:
+        """Place what every term needs.
+
+        Args:
+            sessions_s: the sessions.
+            cadence: of the members.
+            table: of what befalls them.
+            barrier: of a rebalance after one has left.
+            polls_s: how long after it woke a member polls, and can join: a few times of equal share.
+        """
         self.sessions_s = sessions_s
         self.cadence = cadence
         self.table = table
@@ -86,8 +101,8 @@ class Sessions:
         else:
             silences = cadence.silences_s
             self._ends = Places.of(sessions_s - silences[:, None])
-        waits = np.subtract.outer(barrier.quantiles_s, silences).ravel()
-        self._back = Places.of(sessions_s + few(waits, np.ones(waits.size))[:, None])
+        self._waits = np.subtract.outer(barrier.quantiles_s, silences).ravel()
+        self.polls_s = polls_s
 
     def seconds_left(self, row: int) -> Array:
         """Return E min(X, S - A), times the rate."""
@@ -102,11 +117,20 @@ class Sessions:
         if self.cadence.silences_s is None:
             until, before = self.table.seconds(row, self._ends)
             return np.asarray((until - before) / self.cadence.period_s)
-        return np.asarray(self.table.longer(row, self._ends).mean(axis=0))
+        return _mean(self.table.longer(row, self._ends))
 
     def late(self, row: int) -> Array:
-        """Return P(silence + X > S + T_pre), times the rate: those who must join anew."""
-        return np.asarray(self.table.longer(row, self._back).mean(axis=0))
+        """Return P(silence + X > S + T_pre), times the rate: those who must join anew, for members that begin anew."""
+        return self._late(row, self._waits)
+
+    def late_to_poll(self, row: int) -> Array:
+        """Return P(silence + X + r > S + T_pre), times the rate: the same for members that go on where they were."""
+        return self._late(row, np.subtract.outer(self._waits, self.polls_s).ravel())
+
+    def _late(self, row: int, waits: Array) -> Array:
+        if not self.barrier.holds:
+            return self.evicted(row)
+        return _mean(self.table.longer(row, Places.of(self.sessions_s + few(waits, np.ones(waits.size))[:, None])))
 
     def evicted_at(self, row: int, sessions_s: Array) -> Array:
         """Return p1 of other sessions, for members that beat by a clock."""
@@ -119,7 +143,7 @@ class Sessions:
         quantiles = self.barrier.quantiles_s
         sums = np.add.outer(quantiles, self.cadence.ages_s).ravel()
         shares = np.tile(self.weights, quantiles.size)
-        return np.asarray(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])).mean(axis=0))
+        return _mean(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -168,7 +192,8 @@ def absences(group: Group, at: Sessions, moves: Moves, row: int, upper_row: int 
         row: of the table; each member's rates.
         upper_row: the same at most; None for members that were not alive, whose removal is no false eviction.
     """
-    evicted, late = at.evicted(row), at.late(row)
+    evicted = at.evicted(row)
+    late = at.late(row) if upper_row is None else at.late_to_poll(row)
     false = np.zeros_like(evicted) if upper_row is None else group.members * evicted
     upper = false if upper_row is None else group.members * at.evicted(upper_row)
     if group.alone:
@@ -200,10 +225,10 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
         cost = group.partitions * (at.table.whole(row) + single * group.anew_s)
         return Term(cost, single, single, evicted, upper)
     oldest = at.cadence.period_s * ((np.arange(6) + 0.5) / 6) ** (1.0 / together)
-    sessions = at.sessions_s
-    first = at.table.longer(row, Places.of(sessions - oldest[:, None])).mean(axis=0)
-    waits = np.subtract.outer(at.barrier.quantiles_s, oldest).ravel()
-    late = at.table.longer(row, Places.of(sessions + few(waits, np.ones(waits.size))[:, None])).mean(axis=0)
+    waits = np.subtract.outer(np.subtract.outer(at.barrier.quantiles_s, oldest), at.polls_s).ravel()
+    shifts = np.concatenate((-oldest, few(waits, np.ones(waits.size))))
+    longer = at.table.longer(row, Places.of(at.sessions_s + shifts[:, None]))
+    first, late = _mean(longer[: oldest.size]), _mean(longer[oldest.size :])
     cost = together * group.share * at.seconds_left(row) + first * moves.out + late * moves.back
     return Term(cost, first + moves.rounds * late, first, evicted, upper)
 
@@ -224,17 +249,17 @@ def crashes(group: Group, at: Sessions, moves: Moves, row: int) -> Term:
         until = often * (weights @ left) + table.whole(row) - at.seconds_left(row)
         cost = group.partitions * (until + group.settle_s * back_first + group.anew_s * dead)
         return _deaths(often, np.zeros_like(cost), cost)
-    late = at.late(row)
     if not group.waits:
-        cost = group.share * often * (weights @ left) + moves.out * often + moves.back * (back_first + late)
-        return _deaths(group.members * often, group.members * (back_first + late), group.members * cost)
+        cost = often * (group.share * (weights @ left) + moves.out + moves.back)
+        return _deaths(group.members * often, np.full(cost.size, group.members * often), group.members * cost)
+    late = at.late(row)
     away, barred = at.seconds_left(row), float(at.barrier.quantiles_s.mean())
     waited = weights @ (left * (often - longer)) + away - at.seconds_early(row) - barred * dead
     waited += group.settle_s * back_first
     cost = group.share * waited + dead * moves.out + group.share * (weights @ (left * longer)) + late * moves.back
     if group.whole_stops:
         unheard = away - weights @ (left * longer) + moves.hears_s * back_first
-        cost += (group.partitions - group.share) * (waited - unheard)
+        cost += (group.partitions - group.share) * np.maximum(waited - unheard, 0.0)
     return _deaths(group.members * often, group.members * moves.rounds * late, group.members * cost)
 
 
@@ -244,14 +269,14 @@ def _deaths(often: float, again: Array, cost: Array) -> Term:
     return Term(cost, once + again, once, nothing, nothing)
 
 
-def departures(group: Group, at: Sessions, often: float, cost: float, rebalances: float) -> Term:
+def departures(group: Group, at: Sessions, often: float, cost: Values, rebalances: float) -> Term:
     """Return the cost of members that are closed and replaced, where no session has a part in it.
 
     Args:
         group: who stands still.
         at: the sessions.
         often: how many a day each member.
-        cost: of one, in stalled partition-seconds.
+        cost: of one, in stalled partition-seconds; one number, or one for each session.
         rebalances: of one.
     """
     each = np.full(at.sessions_s.size, group.members * often)
@@ -262,7 +287,13 @@ def departures(group: Group, at: Sessions, often: float, cost: float, rebalances
 def outages(group: Group, at: Sessions, delivery: Delivery, rows: tuple[int, int]) -> Term:
     """Return the cost of network or coordinator away: nobody is left to take over, and the group begins anew."""
     evicted, upper = (_cut_off(at, delivery, one) for one in rows)
-    cost = group.partitions * evicted * (group.anew_s + REJOIN_S)
+    again = REJOIN_S
+    if at.cadence.turns is None:
+        # Their beats are spread over P; a second rebalance takes those who come after the first has begun.
+        again += {Delivery.NEXT_TICK: at.cadence.period_s / 2, Delivery.ONE_IN_FLIGHT: at.cadence.period_s + 1.0}.get(
+            delivery, 0.0
+        )
+    cost = group.partitions * evicted * (group.anew_s + again)
     return Term(cost, evicted, evicted, group.members * evicted, group.members * upper)
 
 
@@ -271,14 +302,14 @@ def _cut_off(at: Sessions, delivery: Delivery, row: int) -> Array:
     if delivery is Delivery.LATE or at.cadence.turns is not None:
         return at.evicted(row)
     if delivery is Delivery.RETRIED:
-        return at.evicted_at(row, sessions - _BACK_OFF_S / 2)
+        return at.evicted_at(row, sessions - _RETRY_S)
     if delivery is Delivery.NEXT_TICK:
         # A session that is a whole number of periods, but for rounding, has them all.
         return at.evicted_at(row, np.maximum(period * np.floor(sessions / period + 1e-9), 0.0))
     return at.evicted_at(row, np.full_like(sessions, period))
 
 
-def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tuple[int, int]) -> Term:
+def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tuple[int, int], *, share: float) -> Term:
     """Return the cost of handlers that a library's beat waits for: a turn that ends only after the session.
 
     The member works on meanwhile, so that only the way out and in stand still.
@@ -289,6 +320,7 @@ def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tup
         moves: out and back.
         turns: of the loop.
         rows: of the table, and of the same at most: each member's turns that find something.
+        share: of those that there would be if none were idle.
     """
     ends = at.sessions_s - turns.starts_s[:, None]
     waits = np.subtract.outer(at.barrier.quantiles_s, turns.starts_s).ravel()
@@ -296,9 +328,8 @@ def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tup
     later = at.sessions_s + shifts[:, None]
     at_ends = Places.of(ends)
     idle = turns.idle_per_day * (turns.weights @ (turns.idle_s > ends))
-    evicted, upper = (turns.weights @ at.table.longer(row, at_ends) + idle for row in rows)
-    late = at.table.longer(rows[0], Places.of(later)).mean(axis=0)
-    late += turns.idle_per_day * (turns.idle_s > later).mean(axis=0)
+    evicted, upper = (share * (turns.weights @ at.table.longer(row, at_ends)) + idle for row in rows)
+    late = share * _mean(at.table.longer(rows[0], Places.of(later))) + turns.idle_per_day * _mean(turns.idle_s > later)
     return _alive(group, moves, evicted, upper, late)
 
 
@@ -366,9 +397,14 @@ def hangs(group: Group, at: Sessions, moves: Moves, row: int, limit: Limit, trig
     places = Places.of(limit.times_s)
     removed = limit.weights @ table.longer(row, places)
     later = limit.times_s + at.barrier.quantiles_s[:, None, None]
-    late = limit.weights @ table.longer(row, Places.of(later)).mean(axis=0)
+    late = limit.weights @ _mean(table.longer(row, Places.of(later)))
     cost = group.share * (limit.weights @ table.seconds(row, places)) + removed * moves.out + late * moves.back
     if group.whole_stops:
         cost = cost + pace * group.partitions * (limit.weights @ table.moments(row, limit.times_s))
-    out = group.members * removed
-    return Term(group.members * cost, out + group.members * moves.rounds * late, out, nothing, nothing)
+    out = group.members * removed + nothing
+    return Term(group.members * cost + nothing, out + group.members * moves.rounds * late, out, nothing, nothing)
+
+
+def _mean(values: np.ndarray) -> Array:
+    """Return the mean of equal shares, which are the first axis."""
+    return np.asarray(np.add.reduce(values, axis=0) / len(values))

@@ -95,7 +95,7 @@ class Law:
     def integral(self, times_s: Values) -> Array:
         """Return I(x), the mean of min(X, x); for a time below 0 it is x itself, as if G were 1 there."""
         times = np.asarray(times_s, dtype=np.float64)
-        inside = np.clip(times, 0.0, TIMES_S[-1])
+        inside = np.minimum(np.maximum(times, 0.0), TIMES_S[-1])
         cells = np.minimum(np.searchsorted(TIMES_S, inside, side="right") - 1, _WIDTHS.size - 1)
         offsets = inside - TIMES_S[cells]
         starts = self.exceedances[cells]
