@@ -4,8 +4,8 @@ The cost of a session timeout has more than one minimum in one group of ten, so 
 each H, and no slope is followed. M comes first, since few things depend on both. What is uncertain is judged twice: a
 value is the cheapest by what is expected, and within the objective by what is possible (95 %).
 
-Two things are never bought dearly. Of several H the longest is taken whose cost is hardly more than the best: it saves
-requests. Of several S the longest whose cost is hardly more: it evicts less.
+Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S likewise: it
+evicts less.
 """
 
 import dataclasses
@@ -16,7 +16,8 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.decision import rules as allowed
-from heartbeat_tuner.decision.cost import Costs, Reckoner
+from heartbeat_tuner.decision.cost import Costs, Reckoner, rollout_cost
+from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.decision.limits import Infeasible
 from heartbeat_tuner.decision.rules import Rules
 from heartbeat_tuner.domain import durations
@@ -39,6 +40,9 @@ DAY_S: Final = 86_400.0
 
 _POLL_SHARE: Final = 0.5
 """Of the objective, for members that do not poll; the rest is for silences."""
+
+_HANGS_PER_DAY: Final = 1e-3
+"""Of each member."""
 
 _LONGEST_LOOKED_AT_S: Final = 1_800.0
 """How far is looked for a session that would do: the broker's usual maximum."""
@@ -128,18 +132,11 @@ class Prices:
         self._polls_are_known = rules.largest_poll_gap_s is not None
         self._reckoner = Reckoner(profile)
         self._reckoned = functools.cache(self._reckon)
+        self.rollout = functools.cache(self._rollout)
 
     def at(self, settings: LivenessSettings) -> Point:
         """Return what one set of values costs."""
         return self._table(settings, (settings.session_timeout.total_seconds(),)).point(0)
-
-    def rollout(self, settings: LivenessSettings) -> float:
-        """Return the stalled partition-seconds of replacing every pod once."""
-        return self._reckoner.rollout(
-            interval_s=settings.heartbeat_interval.total_seconds(),
-            wait_s=settings.fetch_wait.total_seconds(),
-            session_s=settings.session_timeout.total_seconds(),
-        )
 
     def table(self, rules: Rules, beat: LivenessSettings) -> Table | Infeasible:
         """Return what each S costs that may go with a beat, or the two limits of S that collide."""
@@ -155,7 +152,7 @@ class Prices:
         sessions = np.union1d(allowed.settable(low_s, high_s), allowed.settable(free_low, free_high))
         sessions = np.union1d(sessions, rules.current.session_timeout.total_seconds())
         found = self._table(beat, tuple(sessions.tolist()))
-        return dataclasses.replace(found, within=(sessions >= low_s) & (sessions <= high_s))
+        return dataclasses.replace(found, within=found.within & (sessions >= low_s) & (sessions <= high_s))
 
     def beyond(self, beat: LivenessSettings, from_s: float) -> Table:
         """Return what longer S than may be would cost."""
@@ -169,7 +166,17 @@ class Prices:
         if not self._polls_are_known:
             # What was not measured says nothing against any value.
             upper = upper - of.poll_evictions_upper_per_month
-        return Table(beat, of, of.net_per_day, upper, np.ones(len(sessions_s), dtype=bool))
+        net = of.net_per_day
+        return Table(beat, of, net, upper, np.isfinite(net))
+
+    def _rollout(self, settings: LivenessSettings) -> float:
+        """Return the stalled partition-seconds of replacing every pod once."""
+        return rollout_cost(
+            self.profile,
+            interval_s=settings.heartbeat_interval.total_seconds(),
+            wait_s=settings.fetch_wait.total_seconds(),
+            session_s=settings.session_timeout.total_seconds(),
+        )
 
     def _reckon(
         self, interval: timedelta, wait: timedelta, poll_limit: timedelta | None, sessions_s: tuple[float, ...]
@@ -292,10 +299,10 @@ def _missed(prices: Prices, rules: Rules, table: Table, per_month: float) -> Inf
     longer = prices.beyond(table.beat, ceiling.value.total_seconds())
     enough = np.flatnonzero(longer.upper <= per_month)
     if not enough.size:
-        least = float(min(table.upper[table.within].min(), longer.upper.min()))
+        least = min(table.upper.min(), longer.upper.min())
         return Infeasible(
             f"No values keep false evictions within {per_month:g} a month (objective.maxFalseEvictionsPerMonth): "
-            f"{least:.2g} a month must be reckoned with, however long the session timeout is"
+            f"{figure(float(least))} a month must be reckoned with, however long the session timeout is"
         )
     needed = longer.point(int(enough[0])).settings.session_timeout
     return Infeasible(
@@ -330,9 +337,10 @@ def _poll_limits(profile: Profile, rules: Rules, per_month: float) -> _PollLimit
             f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
             f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
         )
-    values = np.append(
-        allowed.settable(floor.value.total_seconds(), ceiling.value.total_seconds()), now.total_seconds()
-    )
+    values = allowed.settable(floor.value.total_seconds(), ceiling.value.total_seconds())
+    stays = floor.value <= now <= ceiling.value
+    if stays:
+        values = np.append(values, now.total_seconds())
     limits = rules.client.poll_limit_factor * values
     mean, upper = _late_polls_per_day(profile, limits)
     late = MONTH_DAYS * profile.members * upper
@@ -342,7 +350,7 @@ def _poll_limits(profile: Profile, rules: Rules, per_month: float) -> _PollLimit
     bill = np.where(sound, _poll_bill(profile, limits, mean), np.inf)
     least = int(np.argmin(bill))
     best = timedelta(milliseconds=round(float(values[least]) * 1000))
-    if not (floor.value <= now <= ceiling.value and sound[-1]):
+    if not (stays and sound[-1]):
         return _PollLimits(best)
     if allowed.too_small(now, best):
         return _PollLimits(now)
@@ -367,7 +375,9 @@ def _poll_bill(profile: Profile, limits_s: Array, late_per_day: Array) -> Array:
     everybody = profile.partitions if profile.rebalancing is Rebalancing.EAGER else profile.share
     removal = 2 * everybody * (profile.settle_s + profile.handlers.mean_s)
     hangs, members = profile.hangs, profile.members
-    hung = hangs.per_day * (profile.share * hangs.law.integral(limits_s) + hangs.law.exceedance(limits_s) * removal)
+    # How often handlers hang is hardly ever known: at least this often, or no limit would ever be too long.
+    lasting = np.maximum(hangs.per_day * hangs.law.integral(limits_s), _HANGS_PER_DAY * limits_s)
+    hung = profile.share * lasting + hangs.per_day * hangs.law.exceedance(limits_s) * removal
     if profile.rebalancing is Rebalancing.EAGER:
         # Whoever else makes the group rebalance meanwhile makes it wait for the hung member.
         triggers = members * (profile.crashes.per_day + profile.restarts.per_day) / DAY_S

@@ -1,8 +1,8 @@
 """Is a change worth the restarts that bring it about?
 
 Every pod has to be replaced for new values to come into force, and that makes the group stand still too. Pods are
-replaced anyway, with every deploy: what a change saves until then, or until the horizon, has to pay for a rollout of its
-own. Else it waits for that deploy, which costs nothing. The session and the heartbeat of a KIP-848 group are the
+replaced anyway, with every deploy: what a change saves until then, or until the horizon, has to pay for a rollout of
+its own. Else it waits for that deploy, which costs nothing. The session and the heartbeat of a KIP-848 group are the
 broker's, and change without a restart.
 """
 

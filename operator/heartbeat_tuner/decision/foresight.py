@@ -63,8 +63,8 @@ class Expectation:
 
     def __str__(self) -> str:
         if self.unbounded:
-            return f"more than {_figure(self.mean)}"
-        return f"{_figure(self.mean)} (at most {_figure(self.upper)})"
+            return f"more than {figure(self.mean)}"
+        return f"{figure(self.mean)} (at most {figure(self.upper)})"
 
 
 def session_wish(situation: Situation, period: timedelta) -> Limit | None:
@@ -174,6 +174,6 @@ def _whole(time_s: float) -> timedelta:
     return LONGEST if time_s >= LONGEST.total_seconds() else durations.ceil_to_second(timedelta(seconds=time_s))
 
 
-def _figure(number: float) -> str:
+def figure(number: float) -> str:
     """Return two significant digits; what is hardly anything, as such."""
     return "under 0.01" if number < 0.01 else f"{float(f'{number:.2g}'):g}"  # noqa: PLR2004 - a hundredth

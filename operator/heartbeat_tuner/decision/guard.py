@@ -71,7 +71,7 @@ def endangered(evictions: int, days: float, per_month: float) -> bool:
 
 
 def relief(tables: Iterable[Table], now: Point, per_month: float) -> Point | None:
-    """Return longer sessions that help a group in danger at a price that may be paid; None if there are none.
+    """Return longer sessions that help a group in danger at a price that may be paid; None if none do, or none need to.
 
     The cheapest that is safe; if none is, the safest.
 
@@ -80,6 +80,8 @@ def relief(tables: Iterable[Table], now: Point, per_month: float) -> Point | Non
         now: what is set.
         per_month: false evictions that the objective allows.
     """
+    if now.evictions_upper <= per_month:
+        return None
     helping = []
     for table in tables:
         helps = (

@@ -125,7 +125,8 @@ class Rules:
         """
         bounds = self._bounds(Setting.MAX_POLL_INTERVAL)
         ceiling = Limit(bounds.max or LONGEST, "bounds.maxPollInterval.max")
-        gap = timedelta(seconds=min(POLL_GAP_MARGIN * (self.largest_poll_gap_s or 0.0), LONGEST.total_seconds()))
+        gap_s = POLL_GAP_MARGIN * (self.largest_poll_gap_s or 0.0) / self.client.poll_limit_factor
+        gap = timedelta(seconds=min(gap_s, LONGEST.total_seconds()))
         floors = [
             Limit(durations.ceil_to_second(gap), f"{POLL_GAP_MARGIN:g} times the longest poll gap"),
             Limit(bounds.min or timedelta(0), "bounds.maxPollInterval.min"),

@@ -3,6 +3,7 @@
 from typing import Final
 
 from heartbeat_tuner.decision.choosing import Point
+from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
 
@@ -12,30 +13,30 @@ NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: t
 def changed(now: Point, new: Point) -> str:
     """Say what to set, and what that brings."""
     return (
-        f"Set {_moves(now.settings, new.settings)}: {_figure(new.net_per_day)} instead of {_figure(now.net_per_day)} "
-        f"stalled partition-seconds a day (beside {_figure(now.floor_per_day)} that no setting can change); false "
+        f"Set {_moves(now.settings, new.settings)}: {figure(new.net_per_day)} instead of {figure(now.net_per_day)} "
+        f"stalled partition-seconds a day (beside {figure(now.floor_per_day)} that no setting can change); false "
         f"evictions a month {_evictions(new)} instead of {_evictions(now)}; a crash is noticed after "
-        f"{_figure(new.detection_s)} s instead of {_figure(now.detection_s)} s"
+        f"{figure(new.detection_s)} s instead of {figure(now.detection_s)} s"
     )
 
 
 def left(now: Point, best: Point, per_month: float) -> str:
     """Say why what is set stays."""
     says = (
-        f"Left as it is: {_figure(now.net_per_day)} stalled partition-seconds a day, and the best that is safe "
-        f"({_values(best.settings)}) costs {_figure(best.net_per_day)}, which is not better by enough; false evictions "
+        f"Left as it is: {figure(now.net_per_day)} stalled partition-seconds a day, and the best that is safe "
+        f"({_values(best.settings)}) costs {figure(best.net_per_day)}, which is not better by enough; false evictions "
         f"a month {_evictions(now)}"
     )
     if now.evictions_upper <= per_month:
         return says
-    return f"{says}, where the objective allows {per_month:g}, and the group's own record shows none of them often"
+    return f"{says}, where the objective allows {per_month:g}; the group's own record does not show more than that"
 
 
 def too_little(watched_days: float, member_days: float) -> str:
     """Say that there are too few data for a change."""
     return (
-        f"other values look better, but the group was watched for {_figure(watched_days)} days and "
-        f"{_figure(member_days)} member-days only; at least one of each is needed"
+        f"other values look better, but the group was watched for {figure(watched_days)} days and "
+        f"{figure(member_days)} member-days only; at least one of each is needed"
     )
 
 
@@ -58,9 +59,4 @@ def _values(settings: LivenessSettings) -> str:
 
 
 def _evictions(point: Point) -> str:
-    return f"{_figure(point.evictions_per_month)} (at most {_figure(point.evictions_upper)})"
-
-
-def _figure(number: float) -> str:
-    """Return two significant digits; what is hardly anything, as such."""
-    return "under 0.01" if abs(number) < 0.01 else f"{float(f'{number:.2g}'):g}"  # noqa: PLR2004 - a hundredth
+    return f"{figure(point.evictions_per_month)} (at most {figure(point.evictions_upper)})"

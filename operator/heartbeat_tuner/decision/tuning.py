@@ -185,6 +185,8 @@ def _missing(question: Question) -> str:
         return "no absence of a member can be measured, so nothing is known of what a session must bear"
     if not (question.watched_days > 0 and question.member_days > 0):
         return "the group was not watched yet"
+    if question.profile.members < 1:
+        return "the group has no members"
     return ""
 
 
@@ -219,21 +221,19 @@ def _answered(question: Question, of: Rules) -> Answer:
 def _better(prices: Prices, of: Rules, now: Point, choice: Choice | Infeasible, per_month: float) -> Point | None:
     """Return the values to change to, if any are better by enough."""
     if isinstance(choice, Choice) and guard.improves(now, choice.point):
-        return None if _same(now, choice.point) else choice.point
+        return None if _same(now.settings, choice.point.settings) else choice.point
     if not of.upwards:
         return None
     limit = of.current.max_poll_interval if isinstance(choice, Infeasible) else choice.point.settings.max_poll_interval
     found = choosing.tables(prices, of, limit)
     relief = None if isinstance(found, Infeasible) else guard.relief(found, now, per_month)
-    return None if relief is None or _same(now, relief) else relief
+    return None if relief is None or _same(now.settings, relief.settings) else relief
 
 
-def _same(now: Point, new: Point) -> bool:
+def _same(now: LivenessSettings, new: LivenessSettings) -> bool:
     """Whether a change is none, or one of S alone that is too small to be made."""
-    moved = liveness.changed(now.settings, new.settings)
-    return moved in {(), (Setting.SESSION_TIMEOUT,)} and rules.too_small(
-        now.settings.session_timeout, new.settings.session_timeout
-    )
+    only_session = liveness.changed(now, new) in {(), (Setting.SESSION_TIMEOUT,)}
+    return only_session and rules.too_small(now.session_timeout, new.session_timeout)
 
 
 def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: Answer, *, urgent: bool) -> Answer:
@@ -268,7 +268,7 @@ def _unstable(question: Question, of: Rules, now: Point, kept: Answer) -> Answer
     target = guard.settled(of, question.largest_absence_s or 0.0) if of.upwards else question.current
     if isinstance(target, Infeasible):
         return _infeasible(target, kept)
-    if target == question.current:
+    if _same(question.current, target):
         return dataclasses.replace(kept, message=telling.unstable(now, None))
     session = target.session_timeout
     return dataclasses.replace(

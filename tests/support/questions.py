@@ -1,0 +1,71 @@
+"""Questions about groups that are easily understood: a Java group of eight, quiet, watched for two weeks."""
+
+import dataclasses
+from datetime import timedelta
+
+import numpy as np
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision.tuning import Question
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
+
+NEVER = Happening(0.0, Law.constant(0.0))
+
+
+def seconds(time_s: float) -> timedelta:
+    """Return a time."""
+    return timedelta(seconds=time_s)
+
+
+def happening(per_day: float, median_s: float, sigma: float = 0.5, *, doubt: float = 1.0) -> Happening:
+    """Return something lognormal, and that it happens at most so many times as often."""
+    law = Law.lognormal(median_s, sigma)
+    return Happening(per_day, law, upper_per_day=doubt * per_day * np.asarray(law.exceedances))
+
+
+QUIET = Profile(
+    client="java",
+    rebalancing=Rebalancing.EAGER,
+    members=8,
+    partitions=32,
+    static=False,
+    pauses=happening(20.0, 0.2),
+    node_pauses=NEVER,
+    node_members=1,
+    outages=NEVER,
+    delivery=Delivery.LATE,
+    crashes=happening(0.05, 20.0),
+    restarts=happening(0.25, 20.0, 0.3),
+    surge=False,
+    hangs=NEVER,
+    handlers=Law.lognormal(0.3, 0.4),
+    slow_handlers=happening(2.0, 3.0),
+    settle_s=0.6,
+)
+
+
+def profile(**fields: object) -> Profile:
+    """Return the quiet group with other fields."""
+    return dataclasses.replace(QUIET, **fields)  # type: ignore[arg-type]
+
+
+def question(of: Profile = QUIET, **fields: object) -> Question:
+    """Return the question of a group that has its library's defaults, with other fields."""
+    asked = Question(
+        profile=of,
+        current=catalogue.client(of.client).defaults,
+        objective=Objective(seconds(60), 1.0),
+        bounds={},
+        least_session=seconds(6),
+        most_session=seconds(1800),
+        watched_days=14.0,
+        member_days=112.0,
+        evictions=0,
+        evictions_days=14.0,
+        largest_absence_s=1.0,
+        largest_poll_gap_s=10.0,
+        horizon=timedelta(days=14),
+    )
+    return dataclasses.replace(asked, **fields)  # type: ignore[arg-type]
