@@ -148,7 +148,7 @@ def test_downtime_lies_within_its_bounds(groups: Sequence[Group]) -> None:
     """Between scrapes a minute apart little is sure of it, but nothing is claimed that was not."""
     crashes = 0
     for one in groups:
-        found = one.measured.restarts
+        found = one.measured.crashes
         assert isinstance(found, Measured)
         crashes += len(one.happened.downtimes_s)
         sure = sorted((value.value_s for value in found.observations), reverse=True)

@@ -21,6 +21,7 @@ from heartbeat_tuner.tails import group_model, model
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, QuantityModel, Unreadable
 from heartbeat_tuner.tails.histogram import SCHEMA
 from heartbeat_tuner.tails.model import Reason, Source, TailModel
+from heartbeat_tuner.tails.rates import Duration, Rate
 
 _REASONS: Final = {"".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.Reason}
 _REASON_NAMES: Final = {reason: name for name, reason in _REASONS.items()}
@@ -178,7 +179,13 @@ def _quantity_of(name: str, one: QuantityModel) -> dict[str, Any]:
         "memberDays": one.member_days,
         "groupDays": one.group_days,
         "largestSeconds": one.largest_s,
+        "medianSeconds": one.median_s,
     }
+    if one.rate is not None:
+        found["rate"] = {"mean": one.rate.mean, "upper": one.rate.upper}
+    if one.duration is not None:
+        lasts = one.duration
+        found["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
     if isinstance(one.tail, TailModel):
         found["tail"] = _tail_of(one.tail)
     else:
@@ -249,6 +256,11 @@ def _quantity_from(one: Quantity) -> QuantityModel:
             until=date.fromisoformat(one.kept.until),
             fitted_at=datetime.fromisoformat(one.kept.fitted_at),
         ),
+        median_s=one.median_seconds,
+        rate=None if one.rate is None else Rate(one.rate.mean, one.rate.upper),
+        duration=None
+        if one.duration is None
+        else Duration(one.duration.mean_log, one.duration.sd_log, one.duration.worth),
     )
 
 

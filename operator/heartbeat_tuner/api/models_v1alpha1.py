@@ -135,6 +135,47 @@ class Kept(Model):
     tail: Tail
 
 
+_OF_A_RATE: Final = ("self.mean > 0.0", "mean must be above 0: nothing is sure never to happen")
+
+
+class Rate(Model):
+    """How often events come, a day of each member; of what befalls the group as one, a day of the group."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_RATE))
+
+    mean: Annotated[Count, Field(description="Expected, from the group's own events and those of the fleet.")]
+    upper: Annotated[Count, Field(description="At most, at 95 %.")]
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if not self.mean > 0:
+            raise ValueError(_OF_A_RATE[1])
+        return self
+
+
+_OF_A_DURATION: Final = ("self.worth > 0.0", "worth must be above 0: it rests on something")
+
+
+class Duration(Model):
+    """How long events last (lognormal)."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_DURATION))
+
+    mean_log: Annotated[
+        float, Field(allow_inf_nan=False, ge=-_LOGS, le=_LOGS, description="Mean of the logarithm of the seconds.")
+    ]
+    sd_log: Annotated[
+        float, Field(allow_inf_nan=False, ge=1e-6, le=_LOGS, description="Standard deviation of the logarithm.")
+    ]
+    worth: Annotated[Count, Field(description="Events that it rests on; older ones count as part of one.")]
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if not self.worth > 0:
+            raise ValueError(_OF_A_DURATION[1])
+        return self
+
+
 _EITHER: Final = ("has(self.tail) != has(self.rejected)", "must have either a tail or the reason why it is rejected")
 _BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only where the newest is rejected")
 
@@ -151,6 +192,11 @@ class Quantity(Model):
     largest_seconds: Annotated[Time | None, Field(description="The largest value, up to the edge of its bucket.")] = (
         None
     )
+    median_seconds: Annotated[
+        Time | None, Field(description="Half of the values are longer; newer ones count more.")
+    ] = None
+    rate: Rate | None = None
+    duration: Duration | None = None
     tail: Tail | None = None
     rejected: Rejected | None = None
     kept: Kept | None = None

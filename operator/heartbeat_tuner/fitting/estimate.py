@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting import contract, events
 from heartbeat_tuner.fitting.lines import Lines, Whole, day_number, day_of, sums
 from heartbeat_tuner.metrics.blocks import BLOCK_S
 from heartbeat_tuner.tails import estimate, history
 from heartbeat_tuner.tails.estimate import Fleet
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA
+from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA, medians_s
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 
 _BLOCK_DAYS: Final = BLOCK_S / 86_400.0
@@ -51,7 +51,7 @@ def models(
     spans = lines.spans()
     quantities: dict[int, dict[str, QuantityModel]] = {group: {} for group in spans}
     for number, name in enumerate(lines.quantity_names):
-        for group, model in _of_quantity(lines.where(lines.quantities == number), on, half_life_days):
+        for group, model in _of_quantity(name, lines.where(lines.quantities == number), on, half_life_days):
             quantities[group][name] = model
     found = []
     for group, span in spans.items():
@@ -74,7 +74,7 @@ def models(
     return found
 
 
-def _of_quantity(lines: Lines, on: date, half_life_days: float) -> Iterator[tuple[int, QuantityModel]]:
+def _of_quantity(name: str, lines: Lines, on: date, half_life_days: float) -> Iterator[tuple[int, QuantityModel]]:
     """Yield what one quantity is like in every group that has lines of it."""
     groups, rows = np.unique(lines.groups, return_inverse=True)
     height = groups.size
@@ -90,10 +90,13 @@ def _of_quantity(lines: Lines, on: date, half_life_days: float) -> Iterator[tupl
     )
     tails = estimate.models(Fleet.of(weighed.counts, strata=_strata(lines, groups, rows), weight=weighed.weight))
     values = sums(seen_rows, seen.counts, height)
-    members, group_blocks = (
-        sums(rows[lines.buckets == kind], lines.counts[lines.buckets == kind], height)
+    member_days, group_days = (
+        sums(rows[lines.buckets == kind], lines.counts[lines.buckets == kind], height) * _BLOCK_DAYS
         for kind in (MEMBER_BLOCKS, GROUP_BLOCKS)
     )
+    medians = medians_s(weighed.counts)
+    rates = events.rates_of(name, values, member_days, group_days)
+    durations = events.durations_of(name, weighed.counts)
     largest = np.full(height, -1)
     np.maximum.at(largest, seen_rows[seen.counts > 0], seen.buckets[seen.counts > 0])
     for row, (group, tail) in enumerate(zip(groups.tolist(), tails, strict=True)):
@@ -101,10 +104,13 @@ def _of_quantity(lines: Lines, on: date, half_life_days: float) -> Iterator[tupl
             group,
             QuantityModel(
                 values=int(values[row]),
-                member_days=float(members[row] * _BLOCK_DAYS),
-                group_days=float(group_blocks[row] * _BLOCK_DAYS),
+                member_days=float(member_days[row]),
+                group_days=float(group_days[row]),
                 largest_s=float(EDGES_S[largest[row] + 1]) if largest[row] >= 0 else None,
                 tail=tail,
+                median_s=medians[row],
+                rate=rates[row],
+                duration=durations[row],
             ),
         )
 

@@ -45,6 +45,7 @@ class Restart:
         started_s: when the next process began.
         ready_s: when the successor was ready, if that is told and was later.
         downtime: until the first partition or heartbeat.
+        in_place: its container was started anew, in the same pod: nobody had asked it to end.
     """
 
     pod: str
@@ -53,6 +54,7 @@ class Restart:
     started_s: float
     ready_s: float | None
     downtime: Downtime | Unknown
+    in_place: bool = False
 
 
 def restarts(observed: Observed, platform: Observed) -> list[Restart] | Unknown:
@@ -98,6 +100,7 @@ class _Pod:
     Attributes:
         name: its name.
         starts: when its processes began.
+        begun: when pods of this name began, as far as it is told.
         ends: when its containers ended, as far as it is told.
         ready: when it was ready.
         seen: the scrapes in which it exported something of a member.
@@ -106,6 +109,7 @@ class _Pod:
 
     name: str
     starts: Sequence[float]
+    begun: Sequence[float]
     ends: Sequence[float]
     ready: Sequence[float]
     seen: Sequence[float]
@@ -120,6 +124,7 @@ class _Pod:
         return cls(
             name=name,
             starts=_starts(around, signs),
+            begun=lives.instants(around.get(Quantity.POD_STARTED, ())),
             ends=lives.instants(around.get(Quantity.CONTAINER_ENDED, ())),
             ready=lives.instants(around.get(Quantity.POD_READY, ())),
             seen=sorted({sample.time_s for one in signs for sample in one.samples}),
@@ -142,11 +147,15 @@ def _in_place(pod: _Pod, interval_s: float) -> list[Restart]:
     found = []
     for began_s, started_s in zip(pod.starts, pod.starts[1:], strict=False):
         told = [at_s for at_s in pod.ends if began_s < at_s <= started_s]
+        in_place = not any(began_s < at_s <= started_s for at_s in pod.begun)
         last_s = max((at_s for at_s in pod.seen if began_s <= at_s <= started_s), default=None)
         if told:
-            found.append(_restart(pod.name, pod, (told[-1], told[-1]), started_s))
+            ended = (told[-1], told[-1])
         elif last_s is not None:
-            found.append(_restart(pod.name, pod, (last_s, min(started_s, last_s + interval_s)), started_s))
+            ended = (last_s, min(started_s, last_s + interval_s))
+        else:
+            continue
+        found.append(dataclasses.replace(_restart(pod.name, pod, ended, started_s), in_place=in_place))
     return found
 
 

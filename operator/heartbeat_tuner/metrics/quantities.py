@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import absences, blocks, deficits, downtime, queries, rebalances, samples
 from heartbeat_tuner.metrics.deficits import Deficits
-from heartbeat_tuner.metrics.downtime import Downtime
+from heartbeat_tuner.metrics.downtime import Downtime, Restart
 from heartbeat_tuner.metrics.rebalances import Rebalance
 from heartbeat_tuner.metrics.resolver import GroupKey, Observed, PodKey
 from heartbeat_tuner.metrics.samples import Sample, Series
@@ -134,7 +134,8 @@ class Quantities:
         outages: the longest delay of network or coordinator in each block, for all members once.
         rebalance_latencies: the longest join in each block, for all members once.
         rebalances: the events of the group.
-        restarts: how long restarts took members away.
+        restarts: how long members were away whose pod was replaced by another one, or by a new one of its name.
+        crashes: how long those were whose container was started anew in its pod.
     """
 
     absences: Measured | Unknown
@@ -144,6 +145,7 @@ class Quantities:
     rebalance_latencies: Measured | Unknown
     rebalances: Rebalances | Unknown
     restarts: Measured | Unknown
+    crashes: Measured | Unknown
 
 
 def measured(
@@ -162,6 +164,7 @@ def measured(
         changed: when its settings were changed, in Unix seconds.
     """
     around, beats = _around(observed, platform), deficits.of_group(observed)
+    restarts = downtime.restarts(observed, around)
     return Quantities(
         absences=_absences(observed, around, beats),
         missing_beats=_missing_beats(beats),
@@ -169,7 +172,8 @@ def measured(
         outages=_outages(observed),
         rebalance_latencies=_latencies(observed),
         rebalances=_rebalances(observed, around, cooperative=cooperative, changed=changed),
-        restarts=_restarts(observed, around),
+        restarts=_downtimes(observed, restarts, in_place=False),
+        crashes=_downtimes(observed, restarts, in_place=True),
     )
 
 
@@ -177,12 +181,15 @@ def rows(group: GroupKey, found: Quantities) -> Iterator[tuple[GroupKey, str, fl
     """Yield group, quantity, block start in Unix seconds and value in seconds: what a model is fitted to.
 
     A rebalance stands in the block in which the last member showed it; its value is how long it took, and 0, which
-    none takes, where that is not exported.
+    none takes, where that is not exported. Of a downtime it is the middle of its bounds, which scrapes leave far apart:
+    what it surely was is zero for many.
     """
     for name, values in _named(found):
         if isinstance(values, Measured):
+            middle = name in {RESTART_DOWNTIME, CRASH_DOWNTIME}
             for one in values.observations:
-                yield group, name, one.block_s, one.value_s
+                value_s = 0.5 * (one.value_s + one.at_most_s) if middle else one.value_s
+                yield group, name, one.block_s, value_s
         else:
             for event in values.events:
                 if event.planned is (name == PLANNED_REBALANCE):
@@ -203,6 +210,7 @@ def _named(found: Quantities) -> Iterator[tuple[str, Measured | Rebalances]]:
         (OUTAGE, found.outages),
         (REBALANCE_LATENCY, found.rebalance_latencies),
         (RESTART_DOWNTIME, found.restarts),
+        (CRASH_DOWNTIME, found.crashes),
         (PLANNED_REBALANCE, found.rebalances),
         (UNPLANNED_REBALANCE, found.rebalances),
     )
@@ -341,14 +349,13 @@ def _rebalances(
     return Rebalances(tuple(events), min(times), max(times), tuple(_watched(group)))
 
 
-def _restarts(observed: Observed, around: Observed) -> Measured | Unknown:
-    found = downtime.restarts(observed, around)
+def _downtimes(observed: Observed, found: Sequence[Restart] | Unknown, *, in_place: bool) -> Measured | Unknown:
     if isinstance(found, Unknown):
         return found
     values = [
         Observation(one.pod, blocks.start_s(one.ended_s), one.downtime.at_least_s, one.downtime.at_most_s)
         for one in found
-        if isinstance(one.downtime, Downtime)
+        if isinstance(one.downtime, Downtime) and one.in_place is in_place
     ]
     return _measured(values, _watched(_every(observed)))
 

@@ -29,6 +29,10 @@ EDGES_S: Final[npt.NDArray[np.float64]] = np.concatenate(([0.0], _HALF_MILLISECO
 """Bucket `k` lies between `EDGES_S[k]` and `EDGES_S[k + 1]`, in seconds."""
 EDGES_S.setflags(write=False)
 
+MIDDLES_S: Final[npt.NDArray[np.float64]] = np.sqrt(np.maximum(EDGES_S[:-1], EDGES_S[1] / 4) * EDGES_S[1:])
+"""What a value of each bucket is taken for, in seconds."""
+MIDDLES_S.setflags(write=False)
+
 BUCKETS: Final = len(EDGES_S) - 1
 """Buckets are numbered from 0 to this, exclusive."""
 
@@ -132,6 +136,16 @@ def dense(histograms: Iterable[Histogram]) -> npt.NDArray[np.float64]:
     for row, part in zip(matrix, parts, strict=True):
         row[part.buckets] = part.counts
     return matrix
+
+
+def medians_s(counts: npt.NDArray[np.float64]) -> list[float | None]:
+    """Return the median of each row of a matrix as `dense` gives it, in seconds; None for a row without values."""
+    sums = np.cumsum(counts, axis=1)
+    places = np.argmax(sums >= 0.5 * sums[:, -1:], axis=1)
+    return [
+        float(MIDDLES_S[place]) if total > 0 else None
+        for place, total in zip(places.tolist(), sums[:, -1].tolist(), strict=True)
+    ]
 
 
 def dense_of_table(

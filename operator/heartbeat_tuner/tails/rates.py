@@ -14,7 +14,7 @@ import numpy as np
 
 from heartbeat_tuner.tails import gamma
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import EDGES_S
+from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.model import Z_95
 
 _SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
@@ -24,7 +24,7 @@ _WORTH_DURATIONS: Final = 5.0
 _HEARD_AT_MOST: Final = 20.0  # durations of one group
 _SD_BEFORE: Final = 0.5  # of the logarithm of a duration
 
-_BUCKET_LOGS: Final = np.log(np.sqrt(np.maximum(EDGES_S[:-1], EDGES_S[1] / 4) * EDGES_S[1:]))
+_BUCKET_LOGS: Final = np.log(MIDDLES_S)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from heartbeat_tuner.api import models
 from heartbeat_tuner.api.models import ForeignSchemaError, InvalidModelError
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Kept, QuantityModel, Unreadable
 from heartbeat_tuner.tails.model import Reason, Rejected, Source, TailModel
+from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted
 
 DNS = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -47,6 +48,9 @@ def tails(draw: st.DrawFn) -> TailModel:
     )
 
 
+positives = st.floats(1e-9, 1e9)
+rates = st.builds(Rate, positives, positives)
+durations = st.builds(Duration, st.floats(-15, 15), st.floats(1e-3, 10), positives)
 rejections = st.builds(Rejected, st.sampled_from(Reason), st.text(st.characters(codec="utf-8"), max_size=80))
 kept = st.builds(Kept, tails(), positive, days, days, moments)
 
@@ -62,6 +66,9 @@ def quantities(draw: st.DrawFn) -> QuantityModel:
         largest_s=draw(st.none() | st.floats(0, 2**21)),
         tail=tail,
         kept=draw(st.none() | kept) if isinstance(tail, Rejected) else None,
+        median_s=draw(st.none() | st.floats(0, 2**21)),
+        rate=draw(st.none() | rates),
+        duration=draw(st.none() | durations),
     )
 
 
@@ -90,6 +97,16 @@ def group_models(draw: st.DrawFn) -> GroupModel:
 def test_a_model_comes_back_as_it_went(one: GroupModel) -> None:
     """Through JSON, bit by bit."""
     assert models.model_of(json.loads(json.dumps(models.document_of(one), allow_nan=False))) == one
+
+
+def test_an_object_of_an_older_version_is_read() -> None:
+    """Its quantities have neither median, rate nor duration: they are not known."""
+    full = fitted.quantity(median_s=0.1, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
+    document = models.document_of(fitted.model(quantities={"absence": full}))
+    (stored,) = document["spec"]["quantities"]
+    for name in ("medianSeconds", "rate", "duration"):
+        del stored[name]
+    assert models.model_of(document) == fitted.model()
 
 
 def test_numbers_that_a_server_writes_shorter_are_the_same() -> None:
@@ -180,6 +197,11 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.tail.covariance: must be a covariance", covariance(shape=0)),
     (r"quantities.0.tail.covariance: must be a covariance", covariance(shapeLogScale=1)),
     (r"quantities.0.largestSeconds: .*greater than or equal to 0", quantity(largestSeconds=-1)),
+    (r"quantities.0.medianSeconds: .*greater than or equal to 0", quantity(medianSeconds=-1)),
+    (r"quantities.0.rate: mean must be above 0", quantity(rate={"mean": 0, "upper": 1})),
+    (r"quantities.0.rate.upper: .*finite", quantity(rate={"mean": 1, "upper": math.inf})),
+    (r"quantities.0.duration: worth must be above 0", quantity(duration={"meanLog": 1, "sdLog": 1, "worth": 0})),
+    (r"quantities.0.duration.sdLog: .*greater", quantity(duration={"meanLog": 1, "sdLog": 0, "worth": 1})),
     (r"quantities.0: must have either", quantity(tail=None)),
     (r"quantities.0: a tail is kept only", quantity(kept=KEPT)),
     (r"spec: absence stands there more than once", lambda spec: spec["quantities"].append(spec["quantities"][0])),

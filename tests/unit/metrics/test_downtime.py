@@ -51,7 +51,19 @@ def test_a_container_that_was_started_anew_is_a_restart() -> None:
         Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320, container="app"), scraped(320.0, 320, 990, container="app")]
     }
     (one,) = restarts(partitions(CRASHED), started)
-    assert one == Restart("orders-0", "orders-0", 290.0, 320.0, None, Downtime(40.0, 60.0))
+    assert one == Restart("orders-0", "orders-0", 290.0, 320.0, None, Downtime(40.0, 60.0), in_place=True)
+
+
+def test_a_pod_that_came_back_by_its_name_was_replaced() -> None:
+    """A StatefulSet's: its container is new, and so is the pod. A pod's start long before tells nothing."""
+    containers = [scraped(-50.0, 0, 320, container="app"), scraped(320.0, 320, 990, container="app")]
+    for pod_started, in_place in (
+        ([scraped(-60.0, 0, 320), scraped(310.0, 320, 990)], False),
+        ([scraped(-60.0, 0, 990)], True),
+    ):
+        platform = {Quantity.CONTAINER_STARTED: containers, Quantity.POD_STARTED: pod_started}
+        (one,) = restarts(partitions(CRASHED), platform)
+        assert one.in_place is in_place
 
 
 def test_kubernetes_knows_when_a_container_ended() -> None:

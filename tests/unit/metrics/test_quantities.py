@@ -73,8 +73,8 @@ def test_every_quantity_keeps_its_meaning() -> None:
     assert isinstance(found.rebalances, Rebalances)
     assert (found.rebalances.planned, found.rebalances.unplanned) == (0, 1)
     assert (found.rebalances.since_s, found.rebalances.until_s) == (0.0, 3_600.0)
-    restarts = known(found.restarts)
-    assert (restarts.count, restarts.largest_s, restarts.blocks) == (0, None, 41)
+    for restarts in (known(found.restarts), known(found.crashes)):
+        assert (restarts.count, restarts.largest_s, restarts.blocks) == (0, None, 41)
 
 
 def test_what_was_watched_is_told_beside_what_was_seen() -> None:
@@ -129,11 +129,31 @@ def test_an_event_is_a_row_with_how_long_it_took() -> None:
         assert [row[1:] for row in rows if "Rebalance" in row[1]] == [("plannedRebalance", 1_980.0, value_s)]
 
 
+@pytest.mark.parametrize("pod_is_new", [False, True])
+def test_a_crash_is_no_planned_restart(*, pod_is_new: bool) -> None:
+    """A container that was started anew, in its pod or in a new one: one row, with the middle of its bounds."""
+    begun = counters.series([(0.0, -50.0), (1_800.0, 1_780.0), (3_600.0, 1_780.0)])
+    around = {Quantity.CONTAINER_STARTED: [begun], Quantity.POD_STARTED: [begun if pod_is_new else steady(-90.0)]}
+    there = [at_s for at_s in HOUR if not 1_700.0 < at_s < 1_800.0]
+    observed = everything() | {Quantity.ASSIGNED_PARTITIONS: [counters.series((at_s, 1.0) for at_s in there)]}
+    found = quantities.measured(observed, {HERE: around})
+    seen, other, name = (
+        (found.restarts, found.crashes, "restartDowntime")
+        if pod_is_new
+        else (found.crashes, found.restarts, "crashDowntime")
+    )
+    (value,) = known(seen).observations
+    assert known(other).count == 0
+    assert value.value_s < value.at_most_s
+    rows = [row[1:] for row in quantities.rows(("shop", "orders"), found) if row[1].endswith("Downtime")]
+    assert rows == [(name, value.block_s, (value.value_s + value.at_most_s) / 2)]
+
+
 def test_watched_blocks_are_told_by_quantity_for_each_member() -> None:
     """Of an event as well as of its absence: a rate needs the time in which none was seen."""
     observed = counters.together(everything(pod="orders-0"), everything(pod="orders-1"))
     found = dict(quantities.watched(quantities.measured(observed, PLATFORM)))
-    names = {"absence", "pollGap", "outage", "rebalanceLatency", "restartDowntime"}
+    names = {"absence", "pollGap", "outage", "rebalanceLatency", "restartDowntime", "crashDowntime"}
     assert set(found) == {*names, "plannedRebalance", "unplannedRebalance"}
     for name, watched in found.items():
         assert (name, len(watched), len(set(watched)), watched[0]) == (name, 82, 41, 0.0)

@@ -123,3 +123,14 @@ def test_a_table_of_another_schema_is_refused(bucket: int) -> None:
     """A bucket out of range would land in another group's row."""
     with pytest.raises(ValueError, match=f"must be 0..{BUCKETS - 1} in schema 1"):
         histogram.dense_of_table(np.array([0]), np.array([bucket]), np.array([1]), height=1)
+
+
+def test_a_median_is_in_the_bucket_of_the_middle_value() -> None:
+    """Weights may be parts of one; a row without values has none."""
+    counts = histogram.dense([Histogram.of([0.1, 0.2, 0.4, 8.0, 9.0]), Histogram.of([]), Histogram.of([0.0])])
+    counts[0] *= 0.1
+    middle, nothing, none_at_all = histogram.medians_s(counts)
+    assert middle == pytest.approx(0.4, rel=0.012)
+    assert nothing is None
+    assert none_at_all is not None
+    assert 0 < none_at_all < 5e-4

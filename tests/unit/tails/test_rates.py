@@ -48,6 +48,13 @@ def test_rates_of_a_simulated_fleet() -> None:
     assert found.mean.mean() == pytest.approx(truth.mean(), rel=0.05)
 
 
+def test_each_group_has_its_own_rate() -> None:
+    """Groups of the same count and another exposure, in their order."""
+    found = rates.rates(np.array([3.0, 0.0, 3.0]), np.array([10.0, 10.0, 100.0]))
+    assert [one.mean for one in found.each] == found.mean.tolist()
+    assert [one.upper for one in found.each] == pytest.approx(stats.gamma.ppf(0.95, found.shape) / found.exposure)
+
+
 def test_a_fleet_without_events_has_a_bound() -> None:
     """Nothing seen in 300 days: under one in about 80, not never."""
     found = rates.rates(np.zeros(10), np.full(10, 30.0))
