@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-agreement fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consu
 
 bench-fit: $(SPARK) $(BENCH)  ## Measure how fast values become models beside pandas and DuckDB, an hour and 4 GB of disk
 	@$(PYTHON) -m bench.fit
+
+bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
+	@$(PYTHON) -m bench.agreement
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
 	@$(PYTHON) -m bench.fit_world

@@ -80,7 +80,9 @@ class Barrier(Coordinator):
                 beat = self.cadence.beat(self.events.now - member.beat_at)
                 self._told(member, self.events.now + beat.rest_s + self.cadence.until_poll())
         this_round = self._round
-        self.events.after(_FIRST_WAIT_S if self._held else self.terms.join_limit_s, lambda: self._out_of_time(this_round))
+        self.events.after(
+            _FIRST_WAIT_S if self._held else self.terms.join_limit_s, lambda: self._out_of_time(this_round)
+        )
         self._open_if_all_joined()
 
     def _told(self, member: Member, comes_at: float) -> None:

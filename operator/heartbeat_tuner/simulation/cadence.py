@@ -10,7 +10,7 @@ import numpy as np
 
 from heartbeat_tuner.simulation.chance import Chance, Draw
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.law import TIMES_S, Law
 
 _TURNS = 50_000
 
@@ -54,6 +54,7 @@ class Loop:
 
     def __init__(self, chance: Chance, *, interval_s: float, turns: Law) -> None:
         self._share = chance.share
+        self._remainder = chance.remainders(turns, below_s=TIMES_S[-1])
         starts, beats = _run(chance.times(turns, _TURNS), interval_s)
         numbers = chance.numbers
         lengths = np.cumsum(beats)
@@ -75,8 +76,8 @@ class Loop:
         return self._at_start()
 
     def until_poll(self) -> float:
-        """Return 0: who hears has just ended a turn."""
-        return 0.0
+        """Return how long a member that hears goes on: it ends what it has at hand first."""
+        return self._remainder()
 
 
 Cadence = Clock | Loop

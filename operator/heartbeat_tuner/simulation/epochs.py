@@ -4,6 +4,8 @@ A member hears in the answer to its next beat what it shall give up or get, and 
 that moves stands still from when it was given up until its new holder got it; one whose holder is gone, from then on.
 """
 
+from functools import partial
+
 from heartbeat_tuner.simulation.coordinator import Coordinator
 from heartbeat_tuner.simulation.events import Action
 from heartbeat_tuner.simulation.member import Member, targets
@@ -49,10 +51,9 @@ class Epochs(Coordinator):
             self._moved(cause)
 
     def _back(self, member: Member) -> None:
-        coming = member.coming
-        if coming:
-            self._later(member, 0.0, lambda: self._got(member, coming))
-        self._aim(member, 0.0)
+        if member.coming:
+            self._later(member, 0.0, partial(self._got, member, member.coming))
+        self._later(member, 0.0, partial(self._gave_up, member))
 
     def _standing(self, member: Member) -> tuple[int, Cause]:
         return member.warming, member.cause
@@ -61,8 +62,9 @@ class Epochs(Coordinator):
         self._cause = cause
         self.meter.rebalances += 1
         self._hand_out()
-        for member in self.members:
-            self._aim(member, None)
+        for member, share in zip(self.members, self._shares(), strict=True):
+            if member.owned + member.coming > share:
+                self._later(member, None, partial(self._gave_up, member))
 
     def _shares(self) -> list[int]:
         return targets([member.owned + member.coming for member in self.members], self.partitions)
@@ -78,7 +80,7 @@ class Epochs(Coordinator):
         self.free(-given, self._cause)
         member.coming += given
         self.meter.stand((member, "coming"), member.coming, self._cause)
-        self._later(member, None, lambda: self._got(member, given))
+        self._later(member, None, partial(self._got, member, given))
 
     def _got(self, member: Member, partitions: int) -> None:
         member.owned += partitions
@@ -86,22 +88,14 @@ class Epochs(Coordinator):
         self.meter.stand((member, "coming"), member.coming, self._cause)
         self.metered(member)
 
-    def _aim(self, member: Member, heard_in_s: float | None) -> None:
-        """Let a member that holds too much give it up when it has heard of that."""
-        if self._excess(member) > 0:
-            self._later(member, heard_in_s, lambda: self._gave_up(member))
-
     def _gave_up(self, member: Member) -> None:
-        excess = min(self._excess(member), member.owned)
+        share = self._shares()[self.members.index(member)]
+        excess = min(member.owned + member.coming - share, member.owned)
         if excess > 0:
             member.owned -= excess
             self.metered(member)
             self.free(excess, self._cause)
             self._hand_out()
-
-    def _excess(self, member: Member) -> int:
-        place = self.members.index(member)
-        return member.owned + member.coming - self._shares()[place]
 
     def _later(self, member: Member, heard_in_s: float | None, then: Action) -> None:
         """Do something when a member hears with its next beat, and polls; if it is silent, when it is back."""

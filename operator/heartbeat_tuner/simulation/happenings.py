@@ -63,18 +63,20 @@ class Happenings:
 
     def _plan_slow_handlers(self, days: float) -> None:
         """Draw the handlers, or turns of a loop, that are so long that they may cost a member its place."""
+        profile, members, slow = self._profile, self._profile.members, self._profile.slow_handlers
         if isinstance(self._cadence, Loop):
-            bearable_s, befall = max(self._terms.session_s - self._terms.interval_s, 0.0), self._slow_turn
-        else:
-            bearable_s, befall = self._terms.poll_limit_s, self._slow_handler
-        slow = self._profile.slow_handlers
-        if slow is None:
-            handlers = self._profile.handlers
-            slow = Happening(_DAY_S / handlers.mean_s, handlers)
-        elif not isinstance(self._cadence, Loop):
-            bearable_s = 0.0  # one that is not too long still keeps a rebalance waiting
-        if bearable_s < math.inf:
-            self._poisson(slow, self._profile.members, days, befall, above_s=bearable_s)
+            bearable_s = max(self._terms.session_s - self._terms.interval_s, 0.0)
+            per_day = _DAY_S / self._terms.turns.mean_s
+            if slow is None:
+                slow = Happening(per_day * (1.0 - profile.idle_turns), profile.handlers)
+            idle = Happening(per_day * profile.idle_turns, Law.constant(self._terms.wait_s))
+            self._poisson(slow, members, days, self._slow_turn, above_s=bearable_s)
+            self._poisson(idle, members, days, self._slow_turn, above_s=bearable_s)
+        elif slow is not None:  # one that is not too long still keeps a rebalance waiting
+            self._poisson(slow, members, days, self._slow_handler)
+        elif self._terms.poll_limit_s < math.inf:
+            slow = Happening(_DAY_S / profile.handlers.mean_s, profile.handlers)
+            self._poisson(slow, members, days, self._slow_handler, above_s=self._terms.poll_limit_s)
 
     def _poisson(self, what: Happening, times: int, days: float, befall: Befall, *, above_s: float = 0.0) -> None:
         per_day = what.per_day * times * float(what.law.exceedance(above_s))
@@ -99,7 +101,9 @@ class Happenings:
         return member
 
     def _own(self, member: Member, away_s: float) -> None:
-        self._meter.own_s += member.owned * min(away_s, LEAST_SESSION_S)
+        """Count what no setting changes; where nobody can take over, that is all of an absence."""
+        alone = len(self._seats) == 1
+        self._meter.own_s += member.owned * (away_s if alone else min(away_s, LEAST_SESSION_S))
 
     def _pause(self, away_s: float) -> None:
         self._stop([self._anybody()], away_s, Cause.PAUSES)
@@ -165,11 +169,11 @@ class Happenings:
     def _die(self, seat: int, member: Member, away_s: float, cause: Cause) -> None:
         """End a process without a word to the group; one with a static id comes back to what it had."""
         member.alive, member.gone_at = False, self._events.now
+        self._own(member, away_s)
         self._coordinator.silence(member, cause)
         if not self._terms.static:
             self._events.after(away_s, lambda: self._replace(seat, cause))
             return
-        self._own(member, away_s)
         session_over = member.beat_at + self._terms.session_s
         if self._terms.rebalancing is Rebalancing.CONSUMER and cause is Cause.CRASHES:
             away_s = max(away_s, session_over - self._events.now)  # its id is refused until then

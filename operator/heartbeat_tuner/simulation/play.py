@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.simulation.barrier import Barrier
 from heartbeat_tuner.simulation.cadence import Cadence, Clock, Loop
@@ -12,7 +13,6 @@ from heartbeat_tuner.simulation.events import Events
 from heartbeat_tuner.simulation.happenings import Happenings
 from heartbeat_tuner.simulation.meter import Cause, Meter
 from heartbeat_tuner.simulation.terms import Terms
-from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 EVICTION_PRICE = "evictionPrice"
@@ -102,10 +102,8 @@ def simulate(
 
 def _cadence(profile: Profile, terms: Terms, chance: Chance) -> Cadence:
     if catalogue.client(profile.client).handler_delays_beat:
-        return Loop(chance, interval_s=terms.interval_s, turns=profile.handlers)
-    return Clock(
-        chance, period_s=terms.period_s, handlers=profile.handlers, poll_limit_s=min(terms.poll_limit_s, 1e6)
-    )
+        return Loop(chance, interval_s=terms.interval_s, turns=terms.turns)
+    return Clock(chance, period_s=terms.period_s, handlers=profile.handlers, poll_limit_s=min(terms.poll_limit_s, 1e6))
 
 
 def _played(meter: Meter, days: float, eviction_price: float) -> Played:

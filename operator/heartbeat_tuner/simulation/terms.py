@@ -7,6 +7,7 @@ from typing import Self
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances, Hung
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 
@@ -17,6 +18,8 @@ class Terms:
     Attributes:
         session_s: S.
         interval_s: H.
+        wait_s: W.
+        turns: of a loop that beats: those that find something and those that wait in vain.
         period_s: from beat to beat of a library that beats by a clock.
         poll_limit_s: who does not poll for so long leaves; infinite where the library has no such limit.
         join_limit_s: R: for so long a rebalance waits for members.
@@ -26,6 +29,8 @@ class Terms:
 
     session_s: float
     interval_s: float
+    wait_s: float
+    turns: Law
     period_s: float
     poll_limit_s: float
     join_limit_s: float
@@ -46,14 +51,16 @@ class Terms:
         card = catalogue.client(profile.client)
         values = {**card.defaults.by_setting, **settings.by_setting}
         limit = values.get(Setting.MAX_POLL_INTERVAL) or values.get(card.rebalance_wait)
-        wait = values[card.rebalance_wait]
+        wait_s = settings.fetch_wait.total_seconds()
         leaves = card.hung is Hung.LEAVES and limit is not None
         return cls(
             session_s=settings.session_timeout.total_seconds(),
             interval_s=settings.heartbeat_interval.total_seconds(),
+            wait_s=wait_s,
+            turns=_turns(profile, wait_s),
             period_s=card.period(settings, Circumstances()).usual.total_seconds(),
             poll_limit_s=card.poll_limit_factor * limit.total_seconds() if leaves and limit else math.inf,
-            join_limit_s=wait.total_seconds(),
+            join_limit_s=values[card.rebalance_wait].total_seconds(),
             settle_s=profile.settle_s,
             rebalancing=profile.rebalancing,
             static=profile.static,
@@ -61,3 +68,10 @@ class Terms:
             hung=card.hung,
             in_step=in_step,
         )
+
+
+def _turns(profile: Profile, wait_s: float) -> Law:
+    idle = profile.idle_turns
+    if not idle:
+        return profile.handlers
+    return Law.mixture(((1.0 - idle, profile.handlers), (idle, Law.constant(wait_s))))
