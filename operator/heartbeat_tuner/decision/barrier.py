@@ -103,7 +103,7 @@ class Crowd:
         stay: members that stay, and must hear.
         partitions: of the group.
         orphaned: partitions of those that leave.
-        moved: partitions that a member gets that joins.
+        moved: partitions that a member gets that joins: a whole number, for no more move than must.
         settle_s: B0.
     """
 
@@ -140,7 +140,7 @@ def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bo
     else:
         out = crowd.orphaned * whole
         second = hearing.last_of(crowd.stay + 1 - min(crowd.moved, crowd.stay))
-        back, rounds = crowd.moved * (second.mean_s + crowd.settle_s), 2.0
+        back, rounds = crowd.moved * (second.mean_s + crowd.settle_s), 2.0 if crowd.moved else 1.0
     again = min(barrier.dropped, 1.0) if drops else 0.0
     return Moves(out + again * back, back * (1.0 + again), barrier, hearing.mean_s, rounds)
 

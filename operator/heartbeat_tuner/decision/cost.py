@@ -8,6 +8,7 @@ last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind 
 
 import dataclasses
 import functools
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -231,7 +232,7 @@ class Reckoner:
             return cost_terms.absences(group, at, ways, self._restarts[0], None)
         if profile.surge:
             ways = self._moves(hearing, 0, drops=drops)
-            silent = 0.0 if self.leaves else at.weights @ at.left_s * group.partitions / (group.members + 1)
+            silent = 0.0 if self.leaves else at.weights @ at.left_s * self._crowd(0).orphaned
             apart = self._apart(ways) if self.leaves else 1.0
             one = ways.back + apart * ways.out
             return cost_terms.departures(group, at, often, one + silent, ways.rounds + apart)
@@ -255,16 +256,19 @@ class Reckoner:
         ways = self._moves(hearing, 1, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
         once = float(self._restarted(at, hearing, ways, drops=False).cost[0])
-        if self.static or not self.leaves or (group.alone and not profile.surge):
+        # The turns of loops end whenever they end: they are never in step.
+        if self.in_turns or self.static or not self.leaves or (group.alone and not profile.surge):
             return once
         gone = 0 if profile.surge else 1
-        # One whose beat waits for its loop has just begun a turn when it hears.
-        left = profile.handlers if self.in_turns else self.remaining
-        together = Hearing.of(left.exceedance, cap_s)
+        ways = self._moves(hearing, gone, drops=False)
+        together = Hearing.of(self.remaining.exceedance, cap_s)
         out, back = moves_in_step(profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s)
-        apart = self._apart(self._moves(hearing, gone, drops=False))
-        in_step = back + apart * out if profile.surge else out + apart * back
-        return once / group.members + (group.members - 1) * in_step
+        apart = self._apart(ways)
+        if profile.surge:
+            first, later = ways.back + apart * out, back + apart * out
+        else:
+            first, later = ways.out + apart * back, out + apart * back
+        return first + (group.members - 1) * later
 
     def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Limit:
         """When a member whose handler hangs is removed: by its library's card."""
@@ -284,12 +288,16 @@ class Reckoner:
 
     def _crowd(self, gone: int) -> Crowd:
         group = self.group
-        share = group.share if gone else group.partitions / (group.members + 1)
+        if gone:
+            moved, orphaned = math.floor(group.share), gone * group.share
+        else:
+            moved = math.floor(group.partitions / (group.members + 1))
+            orphaned = (group.partitions - moved) / group.members
         return Crowd(
             stay=group.members - gone,
             partitions=group.partitions,
-            orphaned=max(gone, 1) * share,
-            moved=share,
+            orphaned=orphaned,
+            moved=moved,
             settle_s=group.settle_s,
         )
 
@@ -309,14 +317,12 @@ class Reckoner:
 
     def _floor(self, floor_s: float) -> float:
         profile, group = self.profile, self.group
-        if group.alone:
-            return group.partitions * sum(
-                one.per_day * one.law.mean_s
-                for one in (profile.pauses, profile.node_pauses, profile.crashes, profile.restarts, profile.hangs)
-            )
         absences = [profile.pauses, profile.crashes]
-        if self.static or not self.leaves:
+        if self.static or (not profile.surge and (group.alone or not self.leaves)):
             absences.append(profile.restarts)
+        if group.alone:
+            absences += [profile.node_pauses, profile.hangs]
+            return group.partitions * sum(one.per_day * one.law.mean_s for one in absences)
         away = group.members * sum(one.per_day * float(one.law.integral(floor_s)) for one in absences)
         together = profile.node_pauses
         away += self.together * together.per_day * float(together.law.integral(floor_s))

@@ -116,7 +116,7 @@ class Sessions:
         """Return p1, P(silence + X > S), times the rate."""
         if self.cadence.silences_s is None:
             until, before = self.table.seconds(row, self._ends)
-            return np.asarray((until - before) / self.cadence.period_s)
+            return np.asarray(np.maximum((until - before) / self.cadence.period_s, 0.0))
         return _mean(self.table.longer(row, self._ends))
 
     def late(self, row: int) -> Array:
@@ -136,7 +136,7 @@ class Sessions:
         """Return p1 of other sessions, for members that beat by a clock."""
         period = self.cadence.period_s
         until, before = self.table.seconds(row, Places.of(np.stack((sessions_s, sessions_s - period))))
-        return np.asarray((until - before) / period)
+        return np.asarray(np.maximum((until - before) / period, 0.0))
 
     def seconds_early(self, row: int) -> Array:
         """Return E min(D, S - A - T_pre), times the rate; below zero where that time is."""
@@ -215,7 +215,7 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
         together: how many members are away together.
     """
     row = rows[0]
-    if not group.waits and together < group.members:
+    if together == 1 or (not group.waits and together < group.members):
         # Nobody waits for anybody: each leaves and comes back on its own.
         one = absences(group, at, moves, *rows)
         return one.times(together / group.members)
@@ -343,11 +343,9 @@ def slow_polls(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], 
 
 
 def never_in_time(group: Group, at: Sessions, moves: Moves) -> Term:
-    """Return the cost of a period longer than the session: every beat comes too late."""
+    """Return the cost of a clock whose period is longer than the session: every beat comes too late."""
     period = at.cadence.period_s
     often = np.where(at.sessions_s < period, 86_400.0 / period, 0.0)
-    if at.cadence.turns is not None:
-        often = np.zeros_like(often)
     return _alive(group, moves, often, often, often)
 
 

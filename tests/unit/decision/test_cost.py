@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients.catalogue import CLIENTS
@@ -45,13 +45,14 @@ def reckon(profile: Profile, sessions: Array = SESSIONS, **changes: Any) -> Cost
     return costs(profile, sessions_s=sessions, **{**usual, **changes})
 
 
-def same(one: Costs, other: Costs, **tolerance: float) -> None:
+def same(one: Costs, other: Costs) -> None:
     """Hold that costs, rebalances and evictions are the same."""
-    assert one.gross_per_day == pytest.approx(other.gross_per_day, **tolerance)
-    assert one.rebalances_per_day == pytest.approx(other.rebalances_per_day, **tolerance)
-    assert one.evictions_per_month == pytest.approx(other.evictions_per_month, **tolerance)
+    assert one.gross_per_day == pytest.approx(other.gross_per_day, abs=1e-9)
+    assert one.rebalances_per_day == pytest.approx(other.rebalances_per_day, abs=1e-9)
+    assert one.evictions_per_month == pytest.approx(other.evictions_per_month, abs=1e-9)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_nothing_is_below_zero_nor_below_what_no_setting_can_change(profile: Profile) -> None:
     """No term is negative, and all of them together are not below the floor."""
@@ -61,6 +62,7 @@ def test_nothing_is_below_zero_nor_below_what_no_setting_can_change(profile: Pro
     assert np.all(result.evictions_per_month >= 0)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_a_longer_session_evicts_less(profile: Profile) -> None:
     """False evictions fall with the session, whatever causes them."""
@@ -68,17 +70,19 @@ def test_a_longer_session_evicts_less(profile: Profile) -> None:
     assert np.all(np.diff(evictions) <= 1e-9 * evictions[:-1] + 1e-9)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups, st.sampled_from(RATES), st.floats(1.0, 3.0))
 def test_what_happens_more_often_costs_more(profile: Profile, name: str, factor: float) -> None:
     """No cost and no eviction becomes less because something happens more often."""
     one = getattr(profile, name)
     more = dataclasses.replace(profile, **{name: dataclasses.replace(one, per_day=factor * one.per_day)})
     before, after = reckon(profile), reckon(more)
-    assert np.all(after.gross_per_day >= before.gross_per_day * (1 - 1e-9))
-    assert np.all(after.evictions_per_month >= before.evictions_per_month * (1 - 1e-9))
-    assert np.all(after.rebalances_per_day >= before.rebalances_per_day * (1 - 1e-9))
+    assert np.all(after.gross_per_day >= before.gross_per_day * (1 - 1e-9) - 1e-6)
+    assert np.all(after.evictions_per_month >= before.evictions_per_month * (1 - 1e-9) - 1e-6)
+    assert np.all(after.rebalances_per_day >= before.rebalances_per_day * (1 - 1e-9) - 1e-6)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups, st.floats(1.0, 5.0))
 def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: float) -> None:
     """Where every table is so many times the mean, so is the upper rate; where there is none, it is the mean."""
@@ -91,9 +95,10 @@ def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: fl
         for name in ("pauses", "node_pauses", "outages")
     }
     result = reckon(dataclasses.replace(profile, **bounded, handlers=Law.constant(0.1), idle_turns=0.0))
-    assert result.evictions_upper_per_month == pytest.approx(factor * result.evictions_per_month)
+    assert result.evictions_upper_per_month == pytest.approx(factor * result.evictions_per_month, abs=1e-6)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
     """Each session costs what it would alone, in whatever order they stand."""
@@ -104,6 +109,7 @@ def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
     assert backwards.detection_s[::-1] == pytest.approx(together.detection_s)
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups, happenings)
 def test_two_causes_cost_what_both_cost(profile: Profile, more: Happening) -> None:
     """A cause that is two in one costs as much as the two, each for itself."""
@@ -118,6 +124,7 @@ def test_two_causes_cost_what_both_cost(profile: Profile, more: Happening) -> No
     assert reckon(both).gross_per_day == pytest.approx(reckon(one).gross_per_day + alone - without)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.floats(0.0, 1.0), happenings)
 def test_static_crashes_and_restarts_are_the_same_absences(share: float, absence: Happening) -> None:
     """A static member is away, however it went: two halves of one cause cost as much as the whole."""
@@ -130,11 +137,12 @@ def test_static_crashes_and_restarts_are_the_same_absences(share: float, absence
     same(reckon(whole), reckon(halves))
 
 
+@settings(deadline=None, max_examples=40)
 @given(happenings)
 def test_a_pause_of_a_node_with_one_member_is_a_pause(pause: Happening) -> None:
-    """One member on a node is one member, to what a few ages leave out."""
+    """One member on a node is one member."""
     node = dataclasses.replace(pause, per_day=6 * pause.per_day)
-    same(reckon(calm(pauses=pause)), reckon(calm(node_pauses=node, node_members=1)), rel=0.05, abs=1e-3)
+    same(reckon(calm(pauses=pause)), reckon(calm(node_pauses=node, node_members=1)))
 
 
 @pytest.mark.parametrize("client", ["java", "java-kip848", "kafkajs", "sarama"])
@@ -146,6 +154,7 @@ def test_a_group_that_nothing_befalls_costs_nothing(client: str) -> None:
     assert not result.evictions_per_month.any()
 
 
+@settings(deadline=None, max_examples=40)
 @given(groups)
 def test_an_endless_session_evicts_nobody_by_silence(profile: Profile) -> None:
     """What remains are poll gaps, and vanished requests that no session outlasts."""
@@ -186,7 +195,7 @@ def test_a_stream_that_never_leaves_costs_its_session_at_each_restart() -> None:
     assert np.ptp(leaving.terms["restarts"]) == 0
     assert silent.terms["restarts"] == pytest.approx(reckon(calm(client="streams", crashes=restart)).terms["crashes"])
     surging = reckon(calm(client="streams", restarts=restart, surge=True), np.array([20.0, 30.0]))
-    assert np.diff(surging.terms["restarts"]) == pytest.approx(6 * 10 * 24 / 7)
+    assert np.diff(surging.terms["restarts"]) == pytest.approx(6 * 10 * (24 - 3) / 6)
 
 
 def test_an_id_that_is_refused_until_its_session_is_over_saves_no_crash() -> None:
@@ -211,7 +220,7 @@ def test_an_id_that_is_refused_until_its_session_is_over_saves_no_crash() -> Non
     ],
 )
 def test_a_hung_handler_is_noticed_as_the_card_says(
-    client: str, static: bool, limit: float | None, expected: list[float]
+    client: str, *, static: bool, limit: float | None, expected: list[float]
 ) -> None:
     """Its partitions stand still until then, after M, M and S, twice M, R, S, or for ever."""
     profile = calm(
@@ -284,7 +293,7 @@ def test_members_that_join_after_the_rebalance_timeout_come_again() -> None:
 
 
 @pytest.mark.parametrize(("surge", "alone"), [(False, 24 * (20.0 + 3.5)), (True, None)])
-def test_a_rollout_of_one_pod_is_one_restart(surge: bool, alone: float | None) -> None:
+def test_a_rollout_of_one_pod_is_one_restart(*, surge: bool, alone: float | None) -> None:
     """One pod without surge is away for its downtime; with surge the other one takes over."""
     profile = calm(members=1, restarts=Happening(0.5, Law.constant(20.0)), surge=surge)
     cost = rollout_cost(profile, interval_s=3.0, wait_s=0.5, session_s=45.0)
@@ -293,7 +302,7 @@ def test_a_rollout_of_one_pod_is_one_restart(surge: bool, alone: float | None) -
 
 @pytest.mark.parametrize("rebalancing", Rebalancing)
 @pytest.mark.parametrize("surge", [False, True])
-def test_a_rollout_costs_about_as_much_as_a_restart_of_each(rebalancing: Rebalancing, surge: bool) -> None:
+def test_a_rollout_costs_about_as_much_as_a_restart_of_each(rebalancing: Rebalancing, *, surge: bool) -> None:
     """In step or not, a rollout is a restart of each, within a third."""
     profile = calm(restarts=often(1.0, 20.0, 0.35), rebalancing=rebalancing, surge=surge)
     cost = rollout_cost(profile, interval_s=3.0, wait_s=0.5, session_s=45.0)

@@ -67,3 +67,14 @@ def test_a_table_that_is_no_law_is_refused(exceedances: np.ndarray) -> None:
     """What rises, or is no share, is no law."""
     with pytest.raises(ValueError, match="exceedances: must fall"):
         Law.table(exceedances)
+
+
+def test_what_is_left_of_a_time_at_a_random_moment_leans_to_the_long_ones() -> None:
+    """Its mean is E X^2 / (2 E X): of a time that is always the same, half of it."""
+    assert Law.constant(4.0).remaining().mean_s == pytest.approx(2.0, rel=0.02)
+    assert Law.lognormal(1.0, 0.5).remaining().mean_s == pytest.approx(np.exp(0.5) / (2 * np.exp(0.125)), rel=0.01)
+
+
+def test_nothing_is_left_of_no_time() -> None:
+    """A time that is always 0 has nothing left of it."""
+    assert Law.constant(0.0).remaining().mean_s == 0

@@ -1,0 +1,89 @@
+"""The barrier beside drawn members, and what the protocols make of it."""
+
+import numpy as np
+import pytest
+
+from heartbeat_tuner.decision.barrier import QUANTILES, Crowd, Hearing, after_a_beat, moves, moves_in_step
+from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.profile import Rebalancing
+
+HANDLERS = Law.lognormal(2.0, 0.8)
+CROWD = Crowd(stay=5, partitions=24, orphaned=4, moved=4, settle_s=0.5)
+
+
+def hearing(cap_s: float = 300.0) -> Hearing:
+    """Return when members hear that beat every 3 s."""
+    return Hearing.of(after_a_beat(HANDLERS.remaining(), 3.0), cap_s)
+
+
+def drawn(count: int) -> np.ndarray:
+    """Return t of many members: a beat, then what is left of a gap, which long gaps are met in more often."""
+    rng = np.random.default_rng(4)
+    gaps = HANDLERS.quantile(rng.random(400_000))
+    met = rng.choice(gaps, gaps.size, p=gaps / gaps.sum())
+    times = rng.uniform(0, 3, gaps.size) + met * rng.random(gaps.size)
+    return times[: times.size // count * count].reshape(-1, count)
+
+
+@pytest.mark.parametrize("count", [1, 5, 20])
+@pytest.mark.parametrize("cap", [8.0, 300.0])
+def test_the_barrier_is_the_last_of_drawn_members(count: int, cap: float) -> None:
+    """Mean, quantiles, and how many are dropped."""
+    last = np.minimum(drawn(count).max(axis=1), cap)
+    barrier = hearing(cap).last_of(count)
+    assert barrier.mean_s == pytest.approx(last.mean(), rel=0.02)
+    assert barrier.quantiles_s == pytest.approx(np.quantile(last, (np.arange(QUANTILES) + 0.5) / QUANTILES), rel=0.04)
+    assert barrier.dropped == pytest.approx((drawn(count) > cap).sum(axis=1).mean(), rel=0.05, abs=1e-3)
+
+
+def test_for_nobody_it_is_over_at_once() -> None:
+    """No survivors: nothing to wait for."""
+    barrier = hearing().last_of(0)
+    assert barrier.mean_s == 0
+    assert not barrier.holds
+
+
+def test_protocols_differ_in_who_stands_still() -> None:
+    """Eager all, cooperative what moves for the longest wait, KIP-848 what moves for its own."""
+    eager, cooperative, consumer = (
+        moves(protocol, hearing(), CROWD, drops=False)
+        for protocol in (Rebalancing.EAGER, Rebalancing.COOPERATIVE, Rebalancing.CONSUMER)
+    )
+    waited = drawn(5)
+    last, mean = waited.max(axis=1).mean(), waited.mean()
+    assert eager.out == pytest.approx(4 * (last + 0.5) + 20 * (last + 0.5 - mean), rel=0.02)
+    assert eager.back == pytest.approx(24 * (last + 0.5 - mean), rel=0.02)
+    assert cooperative.out == pytest.approx(4 * (last + 0.5), rel=0.02)
+    assert cooperative.back == pytest.approx(4 * (drawn(2).max(axis=1).mean() + 0.5), rel=0.02)
+    assert consumer.out == consumer.back == pytest.approx(4 * mean, rel=0.02)
+    assert (eager.rounds, cooperative.rounds, consumer.rounds) == (1, 2, 1)
+    assert not consumer.barrier.holds
+
+
+def test_where_nothing_moves_there_is_no_second_round() -> None:
+    """Fewer partitions than members: one who joins a cooperative group gets none, and disturbs nobody."""
+    idle = Crowd(stay=5, partitions=4, orphaned=4 / 6, moved=0, settle_s=0.5)
+    found = moves(Rebalancing.COOPERATIVE, hearing(), idle, drops=False)
+    assert (found.back, found.rounds) == (0, 1)
+
+
+def test_members_that_are_dropped_come_again() -> None:
+    """Each of them costs one more in, unless it is counted as a poll gap."""
+    counted, dropped = (moves(Rebalancing.EAGER, hearing(8.0), CROWD, drops=drops) for drops in (False, True))
+    again = counted.barrier.dropped
+    assert 0 < again < 1
+    assert dropped.out == pytest.approx(counted.out + again * counted.back)
+
+
+def test_members_in_step_wait_for_handlers_only() -> None:
+    """The phase is the same for all survivors; what is left is the spread of their handlers."""
+    together = Hearing.of(HANDLERS.remaining().exceedance, 300.0)
+    out, back = moves_in_step(Rebalancing.EAGER, together, CROWD, period_s=3.0)
+    apart = together.last_of(5).mean_s - together.mean_s
+    assert back == pytest.approx(24 * (apart + 0.5))
+    assert out == pytest.approx(4 * (1.5 + together.mean_s + apart + 0.5) + 20 * (apart + 0.5))
+    quick = [moves_in_step(Rebalancing.COOPERATIVE, together, CROWD, period_s=period)[1] for period in (1.0, 3.0)]
+    assert np.diff(quick) == pytest.approx(4 * 2.0)
+    single = moves(Rebalancing.CONSUMER, hearing(), CROWD, drops=False)
+    step = moves_in_step(Rebalancing.CONSUMER, together, CROWD, period_s=3.0)
+    assert step == pytest.approx((single.out, single.back), rel=0.01)
