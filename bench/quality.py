@@ -216,7 +216,7 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
         + truth.hangs.per_day
     ) + truth.outages.per_day + truth.node_pauses.per_day
     days = min(_EVENTS / rare, _MOST_DAYS)
-    played = simulate(truth, outcome.settings, days=days, seed=1)
+    played = simulate(truth, outcome.settings, days=days, seed=1, in_step=False)
     return {
         "group": group.name,
         "kind": group.kind,

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.decision import rules as allowed
-from heartbeat_tuner.decision.cost import Costs, Reckoner, rollout_cost
+from heartbeat_tuner.decision.cost import Costs, Reckoner
 from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.decision.limits import Infeasible
 from heartbeat_tuner.decision.rules import Rules
@@ -132,11 +132,18 @@ class Prices:
         self._polls_are_known = rules.largest_poll_gap_s is not None
         self._reckoner = Reckoner(profile)
         self._reckoned = functools.cache(self._reckon)
-        self.rollout = functools.cache(self._rollout)
 
     def at(self, settings: LivenessSettings) -> Point:
         """Return what one set of values costs."""
         return self._table(settings, (settings.session_timeout.total_seconds(),)).point(0)
+
+    def rollout(self, settings: LivenessSettings) -> float:
+        """Return the stalled partition-seconds of replacing every pod once."""
+        return self._rolling.rollout(
+            interval_s=settings.heartbeat_interval.total_seconds(),
+            wait_s=settings.fetch_wait.total_seconds(),
+            session_s=settings.session_timeout.total_seconds(),
+        )
 
     def table(self, rules: Rules, beat: LivenessSettings) -> Table | Infeasible:
         """Return what each S costs that may go with a beat, or the two limits of S that collide."""
@@ -169,14 +176,11 @@ class Prices:
         net = of.net_per_day
         return Table(beat, of, net, upper, np.isfinite(net))
 
-    def _rollout(self, settings: LivenessSettings) -> float:
-        """Return the stalled partition-seconds of replacing every pod once."""
-        return rollout_cost(
-            self.profile,
-            interval_s=settings.heartbeat_interval.total_seconds(),
-            wait_s=settings.fetch_wait.total_seconds(),
-            session_s=settings.session_timeout.total_seconds(),
-        )
+    @functools.cached_property
+    def _rolling(self) -> Reckoner:
+        """The group on a day on which every pod is replaced once."""
+        once = dataclasses.replace(self.profile.restarts, per_day=1.0)
+        return Reckoner(dataclasses.replace(self.profile, restarts=once))
 
     def _reckon(
         self, interval: timedelta, wait: timedelta, poll_limit: timedelta | None, sessions_s: tuple[float, ...]

@@ -4,7 +4,6 @@ Most groups are asked about every minute, and hardly any has changed. A question
 so that it does not matter whether a profile was made anew. Whoever asks keeps one of these; nothing is kept here.
 """
 
-import dataclasses
 import hashlib
 from collections import OrderedDict
 
@@ -12,6 +11,8 @@ import numpy as np
 
 from heartbeat_tuner.decision import tuning
 from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.profile import Happening, Profile
 
 
 class Remembered:
@@ -48,9 +49,11 @@ def digest(question: Question) -> bytes:
 
 def _feed(hashed: "hashlib.blake2b", value: object) -> None:
     if isinstance(value, np.ndarray):
-        hashed.update(value.tobytes())
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            _feed(hashed, getattr(value, field.name))
+        hashed.update(np.ascontiguousarray(value))
+    elif isinstance(value, Law):
+        hashed.update(value.exceedances)  # its integrals follow from them
+    elif isinstance(value, (Question, Profile, Happening)):
+        for name in value.__slots__:
+            _feed(hashed, getattr(value, name))
     else:
         hashed.update(repr(value).encode() + b"\0")

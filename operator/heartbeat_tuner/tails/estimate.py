@@ -21,7 +21,7 @@ from heartbeat_tuner.tails.threshold import Candidate
 _LEAST_EXCEEDANCES: Final = 5.0
 """Values that a threshold of a group's own leaves over itself, even if that is more than the share."""
 
-_ELSEWHERE: Final = (Reason.BAD_FIT, Reason.NOT_CONVERGED)
+_ELSEWHERE: Final = (Reason.BAD_FIT, Reason.NOT_CONVERGED, Reason.TOO_HEAVY)
 """What another threshold may cure."""
 
 
