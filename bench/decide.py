@@ -68,12 +68,13 @@ def _question(rng: np.random.Generator) -> Question:
     handlers = Law.lognormal(slow, 0.6)
     late = 86_400 / handlers.mean_s * 10.0 ** rng.uniform(-5, -3)
     gaps = [(86_400 / handlers.mean_s, handlers), (late, Law.lognormal(10 * slow, 0.6))]
+    static, surge, bounded, evicted = rng.random(4) < (0.1, 0.6, 0.2, 0.1)
     profile = Profile(
         client=client.name,
         rebalancing=rebalancing,
         members=members,
         partitions=min(members * int(rng.choice([1, 2, 3, 4, 8])), 200),
-        static=rebalancing is not Rebalancing.CONSUMER and bool(rng.random() < 0.1),
+        static=rebalancing is not Rebalancing.CONSUMER and bool(static),
         pauses=pauses,
         node_pauses=_estimated(rng, [(0.01, Law.lognormal(10.0, 0.8))], _DAYS),
         node_members=int(rng.integers(1, 4)),
@@ -81,21 +82,18 @@ def _question(rng: np.random.Generator) -> Question:
         delivery=Delivery.LATE,
         crashes=Happening(0.01 * rng.lognormal(0.0, 1.2), Law.lognormal(22.0, 0.45)),
         restarts=Happening(float(rng.choice([0.25, 0.25, 4.0])), Law.lognormal(22.0, 0.35)),
-        surge=bool(rng.random() < 0.6),
+        surge=bool(surge),
         hangs=Happening(0.001, Law.lognormal(3_600.0, 1.0)),
         handlers=handlers,
         slow_handlers=_estimated(rng, gaps, member_days),
         settle_s=float(rng.lognormal(np.log(0.6), 0.5)),
     )
     consumer = rebalancing is Rebalancing.CONSUMER
-    evicted = bool(rng.random() < 0.1)
     return Question(
         profile=profile,
         current=dataclasses.replace(client.defaults, heartbeat_interval=timedelta(seconds=5 if consumer else 3)),
         objective=Objective(timedelta(seconds=60), 1.0),
-        bounds={Setting.SESSION_TIMEOUT: Range(timedelta(seconds=10), timedelta(seconds=50))}
-        if rng.random() < 0.2  # noqa: PLR2004 - one in five
-        else {},
+        bounds={Setting.SESSION_TIMEOUT: Range(timedelta(seconds=10), timedelta(seconds=50))} if bounded else {},
         least_session=timedelta(seconds=45 if consumer else 6),
         most_session=timedelta(seconds=60 if consumer else 1_800),
         watched_days=_DAYS,

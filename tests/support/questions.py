@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +47,12 @@ QUIET = Profile(
 )
 
 
-def profile(**fields: object) -> Profile:
+def profile(**fields: Any) -> Profile:
     """Return the quiet group with other fields."""
-    return dataclasses.replace(QUIET, **fields)  # type: ignore[arg-type]
+    return dataclasses.replace(QUIET, **fields)
 
 
-def question(of: Profile = QUIET, **fields: object) -> Question:
+def question(of: Profile = QUIET, **fields: Any) -> Question:
     """Return the question of a group that has its library's defaults, with other fields."""
     asked = Question(
         profile=of,
@@ -68,4 +69,4 @@ def question(of: Profile = QUIET, **fields: object) -> Question:
         largest_poll_gap_s=10.0,
         horizon=timedelta(days=14),
     )
-    return dataclasses.replace(asked, **fields)  # type: ignore[arg-type]
+    return dataclasses.replace(asked, **fields)

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heartbeat_tuner.decision import rules as allowed
 from heartbeat_tuner.decision.cost import Costs, Reckoner
@@ -34,6 +35,8 @@ BAND_SHARE: Final = 0.05
 
 LONGER_SHARE: Final = 0.01
 """So much more may a longer S cost."""
+
+Mask = NDArray[np.bool_]
 
 MONTH_DAYS: Final = 30.0
 DAY_S: Final = 86_400.0
@@ -87,7 +90,7 @@ class Table:
     costs: Costs
     net: Array
     upper: Array
-    within: Array
+    within: Mask
 
     def point(self, index: int) -> Point:
         """Return one of them."""
@@ -288,7 +291,7 @@ def _with_band(table: Table, index: int, current: LivenessSettings, per_month: f
     return Choice(found, low.settings.session_timeout, high.settings.session_timeout)
 
 
-def _around(mask: Array, index: int) -> tuple[int, int]:
+def _around(mask: Mask, index: int) -> tuple[int, int]:
     """Return the ends of the stretch of true values around one of them."""
     gaps = np.flatnonzero(~mask)
     place = int(np.searchsorted(gaps, index))

@@ -49,9 +49,9 @@ def digest(question: Question) -> bytes:
 
 def _feed(hashed: "hashlib.blake2b", value: object) -> None:
     if isinstance(value, np.ndarray):
-        hashed.update(np.ascontiguousarray(value))
+        hashed.update(np.ascontiguousarray(value).data)
     elif isinstance(value, Law):
-        hashed.update(value.exceedances)  # its integrals follow from them
+        hashed.update(value.exceedances.data)  # its integrals follow from them
     elif isinstance(value, (Question, Profile, Happening)):
         for name in value.__slots__:
             _feed(hashed, getattr(value, name))

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,7 +61,7 @@ def test_who_has_the_best_values_keeps_them() -> None:
     asked = question()
     found = answer(dataclasses.replace(asked, current=target(asked)))
     assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
-    assert found.target is found.new is None
+    assert (found.target, found.new) == (None, None)
     assert found.message.startswith("Left as it is")
 
 
@@ -129,7 +130,7 @@ def test_what_is_needed_and_what_is_allowed_are_both_told() -> None:
         ),
     ],
 )
-def test_limits_that_contradict_each_other_are_both_named(fields: dict[str, object], numbers: tuple[str, str]) -> None:
+def test_limits_that_contradict_each_other_are_both_named(fields: dict[str, Any], numbers: tuple[str, str]) -> None:
     """Whoever wrote them has to say which of them holds."""
     found = answer(question(**fields))
     assert said(found) == (Verdict.INFEASIBLE, Reason.INFEASIBLE)
@@ -188,6 +189,25 @@ def test_few_evictions_are_no_danger(evictions: int, days: float) -> None:
     assert answer(asked).verdict is Verdict.KEEP
 
 
+def test_in_danger_the_cheapest_values_that_are_safe_are_taken() -> None:
+    """Not longer ones than the objective asks for."""
+    quick = dataclasses.replace(question().current, session_timeout=seconds(38), heartbeat_interval=seconds(1))
+    rarely_dead = dataclasses.replace(FROZEN, crashes=happening(0.01, 20.0))
+    asked = question(rarely_dead, current=quick, evictions=6, objective=Objective(seconds(120), 1.0))
+    found = answer(asked)
+    assert said(found) == (Verdict.CHANGE, Reason.DANGER)
+    assert found.target is not None
+    assert found.new is not None
+    assert found.objective_met
+    assert seconds(44) <= found.target.session_timeout <= seconds(50)
+
+
+def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:
+    """What a model that knows of the evictions calls safe needs no relief."""
+    found = answer(question(current=target(question()), evictions=6))
+    assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
+
+
 def test_nothing_is_lowered_while_members_are_evicted() -> None:
     """The model may say what it will."""
     found = answer(question(evictions=6))
@@ -211,8 +231,8 @@ def test_what_only_looks_better_by_a_hair_is_left() -> None:
 
 def test_with_less_than_a_day_nothing_is_changed() -> None:
     """The one hour that was seen may be the best of the week."""
-    for fields in ({"watched_days": 0.9}, {"member_days": 0.9}):
-        found = answer(question(**fields))
+    for asked in (question(watched_days=0.9), question(member_days=0.9)):
+        found = answer(asked)
         assert said(found) == (Verdict.KEEP, Reason.TOO_LITTLE_DATA)
         assert found.target is None
         assert "0.9" in found.message
@@ -243,12 +263,12 @@ def test_a_longer_session_needs_no_week() -> None:
         ({"watched_days": math.nan}, "not watched yet"),
     ],
 )
-def test_from_the_unknown_nothing_follows(fields: dict[str, object], why: str) -> None:
+def test_from_the_unknown_nothing_follows(fields: dict[str, Any], why: str) -> None:
     """No value, no figure, no claim that all is well."""
     found = answer(question(evictions=50, **fields))
     assert said(found) == (Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA)
     assert why in found.message
-    assert found.target is found.now is found.objective_met is None
+    assert (found.target, found.now, found.objective_met) == (None, None, None)
 
 
 def test_a_group_without_members_has_no_cost() -> None:
@@ -374,6 +394,20 @@ def test_a_session_of_librdkafka_stays_below_a_bounded_poll_limit() -> None:
     found = answer(asked)
     assert found.verdict is Verdict.INFEASIBLE
     assert "maxPollInterval, which must cover it allows at most 20s" in found.message
+
+
+def test_a_poll_limit_that_leaves_too_little_for_silences_goes() -> None:
+    """Within half the objective, and yet too much together with what no session can bear."""
+    of = profile(
+        pauses=happening(0.1, 19.7, doubt=2.0),
+        slow_handlers=happening(1.0, 60.0, 0.5556),
+        settle_s=200.0,
+        restarts=happening(0.01, 20.0),
+    )
+    found = answer(question(of))
+    assert found.target is not None
+    assert found.target.max_poll_interval is not None
+    assert found.target.max_poll_interval > seconds(300)
 
 
 def test_no_poll_limit_within_half_the_objective() -> None:

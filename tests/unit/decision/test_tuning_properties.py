@@ -219,7 +219,7 @@ def test_more_evictions_seen_never_give_a_shorter_session(asked: Question, evict
 def test_nothing_comes_out_of_unknowns(asked: Question, evictions: int) -> None:
     """Whatever else is known."""
     for missing in ({"largest_absence_s": None}, {"watched_days": 0.0}, {"member_days": 0.0}):
-        found = answer(dataclasses.replace(asked, evictions=evictions, **missing))  # type: ignore[arg-type]
+        found = answer(dataclasses.replace(asked, evictions=evictions, **missing))
         assert (found.verdict, found.target, found.objective_met) == (Verdict.UNKNOWN, None, None)
 
 
