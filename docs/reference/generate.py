@@ -41,6 +41,10 @@ An object is called like its group where that is a name Kubernetes can bear, and
 name ends in a hash of both. It is written anew only when it would say something else: `fittedAt` and `job` are those
 of the first run that said it. Where a fit rejects a quantity's tail, `rejected` says why, and the last tail that was
 good stays beside it as `kept`, with the days that it rests on, for 28 days at most. Times are in seconds.
+
+`rate` and `duration` are there for quantities of events: `restartDowntime` (a pod was replaced), `crashDowntime` (a
+container was started anew in its pod), `rebalanceLatency`, `outage`, and, without a duration, `plannedRebalance` and
+`unplannedRebalance`. A model that an older version fitted has neither, and no `medianSeconds`; it is read all the same.
 """
 _MEMBER = re.compile(r'^    [A-Z_]+ = "(\w+)"  # (.+)$')
 _CONDITIONS = re.compile(r"^    # (.+)$")

@@ -9,7 +9,7 @@ import pytest
 from heartbeat_tuner.fitting import estimate
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA
+from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA, bucket_of
 from heartbeat_tuner.tails.model import Reason, Rejected, TailModel
 from tests.support.fleet_days import TODAY, ago, fleet, of_day, table
 
@@ -92,6 +92,34 @@ def test_a_rejected_tail_keeps_its_reason() -> None:
     assert isinstance(few, Rejected)
     assert few.reason is Reason.TOO_FEW_VALUES
     assert (found["idle"].values, found["idle"].group_days) == (0, 1.0)
+
+
+def test_a_model_says_what_is_usual_and_how_often_events_come() -> None:
+    """Three crashes in 100 member-days, of 20 s each; a group that saw none is drawn towards them."""
+    crashed = bucket_of(20.0).item()
+    rows = table(
+        (TODAY, "", "shop", "orders", "java", "crashDowntime", crashed, 3),
+        *((TODAY, "", "shop", group, "java", "crashDowntime", -1, 96_000) for group in ("orders", "idle")),
+    )
+    found = {
+        one.group: one.quantities["crashDowntime"]
+        for one in models(pa.concat_tables([fleet(1, groups=2), rows]))
+        if "crashDowntime" in one.quantities
+    }
+    orders, idle = found["orders"], found["idle"]
+    assert orders.median_s == pytest.approx(20.0, rel=0.02)
+    assert idle.median_s is None
+    for one in (orders, idle):
+        assert one.rate is not None
+        assert one.duration is not None
+        assert 0 < one.rate.mean < 0.03
+        assert np.exp(one.duration.mean_log) == pytest.approx(20.0, rel=0.02)
+    assert orders.rate is not None
+    assert idle.rate is not None
+    assert idle.rate.mean < orders.rate.mean < idle.rate.mean * 10
+    delays = absences(models(fleet(1, groups=2))[0])
+    assert delays.median_s is not None
+    assert (delays.rate, delays.duration) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,13 @@ UNPLANNED_REBALANCE: Final = "unplannedRebalance"
 OF_THE_GROUP: Final = frozenset({OUTAGE, REBALANCE_LATENCY, PLANNED_REBALANCE, UNPLANNED_REBALANCE})
 """Those that befall the group as one: their rates are a day of the group, of the others a day of a member."""
 
-EVENTS: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME, *OF_THE_GROUP})
+DOWNTIMES: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME})
+"""Those that lie between scrapes."""
+
+EVENTS: Final = DOWNTIMES | OF_THE_GROUP
 """Those whose values are events, each of them counted; of the others each block has one."""
 
-DURATIONS: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME, REBALANCE_LATENCY, OUTAGE})
+DURATIONS: Final = DOWNTIMES | {REBALANCE_LATENCY, OUTAGE}
 """Those events that say how long they last."""
 
 SHOW_OUTAGES: Final = (
@@ -186,9 +189,8 @@ def rows(group: GroupKey, found: Quantities) -> Iterator[tuple[GroupKey, str, fl
     """
     for name, values in _named(found):
         if isinstance(values, Measured):
-            middle = name in {RESTART_DOWNTIME, CRASH_DOWNTIME}
             for one in values.observations:
-                value_s = 0.5 * (one.value_s + one.at_most_s) if middle else one.value_s
+                value_s = 0.5 * (one.value_s + one.at_most_s) if name in DOWNTIMES else one.value_s
                 yield group, name, one.block_s, value_s
         else:
             for event in values.events:

@@ -61,4 +61,6 @@ def _fraction(shape: Array, x: Array) -> Array:
         d = 1.0 / (a * d + b)
         c = b + a / c
         value = value * d * c
+        if np.all(np.abs(d * c - 1.0) < _ENOUGH):
+            break
     return value

@@ -75,6 +75,15 @@ async def test_members_are_shown_with_their_names_and_their_partitions(kafka: Ka
     }
 
 
+@pytest.mark.parametrize("asked", ["cooperative-sticky", "roundrobin"])
+async def test_how_partitions_are_distributed_is_shown(kafka: Kafka, join: Join, asked: str) -> None:
+    """By the members' own name for it: it tells who stands still in a rebalance."""
+    group = f"assigned-{asked}"
+    kafka.create_topic(group)
+    await_assigned(join(kafka, group, "classic", partition_assignment_strategy=asked), each=1)
+    assert (await described(kafka, group)).assignor == asked
+
+
 @pytest.mark.parametrize(
     ("protocol", "state"), [("classic", GroupState.PREPARING_REBALANCE), ("consumer", GroupState.RECONCILING)]
 )

@@ -52,3 +52,10 @@ def test_no_time_at_all_is_as_short_as_scrapes_resolve() -> None:
     assert law is not None
     assert law.mean_log == pytest.approx(np.log(20) / 2, abs=0.02)
     assert law.sd_log < 2.0
+
+
+def test_a_quick_join_is_as_quick_as_it_was() -> None:
+    """It is measured by the client, not by scrapes."""
+    (law,) = events.durations_of("rebalanceLatency", histogram.dense([Histogram.of([0.2] * 10)]))
+    assert law is not None
+    assert np.exp(law.mean_log) == pytest.approx(0.2, rel=0.02)
