@@ -206,11 +206,9 @@ def reason(case: Case, name: str) -> str | None:
             together and name == "rebalances",
             "who was away together is evicted, and back, one by one; the formula counts one out and one in",
         ),
-        (consumer and profile.share < _MANY, "what moves is a whole number of partitions"),
-        (consumer and bool(profile.pauses.per_day), "an evicted member joins anew however soon it wakes"),
         (
-            profile.handlers.mean_s > case.settings.heartbeat_interval.total_seconds(),
-            "an evicted member that wakes joins only when its handler ends",
+            (consumer or profile.surge) and profile.share < _MANY,
+            "what moves is a whole number of partitions: to one more of N members n/(N+1), rounded down",
         ),
         (
             profile.members < _MANY and name == "rollout",

@@ -53,6 +53,7 @@ class Terms:
         limit = values.get(Setting.MAX_POLL_INTERVAL) or values.get(card.rebalance_wait)
         wait_s = settings.fetch_wait.total_seconds()
         leaves = card.hung is Hung.LEAVES and limit is not None
+        join_factor = card.poll_limit_factor if card.rebalance_wait is Setting.MAX_POLL_INTERVAL else 1
         return cls(
             session_s=settings.session_timeout.total_seconds(),
             interval_s=settings.heartbeat_interval.total_seconds(),
@@ -60,7 +61,7 @@ class Terms:
             turns=_turns(profile, wait_s),
             period_s=card.period(settings, Circumstances()).usual.total_seconds(),
             poll_limit_s=card.poll_limit_factor * limit.total_seconds() if leaves and limit else math.inf,
-            join_limit_s=values[card.rebalance_wait].total_seconds(),
+            join_limit_s=join_factor * values[card.rebalance_wait].total_seconds(),
             settle_s=profile.settle_s,
             rebalancing=profile.rebalancing,
             static=profile.static,

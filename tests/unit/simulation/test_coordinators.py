@@ -219,3 +219,35 @@ def test_an_empty_group_waits_for_others_before_it_begins() -> None:
 def test_shares_are_even_and_move_as_little_as_can_be(held: list[int], partitions: int, shares: list[int]) -> None:
     """Nobody holds two more than another; what is odd stays with those who hold most."""
     assert targets(held, partitions) == shares
+
+
+def test_a_rebalance_that_waits_for_a_static_member_ends_when_it_is_back() -> None:
+    """It asks to join at once: the group need not wait for its session to end."""
+    scene = Scene.of(Rebalancing.EAGER)
+    member = scene.members[0]
+    scene.events.at(1.0, lambda: scene.dies(member))
+    scene.events.at(2.0, lambda: scene.group.join(Member(beat_at=0.0), Cause.RESTARTS))
+
+    def back() -> None:
+        member.alive = member.working = True
+        member.silent, member.gone_at = False, None
+        member.stint += 1
+        scene.group.returned(member)
+
+    scene.events.at(5.0, back)
+    # Its own from 1 to 5.5; the others stand from the beat at 3 to 5.5.
+    assert scene.stalled(60.0) == pytest.approx(2 * 4.5 + 6 * 2.5, abs=NEAR)
+
+
+def test_in_kip848_a_silent_member_gives_up_what_moves_when_it_is_back() -> None:
+    """What it shall give up it learns with its first beat."""
+    scene = Scene.of(Rebalancing.CONSUMER)
+    for member in scene.members[1:]:
+        member.owned = 1
+    scene.members[0].owned = 5
+    scene.events.at(1.0, lambda: scene.group.silence(scene.members[0], Cause.PAUSES))
+    newcomer = Member(beat_at=0.0)
+    scene.events.at(2.0, lambda: scene.group.join(newcomer, Cause.RESTARTS))
+    scene.events.at(5.0, lambda: scene.group.hear(scene.members[0]))
+    scene.events.run_until(60.0)
+    assert [member.owned for member in scene.group.members] == [2, 2, 2, 1, 1]

@@ -25,7 +25,7 @@ STALLED_OFF = {
 COUNT_OFF = {
     # 0.57 of pauses of LN(8, .4) are too long by the formula as well: its pauses must have been others.
     "pause, KIP-848, S=10, H=5": 0.84,
-    # Rarely does a handler outlast R = 300 s; the other play has more second rebalances.
+    # How many restarts there were a day is not told: 50 here.
     "restart dynamic eager, slow handlers LN(10,1)": 0.89,
 }
 

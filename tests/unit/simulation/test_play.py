@@ -109,6 +109,13 @@ def test_a_hung_handler_is_noticed_after_m_and_a_static_one_after_s_more() -> No
     assert simulate(static, limits, days=5, seed=1).detections_s["hangs"] == pytest.approx(90, rel=0.01)
 
 
+def test_a_library_may_wait_longer_than_m_says() -> None:
+    """confluent-kafka-javascript waits twice as long."""
+    hangs = group(client="confluent-kafka-javascript", hangs=Happening(5.0, Law.constant(400)))
+    played = simulate(hangs, settings(session_s=30, limit_s=60), days=5, seed=1)
+    assert played.detections_s["hangs"] == pytest.approx(120, rel=0.02)
+
+
 def test_a_hung_handler_that_nobody_notices_stands_still_until_it_is_over() -> None:
     """A library without a poll limit keeps the partitions of a handler that hangs."""
     played = simulate(
@@ -183,3 +190,57 @@ def test_partitions_neither_vanish_nor_multiply(rebalancing: Rebalancing) -> Non
     )
     played = simulate(crowded, settings(session_s=10, limit_s=60), days=0.5, seed=1)
     assert 0 < played.gross_per_day < 24 * 86_400
+
+
+def test_in_an_outage_the_clock_stands() -> None:
+    """A group that lost its members in an outage pays from its end on: three seconds, a poll and the settling."""
+    played = simulate(group(outages=Happening(20.0, Law.constant(300))), settings(), days=5, seed=1)
+    outages = played.evictions_per_day["outages"] / 6
+    assert outages == pytest.approx(20, rel=0.3)
+    assert 24 * 3.5 <= played.gross_per_day / outages < 24 * 12
+
+
+def test_a_surge_keeps_a_lone_member_company() -> None:
+    """The new pod joins before the old one is closed: a group of one is never without a member."""
+    lone = group(members=1, partitions=4, restarts=Happening(20.0, Law.constant(100)))
+    surge = dataclasses.replace(lone, surge=True)
+    without, with_it = (simulate(one, settings(), days=5, seed=1) for one in (lone, surge))
+    assert with_it.gross_per_day < 0.2 * without.gross_per_day
+
+
+def test_short_downtimes_of_static_members_are_part_of_the_floor() -> None:
+    """Who is back within the shortest session costs what no setting changes."""
+    static = group(static=True, restarts=Happening(20.0, Law.constant(5.0)))
+    played = simulate(static, settings(), days=5, seed=1)
+    assert played.gross_per_day > 1_000
+    assert played.net_per_day == pytest.approx(0, abs=0.05 * played.gross_per_day)
+
+
+def test_a_long_turn_of_a_loop_is_work() -> None:
+    """A turn that ends within the session costs nothing, though no beat comes while it lasts."""
+    turns = group(client="kafkajs", handlers=Law.constant(3.1), slow_handlers=Happening(50.0, Law.constant(18.0)))
+    assert simulate(turns, settings(session_s=20, limit_s=None), days=5, seed=1).gross_per_day == 0
+
+
+def test_a_loop_that_was_stopped_reads_on_before_it_beats() -> None:
+    """What a pause costs is the pause, not the rest of the turn."""
+    stopped = group(client="kafkajs", handlers=Law.constant(3.1), pauses=Happening(50.0, Law.constant(4.0)))
+    played = simulate(stopped, settings(limit_s=None), days=5, seed=1)
+    assert played.net_per_day == pytest.approx(0, abs=0.05 * played.gross_per_day)
+
+
+def test_the_id_of_a_dead_static_member_is_refused_in_kip848() -> None:
+    """However soon it is back, it must wait for its own session to end."""
+    static = group(
+        client="java-kip848", rebalancing=Rebalancing.CONSUMER, static=True, crashes=Happening(10.0, Law.constant(5.0))
+    )
+    played = simulate(static, settings(), days=5, seed=1)
+    assert 42 <= played.detections_s["crashes"] <= 45
+
+
+def test_hours_lie_between_restarts_but_not_between_the_pods_of_a_rollout() -> None:
+    """A restart by itself finds clocks that have drifted apart; the pods of a rollout find them in step."""
+    restarts = group(restarts=Happening(20.0, D_S))
+    alone = simulate(restarts, settings(), days=20, seed=1)
+    rolled = simulate(restarts, settings(), days=20, seed=1, rollouts=True)
+    assert alone.gross_per_day / alone.rebalances_per_day > 1.07 * rolled.gross_per_day / rolled.rebalances_per_day
