@@ -9,8 +9,7 @@ of the histogram. That is multinomial, by the law of the largest of a block, hou
   the phase. KafkaJS' handlers and outages are absences, too.
 - Who is evicted under the set values shows no absence, but counts in the record.
 - Gaps between polls show of the Java client alone, delays of network and coordinator of all but KafkaJS.
-- Pauses of a node count once. A downtime is what scrapes every 15 s surely show of it; crashes and planned restarts are
-  told apart by nothing.
+- Pauses of a node count once. A downtime is what scrapes every 15 s surely show of it.
 """
 
 import dataclasses
@@ -69,15 +68,15 @@ class Seen:
         days: how long it was watched.
         member_days: of all members together.
         evictions: of live members, for silence or for want of a poll.
-        largest_absence_s: that showed; None if none did.
-        largest_poll_gap_s: likewise.
+        largest_absence_s: that showed; 0 if none did.
+        largest_poll_gap_s: likewise; None where gaps are not exported.
     """
 
     rows: Sequence[tuple[date, str, int, int]]
     days: float
     member_days: float
     evictions: int
-    largest_absence_s: float | None
+    largest_absence_s: float
     largest_poll_gap_s: float | None
 
 
@@ -210,11 +209,13 @@ class _Watch:
         planned, crashed = (
             int(self._rng.poisson(scale * one.per_day)) for one in (profile.restarts, profile.crashes)
         )
+        # When a container ended is told, when a pod did shows by its last scrape.
         away = profile.restarts.law.quantile(self._rng.random(planned)) - self._rng.uniform(0, _SCRAPE_S, planned)
         away = np.zeros(planned) if profile.surge else away
         back = profile.crashes.law.quantile(self._rng.random(crashed))
-        downtimes = np.concatenate((away, back)) - self._rng.uniform(0, _SCRAPE_S, planned + crashed)
-        self._write(quantities.RESTART_DOWNTIME, self._by_day(np.maximum(downtimes, 0.0)), watched=profile.members)
+        for quantity, times_s in ((quantities.RESTART_DOWNTIME, away), (quantities.CRASH_DOWNTIME, back)):
+            shown_s = np.maximum(times_s - self._rng.uniform(0, _SCRAPE_S, times_s.size), 0.0)
+            self._write(quantity, self._by_day(shown_s), watched=profile.members)
         return planned, crashed
 
     def _rebalances(self, planned: int, crashed: int) -> None:
@@ -303,9 +304,9 @@ def _binned(values_s: Array) -> Whole:
     return np.array([np.bincount(bucket_of(np.round(one, 3)), minlength=BUCKETS) for one in values_s])
 
 
-def _largest_s(counts: Whole) -> float | None:
+def _largest_s(counts: Whole) -> float:
     places = np.flatnonzero(counts.sum(axis=0))
-    return float(EDGES_S[places[-1] + 1]) if places.size else None
+    return float(EDGES_S[places[-1] + 1]) if places.size else 0.0
 
 
 def settings_of(profile: Profile) -> LivenessSettings:

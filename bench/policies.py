@@ -16,11 +16,12 @@ from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision import estimate, tuning
 from heartbeat_tuner.decision.cost import Costs, costs
 from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 OBJECTIVE: Final = Objective(max_detection_time=timedelta(minutes=30), max_false_evictions_per_month=1.0)
@@ -96,7 +97,7 @@ def _outcome(settings: LivenessSettings, found: Costs, place: int) -> Outcome:
 def rule_of_thumb(truth: Profile, seen: Seen) -> LivenessSettings:
     """Return what many do: half as much again as the longest absence that showed, and a third of it between beats."""
     settings, within = settings_of(truth), bounds(truth)
-    if seen.largest_absence_s is None:
+    if not seen.largest_absence_s:
         return settings
     session_s = _clipped(_RULE * seen.largest_absence_s, within[Setting.SESSION_TIMEOUT])
     interval_s = _clipped(session_s / 3, within[Setting.HEARTBEAT_INTERVAL])
@@ -169,11 +170,14 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
         node_members=truth.node_members,
         surge=truth.surge,
     )
+    found = estimate.profile(model, facts)
+    if isinstance(found, Unfitted):
+        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, found.message)
     within = bounds(truth)
     session = within[Setting.SESSION_TIMEOUT]
     return tuning.answer(
         Question(
-            profile=estimate.profile(model, facts),
+            profile=found,
             current=settings_of(truth),
             objective=OBJECTIVE,
             bounds=within,

@@ -26,6 +26,7 @@ Some groups of each fleet are also simulated, event by event, with the defaults 
 has the gross J of simulation over that of the formula.
 """
 
+import argparse
 import dataclasses
 import json
 import math
@@ -215,7 +216,7 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
         + truth.hangs.per_day
     ) + truth.outages.per_day + truth.node_pauses.per_day
     days = min(_EVENTS / rare, _MOST_DAYS)
-    played = simulate(truth, outcome.settings, days=days, seed=1)
+    played = simulate(truth, outcome.settings, days=days, seed=1, in_step=False)
     return {
         "group": group.name,
         "kind": group.kind,
@@ -229,9 +230,9 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
     }
 
 
-def measure(name: str, pool: ProcessPoolExecutor) -> dict[str, Any]:
-    """Return the figures of one fleet."""
-    groups = fleets.fleet(name)
+def measure(name: str, pool: ProcessPoolExecutor, size: int) -> dict[str, Any]:
+    """Return the figures of one fleet of so many groups."""
+    groups = fleets.fleet(name, size)
     references = _each(pool, f"{name}: oracle", _reference, groups)
     found: dict[str, Any] = {}
     last: Sequence[Case] = ()
@@ -321,27 +322,31 @@ def _summary(name: str, window: str, found: Mapping[str, Any]) -> str:
     return f"{name}, {window}: " + ", ".join(parts) + "; captured: " + ", ".join(kinds)
 
 
-def _plot(report: Mapping[str, Any]) -> str:
-    """Return over all groups of the hold-out fleet, in order, J over that of the oracle."""
+def _plot(fleet: str, groups: Sequence[Mapping[str, Any]]) -> str:
+    """Return J over that of the oracle, over all groups in order."""
     lines = []
-    groups = report["holdout"]["14d"]["groups"]
     for name in ("default", "rule", "tuned"):
         ratios = sorted(max(one[name][3] / one["oracle"][3], 0.1) for one in groups)
         lines.append(plots.Line(name, [((place + 1) / len(ratios) * 100, ratio) for place, ratio in enumerate(ratios)]))
-    return plots.logarithmic("Cost over the oracle's, hold-out fleet, 14 days", "groups, %", "J / J of the oracle", lines)
+    return plots.logarithmic(f"{fleet}: cost over the oracle's after 14 days", "groups, %", "J / J of the oracle", lines)
 
 
 def main() -> None:
     """Measure, say how it goes, and write the report and the plot."""
+    parser = argparse.ArgumentParser(description="How good the tuner's values are, on fleets whose truth is known.")
+    parser.add_argument("fleets", nargs="*", choices=[[], *fleets.NAMES], help="all of them by default")
+    parser.add_argument("--groups", type=int, default=fleets.GROUPS, help="of each fleet")
+    asked = parser.parse_args()
     began = time.monotonic()
     with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("forkserver")) as pool:
-        report: dict[str, Any] = {name: measure(name, pool) for name in fleets.NAMES}
-    report["groups"] = fleets.GROUPS
+        report: dict[str, Any] = {name: measure(name, pool, asked.groups) for name in asked.fleets or fleets.NAMES}
+    report["groups"] = asked.groups
     report["cores"] = os.cpu_count()
     report["took_s"] = round(time.monotonic() - began, 1)
     BUILD.mkdir(parents=True, exist_ok=True)
     REPORT.write_text(json.dumps(report, indent=1) + "\n")
-    (BUILD / "quality.svg").write_text(_plot(report))
+    for name in asked.fleets or fleets.NAMES:
+        (BUILD / f"quality-{name}.svg").write_text(_plot(name, report[name]["14d"]["groups"]))
     progress.say("quality", f"{REPORT} after {report['took_s']:.0f} s")
 
 

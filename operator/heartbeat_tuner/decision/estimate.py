@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.clients import catalogue, librdkafka
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Circumstances
 from heartbeat_tuner.decision import delays
 from heartbeat_tuner.decision.situation import Situation
@@ -27,6 +27,7 @@ from heartbeat_tuner.metrics.quantities import (
     REBALANCE_LATENCY,
     RESTART_DOWNTIME,
 )
+from heartbeat_tuner.tails import shape_free
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
@@ -48,6 +49,9 @@ USUAL_SETTLE_S: Final = 0.6
 
 _USUAL_HANDLERS: Final = Law.lognormal(0.4, delays.HANDLER_SIGMA)
 _USUAL_TURNS: Final = Law.lognormal(1.2, delays.HANDLER_SIGMA)  # of the loop of a library whose beat waits for handlers
+_LONG_S: Final = 5.0
+_RULE_OF_THREE: Final = 3.0
+_HALF_AN_EVENT: Final = 0.5
 _NEVER: Final = Happening(0.0, Law.constant(0.0))
 _LEAST_SETTLE_S: Final = 0.2
 _WIDTHS: Final = np.diff(TIMES_S)
@@ -111,7 +115,7 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
         facts: the group as it is now.
     """
     absences = model.quantities.get(ABSENCE)
-    if absences is None or absences.law is None or not absences.member_days > 0:
+    if absences is None or not absences.member_days > 0:
         return Unfitted(_no_tail(model.group, absences))
     pauses = delays.happening(absences, absences.member_days)
     handlers, slow = _handlers(model, facts)
@@ -121,11 +125,11 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
         members=facts.members,
         partitions=facts.partitions,
         static=facts.static,
-        pauses=pauses or _NEVER,
+        pauses=pauses or _unseen(absences.member_days),
         node_pauses=_NEVER,
         node_members=facts.node_members,
         outages=_outages(model) or USUAL_OUTAGES,
-        delivery=_delivery(facts.client),
+        delivery=Delivery.LATE,  # delays that show are those of requests that were answered
         crashes=_events(model, CRASH_DOWNTIME, USUAL_CRASHES) or USUAL_CRASHES,
         restarts=_events(model, RESTART_DOWNTIME, USUAL_RESTARTS) or USUAL_RESTARTS,
         surge=facts.surge,
@@ -166,15 +170,16 @@ def _rebalancing(group: Group) -> Rebalancing:
 def _no_tail(group: str, absences: QuantityModel | None) -> str:
     if absences is None:
         return f"the model of group {group} says nothing of absences: nothing showed them while it was watched"
-    if not absences.member_days > 0:
-        return f"the model of group {group} has absences, but no time in which members were watched"
-    return f"the model of group {group} has no law of its absences: {absences.tail}"
+    return f"the model of group {group} has absences, but no time in which members were watched"
 
 
-def _delivery(client: str) -> Delivery:
-    """Return what becomes of heartbeats while the coordinator is away; who stalls them delivers them late."""
-    one_in_flight = any(client == one.name for one in librdkafka.CLIENTS)
-    return Delivery.ONE_IN_FLIGHT if one_in_flight else Delivery.LATE
+def _unseen(member_days: float) -> Happening:
+    """Return what is known of absences where none has shown: at most so many as may be missed by chance, of any length.
+
+    The shortest that shows is longer than a few heartbeats' distance, which `_LONG_S` stands for.
+    """
+    usual = Law.of(lambda times_s: np.minimum(np.maximum(times_s / _LONG_S, 1.0) ** (-1.0 / shape_free.SHAPE), 1.0))
+    return Happening(_HALF_AN_EVENT / member_days, usual, _RULE_OF_THREE / member_days * usual.exceedances)
 
 
 def _outages(model: GroupModel) -> Happening | None:

@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import choosing, economics, guard, rules, telling
+from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.decision import censored, choosing, economics, guard, rules, telling
 from heartbeat_tuner.decision.choosing import Choice, Point, Prices
 from heartbeat_tuner.decision.guard import Leave
 from heartbeat_tuner.decision.limits import Infeasible
@@ -172,6 +173,20 @@ def _rules(question: Question) -> Rules:
     )
 
 
+def _recorded(question: Question, of: Rules) -> Profile:
+    """Return the profile with what the record says of it, where all evictions are for silence."""
+    if rules.poll_limit(of.client, question.current) is not None:
+        return question.profile
+    period = of.client.period(question.current, Circumstances()).usual
+    return censored.with_evictions(
+        question.profile,
+        question.evictions,
+        question.evictions_days,
+        session_s=question.current.session_timeout.total_seconds(),
+        period_s=period.total_seconds(),
+    )
+
+
 def _missing(question: Question) -> str:
     """Return why nothing can be said of a group; empty if something can."""
     if question.largest_absence_s is None:
@@ -184,7 +199,7 @@ def _missing(question: Question) -> str:
 
 
 def _answered(question: Question, of: Rules) -> Answer:
-    prices = Prices(question.profile, of)
+    prices = Prices(_recorded(question, of), of)
     now = prices.at(question.current)
     if not math.isfinite(now.net_per_day + now.evictions_upper):
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, telling.NO_FIGURE)
