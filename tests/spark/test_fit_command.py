@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from pyspark.sql import SparkSession
 
 from bench.exporters import write_series
 from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.history import History
+from heartbeat_tuner.fitting.outcome import Status
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
-from tests.support import fits, histories
+from tests.support import again, fits, histories
 from tests.support.contract_rows import lake, rows_of
 from tests.support.fits import Ended
 from tests.support.results import content
 from tests.support.scripted_server import Handler, respond, serving
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("quick_java")]
 
 UNTIL: Final = calendar_days.newest_whole_day(datetime.now(UTC))
 DAYS: Final = tuple(UNTIL - DAY * age for age in range(3))
@@ -162,11 +164,11 @@ def test_an_api_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
     assert content(tmp_path) == before
 
 
-def test_two_runs_at_once_come_to_the_same(tmp_path: Path) -> None:
+def test_two_runs_at_once_come_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
     """Each file is whole; a second writer of models says that there is one."""
     source = lake(tmp_path / "lake", DAYS)
-    alone = fits.fit("--parquet", str(source), *SMALL, *places(tmp_path / "alone"))
-    assert alone.status == 0, clean(alone)
+    alone = again.run(tmp_path / "alone", again.from_lake(spark, source), until=UNTIL, count=len(DAYS))
+    assert alone.status is Status.DONE
     both = [fits.Fit("--parquet", str(source), *SMALL, *places(tmp_path / "both")) for _ in range(2)]
     ended = [one.ended() for one in both]
     assert content(tmp_path / "both") == content(tmp_path / "alone")

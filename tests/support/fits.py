@@ -15,9 +15,6 @@ import pyspark
 
 SPARK_HOME = Path(pyspark.__file__).parent
 
-SMALL_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-"""What makes Java start sooner, at the cost of a speed that a small test does not need."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
@@ -41,7 +38,7 @@ class Fit:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env={**os.environ, **SMALL_JVM, **(env or {})},
+            env={**os.environ, **(env or {})},
         )
 
     def ended(self, within_s: float = 120.0) -> Ended:
@@ -66,15 +63,22 @@ class Fit:
             self._process.poll()
         self._process.communicate()
 
-    def killed_at(self, moment_s: float) -> bool:
-        """Let it run for so long, then kill it; return whether it was still there to be killed."""
-        left_s = moment_s - (time.monotonic() - self._began)
+    def killed_after(self, lines: int, wait_s: float) -> bool:
+        """Let it say so many lines on stderr, and work on for a while, then kill it.
+
+        Returns:
+            whether it was still there to be killed.
+        """
+        assert self._process.stderr is not None
         try:
-            self._process.wait(max(left_s, 0.0))
+            for _ in range(lines):
+                line = self._process.stderr.readline()
+                assert line.startswith("{"), line + self._process.stderr.read()
+            self._process.wait(wait_s)
         except subprocess.TimeoutExpired:
-            self.kill()
             return True
-        self._process.communicate()
+        finally:
+            self.kill()
         return False
 
 
@@ -132,7 +136,7 @@ def _daemon(log: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
         "--webui-port",
         "0",
     )
-    env = {**os.environ, **SMALL_JVM, "SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
+    env = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
     with log.open("wb") as file:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env, start_new_session=True
