@@ -8,11 +8,13 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.fitting import estimate, job
+from heartbeat_tuner.fitting import estimate, job, source
 from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.job import Days
+from heartbeat_tuner.fitting.job import Days, Table
 from heartbeat_tuner.fitting.outcome import Outcome
+from heartbeat_tuner.fitting.reading import Reading
 from heartbeat_tuner.fitting.reading_days import SparkDays
+from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from tests.support import keeping
 
 
@@ -40,3 +42,14 @@ def spark_days(spark: SparkSession) -> SparkDays:
 def from_lake(spark: SparkSession, lake: Path) -> Days:
     """Return days of Parquet files."""
     return partial(spark_days(spark).from_lake, str(lake), "")
+
+
+def from_prometheus(spark: SparkSession, url: str, cluster: str) -> Days:
+    """Return days of a Prometheus, none of which fails."""
+
+    def day(session: SparkSession, one: date) -> Table:
+        found = source.read(session, Reading(PrometheusSettings(url=url), one, one, cluster))
+        assert not found.failures, found.failures
+        return found.table
+
+    return partial(spark_days(spark).one_by_one, day)

@@ -82,6 +82,15 @@ class Fit:
         return False
 
 
+def clean(ended: Ended) -> str:
+    """Return all that was said, in one line; it holds no trace."""
+    said = ended.stdout + ended.stderr
+    assert "Traceback" not in said
+    assert "\tat " not in said
+    assert "Exception" not in said
+    return " ".join(said.split())
+
+
 def fit(*options: str, env: Mapping[str, str] | None = None) -> Ended:
     """Run it to its end."""
     return Fit(*options, env=env).ended()

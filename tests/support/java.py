@@ -14,17 +14,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from heartbeat_tuner.fitting import calendar_days
-from tests.support.contract_rows import lake
+from heartbeat_tuner.fitting import calendar_days, session
+from heartbeat_tuner.fitting.outcome import DayFailure
+from tests.support import again
+from tests.support.contract_rows import lake, values_lake
 from tests.support.fits import SPARK_HOME, members
+from tests.support.scripted_server import Handler, answer, respond, serving
 
-CACHE: Final = Path(__file__).parents[2] / "build" / "java"
+CHECKOUT: Final = Path(__file__).parents[2]
+CACHE: Final = CHECKOUT / "build" / "java"
 
 SMALL: Final = "-XX:TieredStopAtLevel=1"
 """With so little data the second compiler only costs, half of a run's time (measured: 26 s with it, 14 s without)."""
 
 _QUIET: Final = "-Xlog:disable"
-"""Else each Java with other libraries than Spark's, like the one that finds out how to start it, says so on its stdout."""
+"""Else a Java with other libraries than Spark's says so on its stdout, where Spark's scripts read what to start."""
 
 _WRITTEN_WITHIN_S: Final = 240.0
 
@@ -45,28 +49,42 @@ def options(folder: Path) -> str:
 
 
 def _make(archive: Path, folder: Path) -> None:
-    """Let a small fit's Java write down at its end what it loaded; it may be busy for a while when the fit has gone."""
+    """Let a Java that read a little write down at its end what it loaded, for which it takes 15 s more."""
     made = folder / "made.jsa"
-    until = calendar_days.newest_whole_day(datetime.now(UTC))
-    command = [sys.executable, "-m", "heartbeat_tuner", "fit", "--parquet", str(lake(folder / "lake", [until]))]
-    command += ["--since", "24h", "--until", until.isoformat(), "--master", "local[1]"]
-    command += ["--history", str(folder / "history"), "--models", str(folder / "models")]
-    fit = subprocess.Popen(
-        command,
+    reader = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.java", str(folder)],
+        cwd=CHECKOUT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
         env={**os.environ, "JDK_JAVA_OPTIONS": f'{SMALL} {_QUIET} "-XX:ArchiveClassesAtExit={made}"'},
     )
-    _, said = fit.communicate()
-    assert fit.returncode == 0, said.decode()
+    _, said = reader.communicate()
+    assert reader.returncode == 0, said.decode()
     until_s = time.monotonic() + _WRITTEN_WITHIN_S
-    while members(fit.pid):
+    while members(reader.pid):
         assert time.monotonic() < until_s, f"Java did not end within {_WRITTEN_WITHIN_S:g} s"
         time.sleep(0.1)
     if made.exists():  # not every Java can
         made.replace(archive)
+
+
+def main() -> None:
+    """Read, with all that a fit does it with, a lake of one day and a Prometheus that has nothing."""
+    folder, until = Path(sys.argv[1]), calendar_days.newest_whole_day(datetime.now(UTC))
+
+    def empty(handler: Handler) -> None:
+        respond(handler, answer({"resultType": "vector", "result": []}))
+
+    with session.session("local[1]", log=folder / "spark.log") as spark, serving(empty) as server:
+        for source in (
+            again.from_lake(spark, values_lake(folder / "values", [until])),
+            again.from_lake(spark, lake(folder / "lake", [until])),
+            again.from_prometheus(spark, server.url, ""),
+        ):
+            ((_, found),) = source([until])
+            assert not isinstance(found, DayFailure), found
 
 
 def _key() -> str:
@@ -75,3 +93,7 @@ def _key() -> str:
     for jar in sorted((SPARK_HOME / "jars").glob("*.jar")):
         known.update(f"{jar}{jar.stat().st_size}{jar.stat().st_mtime_ns}".encode())
     return known.hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    main()

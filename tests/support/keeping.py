@@ -1,6 +1,4 @@
-"""A job without Spark, as a process: `python -m tests.support.keeping LAKE FOLDER` keeps the days of a lake in a folder,
-and writes models there.
-"""
+"""A job without Spark, as a process: `python -m tests.support.keeping LAKE FOLDER` keeps days and writes models."""
 
 import functools
 import sys
