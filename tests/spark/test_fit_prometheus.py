@@ -22,7 +22,7 @@ from tests.support.fits import Ended
 from tests.support.results import content
 from tests.support.scripted_server import serving
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)  # four runs, one after the other
 
 UNTIL: Final = calendar_days.newest_whole_day(datetime.now(UTC))
 DAYS: Final = tuple(UNTIL - DAY * age for age in range(6))
