@@ -1,31 +1,29 @@
 """The command as a process: what it exits with, what it says, and that nothing of Java or Python's traces is shown."""
 
+import email.utils
 import json
+import re
 import shutil
 import subprocess
 import sys
-import urllib.parse
-import urllib.request
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
+from pyspark.sql import SparkSession
 
-from bench.exporters import write_series
 from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.history import History
-from sandbox.binaries import Binaries
-from sandbox.prometheus import Prometheus
-from tests.support import fits, histories
+from heartbeat_tuner.fitting.outcome import Status
+from tests.support import again, fits
 from tests.support.contract_rows import lake, rows_of
-from tests.support.fits import Ended
+from tests.support.fits import clean
 from tests.support.results import content
-from tests.support.scripted_server import Handler, respond, serving
+from tests.support.scripted_server import Handler, serving
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("quick_java")]
 
 UNTIL: Final = calendar_days.newest_whole_day(datetime.now(UTC))
 DAYS: Final = tuple(UNTIL - DAY * age for age in range(3))
@@ -38,76 +36,12 @@ def places(folder: Path) -> tuple[str, ...]:
     return ("--history", str(folder / "history"), "--models", str(folder / "models"))
 
 
-def clean(ended: Ended) -> str:
-    """Return all that was said, in one line; it holds no trace."""
-    said = ended.stdout + ended.stderr
-    assert "Traceback" not in said
-    assert "\tat " not in said
-    assert "Exception" not in said
-    return " ".join(said.split())
-
-
 def kept(folder: Path) -> Path:
     """Make a history of all days; return the folder."""
     history = History(str(folder / "history"))
     for day in DAYS:
         history.write(day, rows_of(day))
     return folder
-
-
-@pytest.fixture(scope="module")
-def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    """A real one, that has a small fleet on the last day, and in the last hour of the one before."""
-    late = {"storage": {"tsdb": {"out_of_order_time_window": "30d"}}}
-    with Prometheus(tmp_path_factory.mktemp("prometheus"), Binaries(), kubeconfig=None, sections=late) as started:
-        write_series(int(started.url.rpartition(":")[2]), histories.of_days(DAYS[0], DAYS[0], members=2, every_s=300.0))
-        yield started
-
-
-def test_from_prometheus_to_models_and_a_day_that_comes_later(prometheus: Prometheus, tmp_path: Path) -> None:
-    """A partial answer costs its day; the next run asks for that day alone; the one after for nothing."""
-    partial_on: set[date] = {DAYS[1]}
-
-    def forward(handler: Handler) -> None:
-        form = handler.asked.form
-        body = urllib.parse.urlencode(form, doseq=True).encode()
-        with urllib.request.urlopen(prometheus.url + handler.asked.path, body) as answer:  # noqa: S310 - loopback
-            document: dict[str, Any] = json.load(answer)
-        asked_at = datetime.fromtimestamp(float(form["time"][0]), UTC)
-        if (asked_at - timedelta(hours=3)).date() in partial_on and "vector(1)" not in form["query"]:
-            document["warnings"] = ["a store is away"]
-        respond(handler, json.dumps(document).encode())
-
-    with serving(forward) as proxy:
-        options = ("--prometheus", proxy.url, "--cluster", "main", *SMALL, "--output", "json", *places(tmp_path))
-        first = fits.fit(*options)
-        said = json.loads(first.stdout)
-        assert (first.status, said["status"]) == (1, "IN_PART"), clean(first)
-        assert said["days"]["read"] == [DAYS[0].isoformat()]
-        assert said["days"]["withoutData"] == [DAYS[2].isoformat()]
-        (failed,) = said["days"]["failed"]
-        assert failed["day"] == DAYS[1].isoformat()
-        assert "a store is away" in failed["message"]
-        assert said["models"]["written"] == 1
-        clean(first)
-
-        partial_on.clear()
-        asked = len(proxy.requests)
-        second = fits.fit(*options)
-        said = json.loads(second.stdout)
-        assert (second.status, said["status"]) == (0, "DONE"), clean(second)
-        assert said["days"]["read"] == [DAYS[1].isoformat()]
-        assert said["days"]["keptBefore"] == 2
-        assert len(proxy.requests) > asked
-
-        asked = len(proxy.requests)
-        third = fits.fit(*options)
-        assert (third.status, json.loads(third.stdout)["models"]) == (0, {"written": 0, "unchanged": 1, "failed": []})
-        assert len(proxy.requests) == asked
-    stages = [json.loads(line)["event"] for line in second.stderr.splitlines()]
-    assert stages == ["history", "day", "read", "fit", "write"]
-    (model,) = (path for path in content(tmp_path) if path.endswith(".json"))
-    assert content(tmp_path)[model]["spec"]["cluster"] == "main"
 
 
 @pytest.mark.parametrize(
@@ -124,6 +58,22 @@ def test_what_cannot_work_ends_at_once(tmp_path: Path, options: tuple[str, ...],
     assert (ended.status, ended.stdout) == (2, "")
     assert words in clean(ended)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clock_that_is_apart_is_told_and_the_kept_days_stay(tmp_path: Path) -> None:
+    """What is asked for would be of another time; nothing is read, and the next run has the same days."""
+    before = content(kept(tmp_path))
+
+    def wrong(handler: Handler) -> None:
+        date = email.utils.format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+        handler.wfile.write(f"HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: 2\r\n\r\n{{}}".encode())
+
+    with serving(wrong) as server:
+        ended = fits.fit("--prometheus", server.url, "--since", "96h", *SINCE[2:], *places(tmp_path))
+        assert len(server.requests) == 1
+    assert ended.status == 2
+    assert re.search(r"clock says \S+Z, this machine's \S+Z: set the wrong one", clean(ended))
+    assert content(tmp_path) == before
 
 
 def test_a_lake_that_is_none_is_told_and_the_kept_days_are_fitted(tmp_path: Path) -> None:
@@ -162,11 +112,11 @@ def test_an_api_server_that_does_not_answer_is_told(tmp_path: Path) -> None:
     assert content(tmp_path) == before
 
 
-def test_two_runs_at_once_come_to_the_same(tmp_path: Path) -> None:
+def test_two_runs_at_once_come_to_the_same(spark: SparkSession, tmp_path: Path) -> None:
     """Each file is whole; a second writer of models says that there is one."""
     source = lake(tmp_path / "lake", DAYS)
-    alone = fits.fit("--parquet", str(source), *SMALL, *places(tmp_path / "alone"))
-    assert alone.status == 0, clean(alone)
+    alone = again.run(tmp_path / "alone", again.from_lake(spark, source), until=UNTIL, count=len(DAYS))
+    assert alone.status is Status.DONE
     both = [fits.Fit("--parquet", str(source), *SMALL, *places(tmp_path / "both")) for _ in range(2)]
     ended = [one.ended() for one in both]
     assert content(tmp_path / "both") == content(tmp_path / "alone")

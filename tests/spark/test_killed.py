@@ -1,58 +1,54 @@
 """A run that is killed at any moment is made good by the next one: the same files as if it had not been.
 
-What is killed are processes of their own, with all that they started, at ten moments spread over the length of a run
-that was not disturbed, which is measured first. Most of a small run is the start of Java, so the same is done once more
-to runs without Spark, which do nothing but keep days and write models. What makes good is the same job in this process.
+What is killed are processes of their own, with all that they started, at ten moments. A run says when it has looked
+into the history, kept a day, read all, fitted and written; so two of the moments lie between the first word and the
+first day, while Java starts and Spark reads, and one shortly after each word that follows. Most of what a small run
+writes comes within a second; so the same is done once more to runs without Spark, which do nothing but keep days and
+write models, at moments spread over their length. What makes good is the same job in this process.
 """
 
 import contextlib
-import functools
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import pytest
 from pyspark.sql import SparkSession
 
-from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.fitting import calendar_days, estimate, job
+from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
-from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.job import Days
 from heartbeat_tuner.fitting.outcome import Status
-from heartbeat_tuner.fitting.reading_days import SparkDays
-from tests.support import fits, keeping
+from tests.support import again, fits, keeping
 from tests.support.contract_rows import lake
 from tests.support.results import content
 
-KILLS = 10
-DAYS = 3
+KILLS: Final = 10
+DAYS: Final = 6
+STARTING_S: Final = 4.0
+"""From the first word to the first day, about."""
+
+AT_ONCE: Final = 2
+"""Runs: the start of Java leaves half of two cores idle."""
 
 
-def moments(length_s: float) -> list[float]:
+def spread(length_s: float) -> list[float]:
     """Return ten moments, one by chance in each tenth of a time."""
     chance = random.Random(7)  # noqa: S311 - moments, no secret
     return [length_s * (number + chance.random()) / KILLS for number in range(KILLS)]
 
 
-def make_good(folder: Path, days: Days, until: date, count: int) -> Status:
-    """Run the job here."""
-    now = datetime.now(UTC)
-    told, _ = job.run(
-        job.Order(until=until, since=timedelta(days=count), now=now, job="again"),
-        job.Parts(
-            days=days,
-            history=History(str(folder / "history")),
-            estimate=functools.partial(estimate.models, on=until, fitted_at=now, job="again"),
-            write=ModelFiles(folder / "models").write,
-        ),
-        keeping.Nobody(),
-    )
-    return told.status
+def words_and_more() -> list[tuple[int, float]]:
+    """Return ten moments: how many words are said, and for how long the run goes on after the last of them, in s."""
+    chance = random.Random(7)  # noqa: S311 - likewise
+    early = [(1, STARTING_S * (half + chance.random()) / 2) for half in range(2)]
+    # "history", a word for each day, "read" and "fit"; what follows "write" is the end of Python and Java.
+    return early + [(words, 0.1 * chance.random()) for words in range(2, DAYS + 4)]
 
 
 @pytest.mark.timeout(300)
@@ -60,60 +56,74 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_mend(spark: Spar
     """History to the byte; models but for who fitted them when."""
     until = calendar_days.newest_whole_day(datetime.now(UTC))
     source = lake(tmp_path / "lake", [until - DAY * age for age in range(DAYS)])
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
 
-    def options(folder: Path) -> tuple[str, ...]:
-        return (
+    def folder(number: int) -> Path:
+        return tmp_path / f"killed-{number}"
+
+    def killed(number: int, words: int, more_s: float) -> bool:
+        run = fits.Fit(
             "--parquet", str(source), "--since", f"{24 * DAYS}h", "--until", until.isoformat(), "--master", "local[1]",
-            "--history", str(folder / "history"), "--models", str(folder / "models"),
+            "--history", str(folder(number) / "history"), "--models", str(folder(number) / "models"),
+            env={"TMPDIR": str(scratch), "SPARK_LOCAL_DIRS": str(scratch)},
         )  # fmt: skip
+        return run.killed_after(words, more_s)
 
-    undisturbed = fits.fit(*options(tmp_path / "undisturbed"))
-    assert undisturbed.status == 0, undisturbed.stderr
+    def once_more(where: Path) -> Status:
+        return again.run(where, again.from_lake(spark, source), until=until, count=DAYS).status
+
+    moments = words_and_more()
+    with ThreadPoolExecutor(AT_ONCE) as several:
+        were_there = list(several.map(lambda number: killed(number, *moments[number]), range(KILLS)))
+    assert sum(were_there) >= KILLS - 1  # the last one may have ended by itself
+    assert once_more(tmp_path / "undisturbed") is Status.DONE
     expected = content(tmp_path / "undisturbed")
     assert len(expected) == DAYS + 2
-    from_lake = functools.partial(
-        SparkDays(lambda: contextlib.nullcontext(spark), lambda _: None).from_lake, str(source), ""
-    )
-    killed = 0
-    for number, moment_s in enumerate(moments(undisturbed.took_s)):
-        folder = tmp_path / f"killed-{number}"
-        killed += fits.Fit(*options(folder)).killed_at(moment_s)
-        _check(folder, expected, functools.partial(make_good, folder, from_lake, until, DAYS), moment_s)
-    assert killed >= KILLS - 3  # machines are noisy: the last ones may have ended by themselves
+    for number, (words, more_s) in enumerate(moments):
+        days = len(list(folder(number).rglob("*.parquet")))
+        assert days >= min(words - 1, DAYS), "a day was told, and is not there"
+        _check(folder(number), expected, once_more, f"{more_s:.3f} s after word {words}")
 
 
 @pytest.mark.timeout(300)
 def test_the_same_of_runs_that_do_nothing_but_write(tmp_path: Path) -> None:
     """Kills fall between days, between models, and within files."""
-    with keeper(tmp_path / "undisturbed") as process:
+    source = keeping.write_lake(tmp_path / "lake")
+    with keeper(source, tmp_path / "undisturbed") as process:
         began = time.monotonic()
         assert process.stdout is not None
         assert process.stdout.readline() == b"ended\n"
         length_s = time.monotonic() - began
     expected = content(tmp_path / "undisturbed")
     assert len(expected) == keeping.DAYS + keeping.GROUPS
-    for number, moment_s in enumerate(moments(length_s)):
+    days = keeping.days_of(source)
+
+    def once_more(where: Path) -> Status:
+        return again.run(where, days, until=keeping.UNTIL, count=keeping.DAYS).status
+
+    for number, moment_s in enumerate(spread(length_s)):
         folder = tmp_path / f"killed-{number}"
-        with keeper(folder) as process:
+        with keeper(source, folder) as process:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(moment_s)
             process.kill()
-        again = functools.partial(make_good, folder, keeping.days, keeping.UNTIL, keeping.DAYS)
-        _check(folder, expected, again, moment_s)
+        _check(folder, expected, once_more, f"at {moment_s:.3f} s")
 
 
 @contextlib.contextmanager
-def keeper(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def keeper(source: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Give a process that keeps days and writes models into a folder, from when it begins to."""
-    with subprocess.Popen([sys.executable, "-m", "tests.support.keeping", str(folder)], stdout=subprocess.PIPE) as one:
+    command = [sys.executable, "-m", "tests.support.keeping", str(source), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as one:
         assert one.stdout is not None
         assert one.stdout.readline() == b"begun\n"
         yield one
 
 
-def _check(folder: Path, expected: dict[str, object], again: Callable[[], Status], moment_s: float) -> None:
+def _check(folder: Path, expected: dict[str, object], once_more: Callable[[Path], Status], when: str) -> None:
     left = content(folder)
-    assert left.items() <= expected.items(), f"half of a file at {moment_s:.2f} s"
-    assert again() is Status.DONE
-    assert content(folder) == expected, f"killed at {moment_s:.2f} s"
-    print(f"killed at {moment_s:.2f} s: {len(left)} of {len(expected)} files were there")  # noqa: T201
+    assert left.items() <= expected.items(), f"half of a file {when}"
+    assert once_more(folder) is Status.DONE
+    assert content(folder) == expected, f"killed {when}"
+    print(f"killed {when}: {len(left)} of {len(expected)} files were there")  # noqa: T201

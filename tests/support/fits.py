@@ -15,9 +15,6 @@ import pyspark
 
 SPARK_HOME = Path(pyspark.__file__).parent
 
-SMALL_JVM = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
-"""What makes Java start sooner, at the cost of a speed that a small test does not need."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Ended:
@@ -41,14 +38,14 @@ class Fit:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env={**os.environ, **SMALL_JVM, **(env or {})},
+            env={**os.environ, **(env or {})},
         )
 
-    def ended(self, within_s: float = 120.0) -> Ended:
+    def ended(self, within_s: float = 200.0) -> Ended:
         """Wait until it has ended by itself; end it if it does not."""
         try:
             out, err = self._process.communicate(timeout=within_s)
-        except subprocess.TimeoutExpired:
+        except BaseException:  # of who waits for the test, too
             self.kill()
             raise
         return Ended(self._process.returncode, out, err, time.monotonic() - self._began)
@@ -66,16 +63,32 @@ class Fit:
             self._process.poll()
         self._process.communicate()
 
-    def killed_at(self, moment_s: float) -> bool:
-        """Let it run for so long, then kill it; return whether it was still there to be killed."""
-        left_s = moment_s - (time.monotonic() - self._began)
+    def killed_after(self, lines: int, wait_s: float) -> bool:
+        """Let it say so many lines on stderr, and work on for a while, then kill it.
+
+        Returns:
+            whether it was still there to be killed.
+        """
+        assert self._process.stderr is not None
         try:
-            self._process.wait(max(left_s, 0.0))
+            for _ in range(lines):
+                line = self._process.stderr.readline()
+                assert line.startswith("{"), line + self._process.stderr.read()
+            self._process.wait(wait_s)
         except subprocess.TimeoutExpired:
-            self.kill()
             return True
-        self._process.communicate()
+        finally:
+            self.kill()
         return False
+
+
+def clean(ended: Ended) -> str:
+    """Return all that was said, in one line; it holds no trace."""
+    said = ended.stdout + ended.stderr
+    assert "Traceback" not in said
+    assert "\tat " not in said
+    assert "Exception" not in said
+    return " ".join(said.split())
 
 
 def fit(*options: str, env: Mapping[str, str] | None = None) -> Ended:
@@ -132,7 +145,7 @@ def _daemon(log: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
         "--webui-port",
         "0",
     )
-    env = {**os.environ, **SMALL_JVM, "SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
+    env = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"}
     with log.open("wb") as file:
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env, start_new_session=True

@@ -1,4 +1,4 @@
-"""A job without Spark, as a process: `python -m tests.support.keeping FOLDER` keeps days and writes models there."""
+"""A job without Spark, as a process: `python -m tests.support.keeping LAKE FOLDER` keeps days and writes models."""
 
 import functools
 import sys
@@ -7,11 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from heartbeat_tuner.adapters.model_files import ModelFiles
 from heartbeat_tuner.fitting import calendar_days, estimate, job
 from heartbeat_tuner.fitting.history import History
-from tests.support.contract_rows import rows_of
+from heartbeat_tuner.fitting.job import Days
+from tests.support.contract_rows import lake
 
 UNTIL = date(2026, 11, 20)
 NOW = datetime(2026, 11, 21, 3, tzinfo=UTC)
@@ -29,23 +31,26 @@ class Nobody:
         """Take no note."""
 
 
-@functools.cache
-def fleet() -> dict[date, pa.Table]:
-    """Return all days."""
+def write_lake(folder: Path) -> Path:
+    """Write a file of each day, which takes a second; return the folder."""
     groups = [f"group-{number}" for number in range(GROUPS)]
-    return {day: rows_of(day, groups=groups, values=300) for day in calendar_days.window(UNTIL, timedelta(days=DAYS))}
+    return lake(folder, calendar_days.window(UNTIL, timedelta(days=DAYS)), groups=groups, values=300)
 
 
-def days(wanted: Sequence[date]) -> Iterator[tuple[date, pa.Table]]:
-    """Give days of a fleet, which takes no time."""
-    for day in wanted:
-        yield day, fleet()[day]
+def days_of(folder: Path) -> Days:
+    """Return days of such files, which take no time."""
+    fleet = {day: pq.read_table(folder / f"{day}.parquet") for day in calendar_days.window(UNTIL, timedelta(days=DAYS))}
+
+    def days(wanted: Sequence[date]) -> Iterator[tuple[date, pa.Table]]:
+        for day in wanted:
+            yield day, fleet[day]
+
+    return days
 
 
 def main() -> None:
     """Run the job."""
-    folder = Path(sys.argv[1])
-    fleet()
+    days, folder = days_of(Path(sys.argv[1])), Path(sys.argv[2])
     print("begun", flush=True)  # noqa: T201 - who kills wants to know
     job.run(
         job.Order(until=UNTIL, since=timedelta(days=DAYS), now=NOW, job="kept"),

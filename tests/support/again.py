@@ -1,0 +1,55 @@
+"""The job in this process, on a session that is there: what a fit would do, without the start of Java."""
+
+import contextlib
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from heartbeat_tuner.adapters.model_files import ModelFiles
+from heartbeat_tuner.fitting import estimate, job, source
+from heartbeat_tuner.fitting.history import History
+from heartbeat_tuner.fitting.job import Days, Table
+from heartbeat_tuner.fitting.outcome import Outcome
+from heartbeat_tuner.fitting.reading import Reading
+from heartbeat_tuner.fitting.reading_days import SparkDays
+from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from tests.support import keeping
+
+
+def run(folder: Path, days: Days, *, until: date, count: int) -> Outcome:
+    """Run the job; history and models are those in a folder, as `--history` and `--models` of the tests say."""
+    now = datetime.now(UTC)
+    told, _ = job.run(
+        job.Order(until=until, since=timedelta(days=count), now=now, job="again"),
+        job.Parts(
+            days=days,
+            history=History(str(folder / "history")),
+            estimate=partial(estimate.models, on=until, fitted_at=now, job="again"),
+            write=ModelFiles(folder / "models").write,
+        ),
+        keeping.Nobody(),
+    )
+    return told
+
+
+def spark_days(spark: SparkSession) -> SparkDays:
+    """Return days from a session that is not ended afterwards."""
+    return SparkDays(lambda: contextlib.nullcontext(spark), lambda _: None)
+
+
+def from_lake(spark: SparkSession, lake: Path) -> Days:
+    """Return days of Parquet files."""
+    return partial(spark_days(spark).from_lake, str(lake), "")
+
+
+def from_prometheus(spark: SparkSession, url: str, cluster: str) -> Days:
+    """Return days of a Prometheus, none of which fails."""
+
+    def day(session: SparkSession, one: date) -> Table:
+        found = source.read(session, Reading(PrometheusSettings(url=url), one, one, cluster))
+        assert not found.failures, found.failures
+        return found.table
+
+    return partial(spark_days(spark).one_by_one, day)
