@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-agreement fit-world doctor docs locks clean bench-quality
+.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,12 +37,6 @@ bench-decide: $(INSTALLED)  ## Measure how long deciding for 10,000 groups takes
 
 bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
 	@$(PYTHON) -m bench.agreement
-
-bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
-	@$(PYTHON) -m bench.agreement
-
-bench-decide: $(INSTALLED)  ## Measure how long deciding for 10,000 groups takes, a minute or two
-	@$(PYTHON) -m bench.decide
 
 bench-quality: $(SPARK)  ## Judge the tuner's values on two fleets whose truth is known, in 20 minutes
 	@$(PYTHON) -m bench.quality

@@ -179,7 +179,10 @@ def _weibull(scale_s: float, exponent: float) -> Callable[[Array], Array]:
     return lambda times_s: np.asarray(np.exp(-((times_s / scale_s) ** exponent)))
 
 
-_ROUTINE: Final[Mapping[Kind, tuple[float, float, float]]] = {Kind.GC: (50.0, 1.2, 0.7), Kind.THROTTLED: (300.0, 0.7, 0.6)}
+_ROUTINE: Final[Mapping[Kind, tuple[float, float, float]]] = {
+    Kind.GC: (50.0, 1.2, 0.7),
+    Kind.THROTTLED: (300.0, 0.7, 0.6),
+}
 _FREEZES: Final[Mapping[Kind, tuple[float, float]]] = {Kind.GC: (0.2, 9.0), Kind.THROTTLED: (1.0, 5.0)}
 _HANDLER_S: Final[Mapping[Kind, float]] = {Kind.SLOW: 12.0, Kind.KAFKAJS: 1.2}
 _PROTOCOLS: Final = (Rebalancing.EAGER, Rebalancing.COOPERATIVE, Rebalancing.CONSUMER)
@@ -206,7 +209,9 @@ def _usual(kind: Kind, laws: _Laws, rng: np.random.Generator) -> Profile:
         members=members,
         partitions=max(partitions, members),
         static=kind is Kind.STATIC,
-        pauses=_together((rate(routine_a_day), time(routine_s, routine_sigma)), (rate(freezes_a_day), time(freeze_s, 0.6))),
+        pauses=_together(
+            (rate(routine_a_day), time(routine_s, routine_sigma)), (rate(freezes_a_day), time(freeze_s, 0.6))
+        ),
         node_pauses=Happening(rate(0.01) * members / node_members, time(10.0, 0.8)),
         node_members=node_members,
         outages=Happening(rate(outages_a_day), time(outage_s, 0.8)),

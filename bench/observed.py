@@ -206,9 +206,7 @@ class _Watch:
     def _restarts(self) -> tuple[int, int]:
         """Draw restarts and crashes, write their downtimes, and return how many there were."""
         profile, scale = self._profile, self._profile.members * self._watched_days
-        planned, crashed = (
-            int(self._rng.poisson(scale * one.per_day)) for one in (profile.restarts, profile.crashes)
-        )
+        planned, crashed = (int(self._rng.poisson(scale * one.per_day)) for one in (profile.restarts, profile.crashes))
         # When a container ended is told, when a pod did shows by its last scrape.
         away = profile.restarts.law.quantile(self._rng.random(planned)) - self._rng.uniform(0, _SCRAPE_S, planned)
         away = np.zeros(planned) if profile.surge else away

@@ -209,12 +209,17 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
     """Return how the formula's J of one group compares with that of a simulation of some years."""
     group, outcome = asked
     truth = group.truth
-    rare = truth.members * (
-        truth.restarts.per_day
-        + truth.crashes.per_day
-        + truth.pauses.per_day * float(truth.pauses.law.exceedance(6.0))
-        + truth.hangs.per_day
-    ) + truth.outages.per_day + truth.node_pauses.per_day
+    rare = (
+        truth.members
+        * (
+            truth.restarts.per_day
+            + truth.crashes.per_day
+            + truth.pauses.per_day * float(truth.pauses.law.exceedance(6.0))
+            + truth.hangs.per_day
+        )
+        + truth.outages.per_day
+        + truth.node_pauses.per_day
+    )
     days = min(_EVENTS / rare, _MOST_DAYS)
     played = simulate(truth, outcome.settings, days=days, seed=1, in_step=False)
     return {
@@ -243,7 +248,9 @@ def measure(name: str, pool: ProcessPoolExecutor, size: int) -> dict[str, Any]:
         ]
         rows = observed.table(zip(groups, seen, strict=True))
         progress.say("quality", f"{name}, {window}: {rows.num_rows} rows of the contract")
-        models = {one.group: one for one in estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")}
+        models = {
+            one.group: one for one in estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")
+        }
         asked = [
             (group, models[group.name], one, reference)
             for group, one, reference in zip(groups, seen, references, strict=True)
@@ -328,7 +335,9 @@ def _plot(fleet: str, groups: Sequence[Mapping[str, Any]]) -> str:
     for name in ("default", "rule", "tuned"):
         ratios = sorted(max(one[name][3] / one["oracle"][3], 0.1) for one in groups)
         lines.append(plots.Line(name, [((place + 1) / len(ratios) * 100, ratio) for place, ratio in enumerate(ratios)]))
-    return plots.logarithmic(f"{fleet}: cost over the oracle's after 14 days", "groups, %", "J / J of the oracle", lines)
+    return plots.logarithmic(
+        f"{fleet}: cost over the oracle's after 14 days", "groups, %", "J / J of the oracle", lines
+    )
 
 
 def main() -> None:
