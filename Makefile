@@ -9,7 +9,7 @@ BENCH := $(VENV)/.bench
 .PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
-	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure (KEEP=1 keeps it running)
 	@$(PYTHON) -m sandbox.demo $(if $(KEEP),--keep)
