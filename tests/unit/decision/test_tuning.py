@@ -429,9 +429,8 @@ def test_a_poll_limit_that_leaves_too_little_for_silences_goes() -> None:
 
 def test_no_poll_limit_within_half_the_objective() -> None:
     """Then the one that evicts least is taken, and the whole objective judges it."""
-    slow = dataclasses.replace(
-        happening(1.0, 300.0, 0.6), upper_per_day=np.full(Law.constant(0).exceedances.size, 0.01)
-    )
+    upper = np.where(TIMES_S < 1_000, 0.02, 0.01)
+    slow = dataclasses.replace(happening(1e-6, 300.0, 0.6), upper_per_day=upper)
     found = answer(question(profile(slow_handlers=slow)))
     assert found.verdict is Verdict.INFEASIBLE
     assert "2.4 a month" in found.message
