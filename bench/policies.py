@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from bench.observed import Seen, settings_of
+from bench.quality_figures import OBJECTIVE, Outcome
 from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision import estimate, tuning
@@ -18,14 +19,11 @@ from heartbeat_tuner.decision.cost import Costs, costs
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Objective, Range
+from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
-
-OBJECTIVE: Final = Objective(max_detection_time=timedelta(minutes=30), max_false_evictions_per_month=1.0)
-"""Of every group: one false eviction a month; how soon a death is noticed, the cost decides."""
 
 HORIZON: Final = timedelta(days=14)
 
@@ -40,31 +38,11 @@ _CONSUMER: Final = {
 """What brokers allow unless told otherwise, and for H what a member may cost."""
 
 _INTERVALS_S: Final = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0)
-_SESSIONS_S: Final[Array] = np.concatenate((np.arange(6.0, 30.0, 0.5), np.arange(30.0, 60.0), np.geomspace(60, 1800, 88)))
+_SESSIONS_S: Final[Array] = np.concatenate(
+    (np.arange(6.0, 30.0, 0.5), np.arange(30.0, 60.0), np.geomspace(60, 1800, 88))
+)
 _LIMITS_S: Final[Array] = np.geomspace(20, 3600, 28)
 _RULE: Final = 1.5
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What settings come to, by the truth.
-
-    Attributes:
-        settings: which.
-        net_per_day: stalled partition-seconds, less what no setting can change.
-        gross_per_day: with it.
-        evictions_per_month: false ones, of the whole group.
-    """
-
-    settings: LivenessSettings
-    net_per_day: float
-    gross_per_day: float
-    evictions_per_month: float
-
-    @property
-    def within(self) -> bool:
-        """Whether the objective is met."""
-        return self.evictions_per_month <= OBJECTIVE.max_false_evictions_per_month
 
 
 def bounds(profile: Profile) -> dict[Setting, Range]:
@@ -124,7 +102,11 @@ def oracle(truth: Profile) -> Outcome | None:
         found = [_best(truth, dataclasses.replace(chosen, max_poll_interval=limit), sessions_s) for limit in limits]
         limit = _cheapest(found, start).settings.max_poll_interval
         found = [
-            _best(truth, dataclasses.replace(_with_interval(chosen, interval_s, wait), max_poll_interval=limit), sessions_s)
+            _best(
+                truth,
+                dataclasses.replace(_with_interval(chosen, interval_s, wait), max_poll_interval=limit),
+                sessions_s,
+            )
             for interval_s, wait in itertools.product(_INTERVALS_S, (True, False))
             if _inside(interval_s, bounds(truth)[Setting.HEARTBEAT_INTERVAL])
             and (wait or clients.client(truth.client).beat_waits_for_fetch)
@@ -147,9 +129,7 @@ def _best(truth: Profile, settings: LivenessSettings, sessions_s: Array) -> Outc
     within = found.evictions_per_month <= OBJECTIVE.max_false_evictions_per_month
     ranks = np.where(within, found.net_per_day, np.inf) if within.any() else found.evictions_per_month
     place = int(np.argmin(ranks))
-    return _outcome(
-        _with(settings, float(sound[place]), settings.heartbeat_interval.total_seconds()), found, place
-    )
+    return _outcome(_with(settings, float(sound[place]), settings.heartbeat_interval.total_seconds()), found, place)
 
 
 def _cheapest(found: list[Outcome | None], start: LivenessSettings) -> Outcome:
@@ -233,6 +213,4 @@ def _sound(truth: Profile, settings: LivenessSettings) -> LivenessSettings:
     of = clients.client(truth.client)
     if not of.limit_violations(settings) or settings.max_poll_interval is None:
         return settings
-    return dataclasses.replace(
-        settings, max_poll_interval=max(settings.max_poll_interval, settings.session_timeout)
-    )
+    return dataclasses.replace(settings, max_poll_interval=max(settings.max_poll_interval, settings.session_timeout))
