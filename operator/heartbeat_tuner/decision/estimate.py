@@ -19,6 +19,7 @@ from heartbeat_tuner.decision import delays
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Group, Unknown
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics.absences import SHARED_FROM_S
 from heartbeat_tuner.metrics.quantities import (
     ABSENCE,
     CRASH_DOWNTIME,
@@ -117,15 +118,19 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
     absences = model.quantities.get(ABSENCE)
     if absences is None or not absences.member_days > 0:
         return Unfitted(_no_tail(model.group, absences))
-    pauses = delays.happening(absences, absences.member_days)
+    shown = delays.happening(absences, absences.member_days) or _unseen(absences.member_days)
     handlers, slow = _handlers(model, facts)
+    pauses = _of_nodes(shown, facts.node_members)
+    if catalogue.client(facts.client).handler_delays_beat:
+        # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
+        pauses, slow = _NEVER, shown
     return Profile(
         client=facts.client,
         rebalancing=facts.rebalancing,
         members=facts.members,
         partitions=facts.partitions,
         static=facts.static,
-        pauses=pauses or _unseen(absences.member_days),
+        pauses=pauses,
         node_pauses=_NEVER,
         node_members=facts.node_members,
         outages=_outages(model) or USUAL_OUTAGES,
@@ -171,6 +176,15 @@ def _no_tail(group: str, absences: QuantityModel | None) -> str:
     if absences is None:
         return f"the model of group {group} says nothing of absences: nothing showed them while it was watched"
     return f"the model of group {group} has absences, but no time in which members were watched"
+
+
+def _of_nodes(pauses: Happening, together: int) -> Happening:
+    """Return pauses with the doubt that long ones, which count once for a node, took all its members away."""
+    if pauses.upper_per_day is None:
+        return pauses
+    several = np.where(SHARED_FROM_S <= TIMES_S, together, 1)
+    uppers = np.maximum.accumulate((pauses.upper_per_day * several)[::-1])[::-1]
+    return dataclasses.replace(pauses, upper_per_day=uppers)
 
 
 def _unseen(member_days: float) -> Happening:
