@@ -162,7 +162,7 @@ def test_short_times_do_not_count() -> None:
     assert long.upper_per_day[0] == pytest.approx(np.interp(2.0, TIMES_S, every.upper_per_day))
 
 
-@pytest.mark.parametrize("median_s", [0.05, 0.4, 3.0, 12.0])
+@pytest.mark.parametrize("median_s", [0.05, 0.4, 3.0, 12.0, 50.0])
 def test_the_largest_gap_of_a_block_is_as_it_was_seen(median_s: float) -> None:
     """From gaps between polls to blocks and back: the law of one gap is found again."""
     gaps = stats.lognorm(0.6, scale=median_s)
