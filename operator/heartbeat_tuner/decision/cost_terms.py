@@ -287,14 +287,17 @@ def departures(group: Group, at: Sessions, often: float, cost: Values, rebalance
 def outages(group: Group, at: Sessions, delivery: Delivery, rows: tuple[int, int]) -> Term:
     """Return the cost of network or coordinator away: nobody is left to take over, and the group begins anew."""
     evicted, upper = (_cut_off(at, delivery, one) for one in rows)
-    again = REJOIN_S
-    if at.cadence.turns is None:
-        # Their beats are spread over P; a second rebalance takes those who come after the first has begun.
-        again += {Delivery.NEXT_TICK: at.cadence.period_s / 2, Delivery.ONE_IN_FLIGHT: at.cadence.period_s + 1.0}.get(
-            delivery, 0.0
-        )
+    period, again = at.cadence.period_s, REJOIN_S
+    if at.cadence.turns is None and delivery is Delivery.NEXT_TICK:
+        # Beats come back spread over P; a second rebalance takes those who come after the first has begun.
+        again += period / 2
+    elif at.cadence.turns is None and delivery is Delivery.ONE_IN_FLIGHT:
+        # From the mean end of a session to the first of N beats, and to that member's poll.
+        again = period / 2 + period / (group.members + 1) + float(at.polls_s.mean())
     cost = group.partitions * evicted * (group.anew_s + again)
-    return Term(cost, evicted, evicted, group.members * evicted, group.members * upper)
+    # The first session that ends begins a rebalance of those who are left, the first who returns another.
+    count = evicted if group.alone else 2.0 * evicted
+    return Term(cost, count, evicted, group.members * evicted, group.members * upper)
 
 
 def _cut_off(at: Sessions, delivery: Delivery, row: int) -> Array:
