@@ -120,8 +120,9 @@ def _with_usual(rare: _Tail, median_s: float | None) -> tuple[Array, Array, Arra
     """Return times, shares and the fit's bounds, from where every value is longer; the bounds know nothing below."""
     first_s, share = float(rare.times_s[0]), max(float(rare.shares[0]), _LEAST)
     slope = rare.slope
-    if median_s is not None and 0 < median_s < first_s and share < 0.5:  # noqa: PLR2004 - the median
-        slope = float(np.log(0.5 / share) / np.log(first_s / median_s))
+    half_s = first_s if median_s is None else max(median_s, _SHORTEST_S)
+    if half_s < first_s and share < 0.5:  # noqa: PLR2004 - the median
+        slope = float(np.log(0.5 / share) / np.log(first_s / half_s))
     start_s = max(first_s * share ** (1.0 / slope), min(_SHORTEST_S, first_s))
     below = np.geomspace(start_s, first_s * _BEFORE, _BELOW)
     usual = np.minimum(share * (below / first_s) ** -slope, 1.0)

@@ -76,6 +76,14 @@ def test_half_of_the_values_exceed_the_median() -> None:
     assert found.law.mean_s < 0.3
 
 
+@pytest.mark.parametrize("median_s", [0.0, 5e-324, 1e-4])
+def test_a_median_of_hardly_any_time_is_as_short_as_tables_go(median_s: float) -> None:
+    """Bucket 0 holds zero as well: half of the values are no happening at all."""
+    found = happening(fitted.quantity(median_s=median_s))
+    assert found.per_day == pytest.approx(480.0)
+    assert found.per_day * found.law.exceedance(5e-3) == pytest.approx(960 * 0.5 * 10**-0.5, rel=0.02)
+
+
 def test_without_a_median_a_tail_goes_on_as_it_begins() -> None:
     """A model that an older version fitted: at the threshold the line has the tail's own slope."""
     found = happening(fitted.quantity(tail=SURE))
@@ -102,6 +110,15 @@ def test_a_bound_is_the_fits_where_that_is_worse() -> None:
     assert found.upper_per_day is not None
     bound = np.interp(30.0, TIMES_S, found.upper_per_day)
     assert bound == pytest.approx(found.per_day * vague.exceedance_upper(30.0)[0], rel=0.02)
+
+
+def test_a_shorter_time_is_bounded_no_lower() -> None:
+    """The fit's doubt begins at its threshold: what is shorter is no surer."""
+    vague = fitted.tail(share_log_sd=1.0)
+    upper = happening(fitted.quantity(tail=vague, median_s=0.1)).upper_per_day
+    assert upper is not None
+    just_below, at = np.interp(vague.threshold_s * np.array([0.9, 1.03]), TIMES_S, upper)
+    assert just_below >= at
 
 
 def test_more_of_the_same_is_no_less_certain() -> None:
@@ -145,7 +162,7 @@ def test_short_times_do_not_count() -> None:
     assert long.upper_per_day[0] == pytest.approx(np.interp(2.0, TIMES_S, every.upper_per_day))
 
 
-@pytest.mark.parametrize("median_s", [0.05, 0.4, 3.0, 12.0])
+@pytest.mark.parametrize("median_s", [0.05, 0.4, 3.0, 12.0, 50.0])
 def test_the_largest_gap_of_a_block_is_as_it_was_seen(median_s: float) -> None:
     """From gaps between polls to blocks and back: the law of one gap is found again."""
     gaps = stats.lognorm(0.6, scale=median_s)

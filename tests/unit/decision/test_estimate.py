@@ -195,6 +195,17 @@ def test_a_join_is_measured_with_the_wait_for_the_others() -> None:
     assert profile(model(rebalanceLatency=quantity)).settle_s == pytest.approx(found.settle_s, abs=0.1)  # Java's P: 3 s
 
 
+def test_of_many_members_the_slowest_handler_is_waited_for() -> None:
+    """Whose beats come all the time: what is left of the latency is less by the end of the last handler."""
+    slow = {
+        "pollGap": fitted.quantity(median_s=20.0),
+        "rebalanceLatency": fitted.quantity(tail=BAD, median_s=60.0),
+    }
+    few, many = (profile(model(**slow), members=members, period_s=0.001).settle_s for members in (2, 40))
+    assert 1.0 < 60.0 - few < 15.0
+    assert 60.0 - many > 2.0 * (60.0 - few)
+
+
 def test_facts_are_those_of_the_moment() -> None:
     """An eager group of three pods, KafkaJS at its defaults: P is 5 s."""
     pods = worlds.pods(3)
