@@ -64,10 +64,11 @@ def test_missing_beats_show_less_than_an_absence_was() -> None:
 
 
 def test_only_some_libraries_show_gaps_between_polls() -> None:
-    """A gap as long as the limit is an eviction."""
+    """Those longer than the limit show as well, and are evictions."""
     assert seen(group_of(Kind.SLOW)).largest_poll_gap_s is not None
     assert seen(group_of(Kind.KAFKAJS)).largest_poll_gap_s is None
-    assert longest_s(seen(group_of(Kind.SLOW)), quantities.POLL_GAP) < 300.0 * 1.03
+    assert longest_s(seen(group_of(Kind.SLOW)), quantities.POLL_GAP) > 300.0
+    assert seen(group_of(Kind.SLOW)).evictions > 0
 
 
 def test_the_oracle_keeps_bounds_and_objective_and_is_no_dearer_than_what_is_set() -> None:
