@@ -234,8 +234,9 @@ def tables(prices: Prices, rules: Rules, poll_limit: timedelta | None) -> list[T
 def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: timedelta | None) -> Choice | Infeasible:
     """Return the choice with one M: the longest H whose cheapest S costs hardly more than with the shortest.
 
-    The cost rises with H, so the longest is found by halving. Where it does not, as where beats come in whole turns of
-    a loop, the answer may be less than the best, and is none the less within the objective.
+    The cost rises with H, so the longest is looked for in strides, from the shortest, which most groups get. Where it
+    does not rise, as where beats come in whole turns of a loop, the answer may be less than the best, and is none the
+    less within the objective.
     """
     beats = _beats(rules, poll_limit)
     if not beats:
@@ -247,15 +248,15 @@ def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: t
     if index is None:
         return _missed(prices, rules, shortest, per_month)
     table, bar = shortest, shortest.net[index] * (1 + INTERVAL_SHARE)
-    longest, too_long = 0, len(beats)
+    longest, too_long, stride = 0, len(beats), 1
     while too_long - longest > 1:
-        middle = (longest + too_long) // 2
-        longer = prices.table(rules, beats[middle])
+        tried = min(longest + stride, too_long - 1)
+        longer = prices.table(rules, beats[tried])
         found = _cheapest(longer, per_month) if isinstance(longer, Table) else None
         if isinstance(longer, Table) and found is not None and longer.net[found] <= bar:
-            longest, table, index = middle, longer, found
+            longest, table, index, stride = tried, longer, found, 2 * stride
         else:
-            too_long = middle
+            too_long, stride = tried, 1
     return _with_band(table, index, rules.current, per_month)
 
 

@@ -19,7 +19,7 @@ from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 from tests.support.questions import happening, question, seconds
 
-slowly = settings(deadline=None, max_examples=60)
+slowly = settings(deadline=None, max_examples=25)
 
 
 @st.composite
