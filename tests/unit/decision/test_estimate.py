@@ -127,7 +127,8 @@ def test_a_rejected_tail_of_absences_leaves_the_largest_and_nobody_knows() -> No
     assert pauses.upper_per_day is not None
     beyond = np.interp([2 * largest_s, 20 * largest_s], TIMES_S, pauses.upper_per_day)
     assert beyond[1] == pytest.approx(beyond[0] / 10**2.5, rel=0.05)
-    assert 0 < pauses.per_day * pauses.law.exceedance(largest_s) < beyond[0]
+    assert pauses.per_day * pauses.law.exceedance(largest_s) == pytest.approx(1 / 42.0, rel=0.05)
+    assert pauses.per_day * pauses.law.exceedance(2 * largest_s) <= beyond[0]
 
 
 def test_where_no_absence_showed_three_may_have_been_missed() -> None:
