@@ -4,7 +4,7 @@ Drawn is only what a model keeps: how many blocks of 90 s had their longest abse
 bucket of the histogram. That is multinomial, by the law of the largest of a block, hour by hour of the day; so two
 weeks of 300 groups take a minute. What shows, and what does not, is as `heartbeat_tuner.metrics` has it:
 
-- The Java client's pauses show as they were (collector of garbage, gaps between polls). Of KafkaJS and librdkafka
+- The Java client's pauses show as they were (garbage collection, gaps between polls). Of KafkaJS and librdkafka
   missing beats show, and only what surely was: the absence less 1.25 periods, but for the phase. KafkaJS'
   handlers and outages are absences, too.
 - Who is evicted for silence under the set values shows no absence, but counts in the record.

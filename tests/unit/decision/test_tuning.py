@@ -10,10 +10,11 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.tuning import Answer, Confidence, Question, Verdict, answer
+from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Confidence
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Rebalancing
 from tests.support.questions import happening, profile, question, seconds
