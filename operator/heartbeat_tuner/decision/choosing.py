@@ -247,7 +247,7 @@ def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: t
     index = _cheapest(shortest, per_month)
     if index is None:
         return _missed(prices, rules, shortest, per_month)
-    table, bar = shortest, shortest.net[index] * (1 + INTERVAL_SHARE)
+    table, bar = shortest, _hardly_more(shortest.net[index], INTERVAL_SHARE)
     longest, too_long, stride = 0, len(beats), 1
     while too_long - longest > 1:
         tried = min(longest + stride, too_long - 1)
@@ -283,13 +283,18 @@ def _with_band(table: Table, index: int, current: LivenessSettings, per_month: f
     If that is hardly another than what is set, what is set.
     """
     feasible = table.within & (table.upper <= per_month)
-    _, longest = _around(feasible & (table.net <= table.net[index] * (1 + LONGER_SHARE)), index)
-    lower, upper = _around(feasible & (table.net <= table.net[index] * (1 + BAND_SHARE)), index)
+    _, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
     found, low, high = (table.point(one) for one in (longest, lower, upper))
     kept = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
     if lower <= kept <= upper and allowed.too_small(current.session_timeout, found.settings.session_timeout):
         found = table.point(kept)
     return Choice(found, low.settings.session_timeout, high.settings.session_timeout)
+
+
+def _hardly_more(cost: float, share: float) -> float:
+    """Return a cost that is so much more; one that is nothing may be less than that, by rounding."""
+    return cost + share * abs(cost)
 
 
 def _around(mask: Mask, index: int) -> tuple[int, int]:

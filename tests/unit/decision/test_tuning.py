@@ -247,6 +247,35 @@ def test_what_only_looks_better_by_a_hair_is_left() -> None:
     assert said(answer(near)) == (Verdict.KEEP, Reason.HEALTHY)
 
 
+def test_what_costs_next_to_nothing_is_left() -> None:
+    """Half of it saved is nothing saved."""
+    never = happening(0.0, 1.0)
+    of = profile(pauses=never, crashes=happening(5e-6, 20.0), restarts=never, slow_handlers=never)
+    found = answer(question(of))
+    assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
+    assert found.now is not None
+    assert found.now.net_per_day > 0.01
+
+
+def test_a_cost_that_is_below_nothing_by_rounding_is_one() -> None:
+    """The rules hold for it as well."""
+    never = happening(0.0, 1.0)
+    of = profile(
+        client="aiokafka",
+        pauses=never,
+        crashes=never,
+        restarts=never,
+        outages=happening(0.3, 0.25, 0.3),
+        handlers=Law.lognormal(7.0, 0.5),
+        slow_handlers=None,
+    )
+    asked = with_session(question(of, objective=Objective(seconds(60), 0.0), largest_poll_gap_s=5.0), 2)
+    rules = tuning._rules(asked)
+    found = choosing.choose(Prices(of, rules), rules, 0.0)
+    assert isinstance(found, Choice)
+    assert found.point.settings.session_timeout >= seconds(6)
+
+
 def test_with_less_than_a_day_nothing_is_changed() -> None:
     """The one hour that was seen may be the best of the week."""
     for asked in (question(watched_days=0.9), question(member_days=0.9)):
