@@ -38,7 +38,7 @@ bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups p
 bench-decide: $(INSTALLED)  ## Measure how long deciding for 10,000 groups takes, a minute or two
 	@$(PYTHON) -m bench.decide
 
-bench-quality: $(SPARK)  ## Judge the tuner's values on two fleets whose truth is known, in 20 minutes
+bench-quality: $(SPARK)  ## Judge the tuner's values on two fleets whose truth is known, in 15 minutes
 	@$(PYTHON) -m bench.quality
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
