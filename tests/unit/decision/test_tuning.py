@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import tuning
+from heartbeat_tuner.decision import choosing, tuning
+from heartbeat_tuner.decision.choosing import Choice, Prices
 from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
