@@ -88,7 +88,9 @@ def facts(situation: Situation) -> Facts | Unknown:
 
     Who does not say how he rebalances is taken for eager, which costs most; members for as many nodes.
     """
-    policy, group, current = situation.policy, situation.group, situation.workload.current
+    policy, current = situation.policy, situation.workload.current
+    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
+    group = situation.settled if situation.settled is not None and situation.group.rebalancing else situation.group
     if not group.partitions:
         return Unknown(
             Reason.TOO_LITTLE_DATA,

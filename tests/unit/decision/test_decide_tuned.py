@@ -74,15 +74,24 @@ def test_a_saving_is_held_back(situation: Situation, reason: Reason) -> None:
     assert decision.to_apply is None
 
 
+def moving(situation: Situation) -> Situation:
+    """Return the same while its partitions are being moved."""
+    return dataclasses.replace(situation, group=worlds.group(rebalancing=True))
+
+
 def test_a_saving_waits_for_a_rebalance_to_end() -> None:
-    """The group is moving partitions at this moment: not the time for a rollout, and none to count them either."""
+    """It is recommended all the same, from what the group was: advice must not come and go with each rebalance."""
     quiet = known()
-    paying = dataclasses.replace(decide(quiet), hold=None)
-    answers = _Fixed(paying.target)
-    moving = dataclasses.replace(
-        quiet, group=dataclasses.replace(quiet.group, state=worlds.group(rebalancing=True).state)
-    )
-    decision = decide(moving, answer=answers)
+    found = _Fixed(decide(quiet).target)
+    decision = decide(dataclasses.replace(moving(quiet), settled=quiet.group), answer=found)
+    assert decision.target == decide(quiet).target
+    assert decision.hold is not None
+    assert decision.hold.reason is Reason.REBALANCING
+
+
+def test_a_group_that_was_never_seen_still_is_not_reckoned_with() -> None:
+    """Nobody knows how many partitions it has."""
+    decision = decide(moving(known()))
     assert decision.target is None
     assert "no values are compared" in decision.outlook
 
