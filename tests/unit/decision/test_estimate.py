@@ -150,6 +150,8 @@ def test_long_pauses_may_have_been_those_of_nodes() -> None:
         3 * np.interp(20.0, TIMES_S, alone.upper_per_day)
     )
     assert together.law.exceedance(20.0) == alone.law.exceedance(20.0)
+    known = estimate.USUAL_RESTARTS
+    assert estimate._of_nodes(known, 3) is known  # without doubt, nothing is doubled
 
 
 def test_what_waits_for_handlers_has_slow_turns_and_no_pauses() -> None:
