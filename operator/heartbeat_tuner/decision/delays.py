@@ -18,6 +18,7 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import QuantityModel
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Z_95, TailModel
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.profile import Happening
 
 HANDLER_SIGMA: Final = 0.6
@@ -83,6 +84,26 @@ def happening(quantity: QuantityModel, days: float, *, least_s: float = 0.0) -> 
     uppers = np.maximum(np.maximum(counted, count * fitted), count * shares)
     falling = np.maximum.accumulate(uppers[::-1])[::-1]
     return _from(least_s, count / days, _table(times, shares), _table(times, falling / days))
+
+
+def pooled(own: Happening, pool: Pool, days: float) -> Happening:
+    """Return what happens by a group's own account and that of all groups of its kind, the longer watched the more own.
+
+    Before the first time that the pool tells of, the group speaks for itself. The bound is its own, but no lower than
+    what is expected.
+
+    Args:
+        own: what its own values say; of a rate of 0 if there are none.
+        pool: what all of them saw.
+        days: for how long the group was watched: member-days, or days of the group.
+    """
+    weight, first_s = pool.weight(days), pool.times_s[0]
+    alone = own.per_day * own.law.exceedances
+    mixed = (1.0 - weight) * alone + weight * pool.rates(TIMES_S)
+    at_first = (1.0 - weight) * own.per_day * own.law.exceedance(first_s) + weight * pool.per_day[0]
+    rates = np.minimum.accumulate(np.where(first_s > TIMES_S, np.maximum(alone, at_first), mixed))
+    uppers = rates if own.upper_per_day is None else np.maximum(own.upper_per_day, rates)
+    return Happening(float(rates[0]), Law.table(rates / max(rates[0], _LEAST)), uppers)
 
 
 @functools.lru_cache(maxsize=1024)  # as many as buckets; a law is 17 kB

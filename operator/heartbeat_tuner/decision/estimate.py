@@ -120,12 +120,16 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
     absences = model.quantities.get(ABSENCE)
     if absences is None or not absences.member_days > 0:
         return Unfitted(_no_tail(model.group, absences))
-    shown = delays.happening(absences, absences.member_days) or _unseen(absences.member_days)
+    days = absences.member_days
+    shown = delays.happening(absences, days) or _unseen(days)
     handlers, slow = _handlers(model, facts)
-    pauses = _of_nodes(shown, facts.node_members)
-    if catalogue.client(facts.client).handler_delays_beat:
+    turns = catalogue.client(facts.client).handler_delays_beat
+    pauses = shown if turns else _of_nodes(shown, facts.node_members)
+    if absences.pool is not None:
+        pauses = delays.pooled(pauses, absences.pool, days)
+    if turns:
         # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
-        pauses, slow = _NEVER, shown
+        pauses, slow = _NEVER, pauses
     return Profile(
         client=facts.client,
         rebalancing=facts.rebalancing,
@@ -202,7 +206,8 @@ def _outages(model: GroupModel) -> Happening | None:
     quantity = model.quantities.get(OUTAGE)
     if quantity is None or not quantity.group_days > 0:
         return None
-    return delays.happening(quantity, quantity.group_days, least_s=OUTAGE_FROM_S)
+    own = delays.happening(quantity, quantity.group_days, least_s=OUTAGE_FROM_S)
+    return own if quantity.pool is None else delays.pooled(own or _NEVER, quantity.pool, quantity.group_days)
 
 
 def _events(model: GroupModel, name: str, usual: Happening) -> Happening | None:

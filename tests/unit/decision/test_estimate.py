@@ -13,6 +13,7 @@ from heartbeat_tuner.domain.evidence import Group, GroupState, Unknown
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
 from heartbeat_tuner.tails.law import TIMES_S
 from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.profile import Delivery, Profile, Rebalancing
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted, worlds
@@ -257,3 +258,28 @@ def test_partitions_that_cannot_be_counted_are_no_facts(group: Group) -> None:
     found = estimate.facts(dataclasses.replace(worlds.situation(), group=group))
     assert isinstance(found, Unknown)
     assert "orders" in found.message
+
+
+POOL = Pool(1_000.0, 20, (3.0, 60.0), (0.5, 0.05))
+
+
+def test_freezes_that_the_fleet_knows_count_in_every_group() -> None:
+    """Also where missing beats are slow turns, and where the group has no value at all; after 42 member-days."""
+    for quantity in (fitted.quantity(pool=POOL), fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL)):
+        pauses = profile(fitted.model(quantities={"absence": quantity})).pauses
+        turns = profile(fitted.model(quantities={"absence": quantity}), client="kafkajs").slow_handlers
+        assert turns is not None
+        for found in (pauses, turns):
+            expected = found.per_day * float(found.law.exceedance(60.0))
+            assert expected == pytest.approx(30 / 72 * 0.05, rel=0.1)
+            assert found.upper_per_day is not None
+            assert np.interp(60.0, TIMES_S, found.upper_per_day) >= expected * 0.99
+
+
+def test_outages_that_only_others_saw_are_no_assumption() -> None:
+    """They weigh by days of the group; and beside a fleet's own account nobody needs a made one."""
+    none = model(outage=fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL))
+    assert profile(none).outages.per_day == pytest.approx(30 / 44 * 0.5)
+    assert not any(one.startswith("outages") for one in estimate.assumed(none))
+    some = profile(model(outage=fitted.quantity(pool=POOL))).outages
+    assert some.per_day * some.law.exceedance(60.0) == pytest.approx(30 / 44 * 0.05, rel=0.05)
