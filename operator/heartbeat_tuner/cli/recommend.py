@@ -96,9 +96,13 @@ def document(case: Case) -> dict[str, Any]:
             },
             "notes": notes(case),
         }
+    return {**found, "missing": missing_object(case)}
+
+
+def missing_object(case: Case) -> list[dict[str, Any]]:
+    """Return what is missing, as plain values."""
     missing = [one for one in case.findings if one.severity is not Severity.INFO]
-    found["missing"] = [{"id": one.id, "message": one.message, "fix": fix_object(one.fix)} for one in missing]
-    return found
+    return [{"id": one.id, "message": one.message, "fix": fix_object(one.fix)} for one in missing]
 
 
 def model_object(case: Case) -> dict[str, Any]:
