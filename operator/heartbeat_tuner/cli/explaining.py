@@ -145,7 +145,9 @@ def _quantity(name: str, quantity: QuantityModel) -> list[Row]:
         rows.append(Row(f"{name}: largest", quantity.largest_s, "s"))
     if quantity.rate is not None:
         whose = "day" if name in OF_THE_GROUP else "member-day"
-        rows.append(Row(f"{name}: rate", quantity.rate.mean, f"a {whose}", note=f"at most {number(quantity.rate.upper)}"))
+        rows.append(
+            Row(f"{name}: rate", quantity.rate.mean, f"a {whose}", note=f"at most {number(quantity.rate.upper)}")
+        )
     if quantity.duration is not None:
         rows.append(Row(f"{name}: lasts", math.exp(quantity.duration.mean_log), "s", note="half of them are longer"))
     if isinstance(quantity.tail, TailModel):

@@ -49,7 +49,10 @@ def _cost(of: Workings) -> Link:
     rows.append(Row("what settings cost", net[0], STALLED, net[1]))
     rows.append(
         Row(
-            "rebalances", float(now.rebalances_per_day[0]), "a day", None if new is None else float(new.rebalances_per_day[0])
+            "rebalances",
+            float(now.rebalances_per_day[0]),
+            "a day",
+            None if new is None else float(new.rebalances_per_day[0]),
         )
     )
     rows.append(
@@ -92,7 +95,10 @@ def _choice(case: Case, asked: Question, found: Answer, of: Workings) -> Link:
             rows.append(Row(name, one.point.net_per_day, STALLED, note=f"with a session of {session}: {most}"))
     told = []
     if of.intervals:
-        told.append("The longest heartbeat that costs hardly more (3 %) than the cheapest is taken.")
+        told.append(
+            "The longest heartbeat that costs hardly more (3 %) than the cheapest is taken, and with it the longest "
+            "such session (1 %)."
+        )
     if found.lower is not None and found.upper is not None:
         told.append(
             f"Sessions from {durations.show(found.lower)} to {durations.show(found.upper)} cost about the same (5 %)."

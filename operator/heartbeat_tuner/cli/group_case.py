@@ -118,9 +118,7 @@ async def _watched(source: PrometheusSource, wanted: Wanted, asked: Asked) -> Ca
         return Case(wanted.told, findings=found.findings)
     window = asked.lookback + BASELINE_MARGIN
     quantities = (*USES, Quantity.ASSIGNED_PARTITIONS)
-    query = discovery.of_group(
-        mine.convention, quantities, namespace=mine.namespace, group=mine.group, window=window
-    )
+    query = discovery.of_group(mine.convention, quantities, namespace=mine.namespace, group=mine.group, window=window)
     series = await source.instant(query, at=inventory.now)
     place = (mine.namespace, mine.group)
     observed = resolver.by_convention(series, [mine.convention], place)[mine.convention]

@@ -1,4 +1,4 @@
-"""What `recommend`, `explain` and `simulate` take: which group, what is set in it, and where is known what befalls it."""
+"""What `recommend`, `explain` and `simulate` take: which group, what is set, and who knows what befalls it."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -153,7 +153,9 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         UsageProblem: they cannot be used; it names the option, the value, the rule and the fix.
     """
     if url is None and models is None:
-        raise UsageProblem("give --prometheus URL, --models FOLDER or both: that is where what befalls a group is known")
+        raise UsageProblem(
+            "give --prometheus URL, --models FOLDER or both: that is where what befalls a group is known"
+        )
     client = _client(name)
     if url is None and (members is None or partitions is None):
         raise UsageProblem("--members and --partitions: without --prometheus nothing tells them; give both")
@@ -265,7 +267,9 @@ def _bounds(client: Client, given: tuple[str, ...]) -> dict[Setting, Range]:
         setting, value = assignment(client, text, "--bound")
         low, dots, high = value.partition("..")
         if not dots or not (low or high):
-            raise UsageProblem(f"--bound {text!r}: write the least and the greatest value, like {flag(setting)}=10s..30s")
+            raise UsageProblem(
+                f"--bound {text!r}: write the least and the greatest value, like {flag(setting)}=10s..30s"
+            )
         where = f"--bound {flag(setting)}"
         least, most = (time(one, where) if one else None for one in (low, high))
         if least is not None and most is not None and least > most:

@@ -12,7 +12,7 @@ import click
 from heartbeat_tuner.cli import group_case, group_options
 from heartbeat_tuner.cli.doctor import as_document, finding_text, fix_object
 from heartbeat_tuner.cli.forecasts import forecast_object, forecast_rows
-from heartbeat_tuner.cli.group_case import MAKE_A_MODEL, Case
+from heartbeat_tuner.cli.group_case import Case
 from heartbeat_tuner.cli.group_options import option, tuned
 from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.decision import outside

@@ -248,8 +248,8 @@ def _record(seen: Outside, asked: Policy, pods: Sequence[Pod]) -> Record | Unkno
     if isinstance(measured, Record) and blind is not None:
         return Unknown(
             Reason.NO_SERIES,
-            f"no series {_names(seen.convention, blind)} of group {seen.told.group} found, without which evictions cannot "
-            f"be counted from metrics alone",
+            f"no series {_names(seen.convention, blind)} of group {seen.told.group} found, without which evictions "
+            f"cannot be counted from metrics alone",
         )
     return measured
 

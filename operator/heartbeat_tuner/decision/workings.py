@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Happening, Profile
 
-NEVER: Final = Happening(0.0, Law.constant(0.0))
+_NEVER: Final = Happening(0.0, Law.constant(0.0))
 
 CAUSES: Final[Mapping[str, str]] = {
     "pauses": "pauses",
@@ -101,12 +101,18 @@ def costs_of(profile: Profile, kept: Rules, settings: LivenessSettings) -> Costs
     )
 
 
+def without(profile: Profile, *fields: str) -> Profile:
+    """Return the profile of a group that some happenings never befall, by their fields."""
+    never: dict[str, Any] = dict.fromkeys(fields, _NEVER)
+    return dataclasses.replace(profile, **never)
+
+
 def _causes(profile: Profile, kept: Rules, settings: LivenessSettings, now: Costs) -> dict[str, float]:
     """Return how many evictions a month each cause may bring: what would be missing without it."""
     whole, found = float(now.evictions_upper_per_month[0]), {}
     for field, name in CAUSES.items():
-        without = costs_of(dataclasses.replace(profile, **{field: NEVER}), kept, settings)
-        share = whole - float(without.evictions_upper_per_month[0])
+        others = costs_of(without(profile, field), kept, settings)
+        share = whole - float(others.evictions_upper_per_month[0])
         if math.isfinite(share) and share > 0:
             found[name] = share
     return found
