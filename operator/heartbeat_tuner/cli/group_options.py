@@ -11,7 +11,7 @@ import click
 from heartbeat_tuner.cli import asking
 from heartbeat_tuner.cli.asking import Asked
 from heartbeat_tuner.cli.doctor import FORMATS
-from heartbeat_tuner.cli.options import client_of, duration
+from heartbeat_tuner.cli.options import Number, client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients.client import Client, Protocol
@@ -76,7 +76,7 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--max-false-evictions-per-month",
-        type=click.FloatRange(0, 1e6, min_open=True),
+        type=Number(0, 1e6, min_open=True),
         default=1.0,
         show_default=True,
         help="How many live members may be removed, in the whole group.",

@@ -17,6 +17,7 @@ from heartbeat_tuner.cli.doctor import as_document
 from heartbeat_tuner.cli.forecasts import number
 from heartbeat_tuner.cli.group_case import Case
 from heartbeat_tuner.cli.group_options import assignment, flag, settings_of, time, tuned
+from heartbeat_tuner.cli.options import Number
 from heartbeat_tuner.cli.playing import Figures, Scene
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.recommend import harmless, missing_object, missing_text, title
@@ -62,7 +63,7 @@ class Plan:
 @click.option("--rollout", is_flag=True, help="Say what replacing every pod once costs, too.")
 @click.option(
     "--days",
-    type=click.FloatRange(0, LONGEST_DAYS, min_open=True),
+    type=Number(0, LONGEST_DAYS, min_open=True),
     default=30.0,
     show_default=True,
     help="How long to play.",

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import yaml
 
-from heartbeat_tuner.cli import recommend
+from heartbeat_tuner.cli import explain, recommend, simulate
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
 from heartbeat_tuner.metrics.vocabulary import Kind
@@ -51,6 +51,17 @@ def test_the_page_shows_what_recommend_prints() -> None:
     """Of the storm that everything here begins with."""
     storm = counters.stormy(worlds.pods(), NOW - HOUR - timedelta(minutes=5), NOW)
     assert shown(RECOMMEND, 0) == recommend.as_text(cases.watched(storm, cases.unmodelled()))
+
+
+def test_the_page_shows_what_a_model_says() -> None:
+    """Recommended, explained and played: of three Java members that were watched for two weeks."""
+    case = cases.by_model()
+    assert shown(RECOMMEND, 1) == recommend.as_text(case)
+    assert shown(RECOMMEND, 2) == explain.as_text(case)
+    plan = simulate.planned(case, worlds.java_settings(session="20s"), static=None)
+    assert plan is not None
+    scenes = simulate.played(plan, days=30, seed=1, rollout=True)
+    assert shown(RECOMMEND, 3) == simulate.as_text(case, plan, scenes, 30, 1)
 
 
 def test_the_page_on_names_has_policies_that_are_read_as_meant() -> None:

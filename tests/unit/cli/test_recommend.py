@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from heartbeat_tuner.cli import cli, group_case, recommend
-from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Source
 from heartbeat_tuner.metrics.conventions import java, kafkajs
