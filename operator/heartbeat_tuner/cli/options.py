@@ -1,8 +1,9 @@
-"""What several commands take: a duration, the name of a client library, and its version."""
+"""What several commands take: a duration, a number, the name of a client library, and its version."""
 
+import math
 import re
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -31,6 +32,17 @@ def duration(text: str) -> timedelta:
     if not timedelta(0) < found <= _LONGEST:
         raise click.BadParameter(f"{text!r} is not between 1ms and {durations.show(_LONGEST)}")
     return found
+
+
+class Number(click.FloatRange):
+    """A number within a range; what is none, and still a float, is not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return it, or refuse it as click does."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value} is no number", param, ctx)
+        return found
 
 
 def client_of(name: str, version: str | None) -> Client:

@@ -105,7 +105,7 @@ def facts(situation: Situation) -> Facts | Unknown:
         members=len(group.members),
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
-        surge=policy.workload.kind == "Deployment",
+        surge=policy.workload.kind != "StatefulSet",  # of one that is only told of nothing else is known
         period_s=None if current is None else client.period(current.settings, circumstances).usual.total_seconds(),
     )
 

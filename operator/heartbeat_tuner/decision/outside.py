@@ -2,40 +2,83 @@
 
 What only they could tell is left out or assumed, and said: pods are those with fresh samples, a pod's start is its
 first sample or the last reset of its counters, member ids that changed are not seen, the broker's bounds are Kafka's
-defaults. What cannot be counted without them is unknown.
+defaults. What cannot be counted without them is unknown. Where not even metrics are asked, a fitted model and what
+somebody says of the group have to do.
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client, Period
+from heartbeat_tuner.decision import tuning
+from heartbeat_tuner.decision.estimate import COOPERATIVE_ASSIGNORS
 from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import (
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
     Cluster,
     Group,
     GroupState,
+    Member,
     Pod,
     Record,
     Unknown,
     Workload,
 )
-from heartbeat_tuner.domain.liveness import CurrentSettings
-from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, WorkloadRef
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
+from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.metrics import evictions, queries, record, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.record import STALE_AFTER, STALE_SCRAPES, Watched
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.tails.group_model import NO_MODEL
+from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted
+from heartbeat_tuner.tails.profile import Rebalancing
 
 PERIOD_MARGIN: Final = 0.2
 """How far a measured beat period may be from what the settings give: a scrape sees a beat late, a pause delays it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Told:
+    """What somebody says of a group, since metrics do not.
+
+    Attributes:
+        namespace: of its pods.
+        group: its id.
+        client: its library.
+        current: what is set, as far as it was said.
+        brokers: of the Kafka cluster.
+        objective: what the group must hold.
+        bounds: of its values.
+        horizon: within which a change must have paid for its own restarts.
+        rebalancing: how its partitions are moved.
+        static: whether members have a `group.instance.id`.
+        members: how many there are; None: metrics tell.
+        partitions: how many they share; None: metrics tell.
+        model: what weeks of history say of its delays.
+    """
+
+    namespace: str
+    group: str
+    client: Client
+    current: CurrentSettings
+    brokers: int
+    objective: Objective
+    bounds: Mapping[Setting, Range] = dataclasses.field(default_factory=dict)
+    horizon: timedelta = timedelta(days=14)
+    rebalancing: Rebalancing = Rebalancing.EAGER
+    static: bool = False
+    members: int | None = None
+    partitions: int | None = None
+    model: Fitted | Unfitted = NO_MODEL
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,58 +86,121 @@ class Outside:
     """One group as seen from outside.
 
     Attributes:
-        namespace: of its pods.
-        group: its id.
-        client: its library.
+        told: what somebody says of it.
         convention: how it is exported.
         observed: its series.
-        current: what is set, as far as somebody said it.
-        brokers: of the Kafka cluster.
-        max_detection_time: how late a crash may be noticed.
         lookback: how far back the record may reach.
         now: its end.
     """
 
-    namespace: str
-    group: str
-    client: Client
+    told: Told
     convention: Convention
     observed: Observed
-    current: CurrentSettings
-    brokers: int
-    max_detection_time: timedelta
     lookback: timedelta
     now: datetime
 
 
 def situation(seen: Outside) -> Situation:
     """Return all that is known of the group, as the operator would gather it for a policy that only asks."""
-    key = ObjectKey(seen.namespace, seen.group)
-    policy = Policy(
+    asked, pods = policy(seen.told, seen.now), running(seen.observed, now=seen.now)
+    counted = members(seen.observed, pods, seen.convention, now=seen.now)
+    return _situation(seen.told, asked, pods, _group(seen.told, counted), _record(seen, asked, pods), seen.now)
+
+
+def unwatched(told: Told, now: datetime) -> Situation:
+    """Return what is known of a group of which nobody asks for metrics: what a model and somebody says."""
+    record = Unknown(Reason.NO_SERIES, f"no metrics of group {told.group} were asked for")
+    return _situation(told, policy(told, now), (), _group(told, ()), record, now)
+
+
+def policy(told: Told, now: datetime) -> Policy:
+    """Return the policy of who only asks."""
+    key = ObjectKey(told.namespace, told.group)
+    return Policy(
         key=key,
         uid="",
         generation=0,
-        created=seen.now,
-        group_id=seen.group,
-        cluster="",
+        created=now,
+        group_id=told.group,
+        cluster="" if isinstance(told.model, Unfitted) else told.model.model.cluster,
         workload=WorkloadRef("group", key, ""),
-        library=seen.client.name,
+        library=told.client.name,
         env_names={},
         declared={},
         mode=Mode.RECOMMEND,
-        objective=Objective(seen.max_detection_time, 1.0),
-        bounds={},
+        objective=told.objective,
+        bounds=told.bounds,
         cooldown=timedelta(0),
-        horizon=timedelta(days=14),
+        horizon=told.horizon,
         suspended=False,
     )
-    pods = running(seen.observed, now=seen.now)
+
+
+def _situation(
+    told: Told, asked: Policy, pods: tuple[Pod, ...], group: Group, record: Record | Unknown, now: datetime
+) -> Situation:
     workload = Workload(
-        "", "", seen.current, rolling_out=False, foreign_env={}, kept_env={}, applications={}, pods=pods
+        "", "", told.current, rolling_out=False, foreign_env={}, kept_env={}, applications={}, pods=pods
     )
-    cluster = Cluster(seen.brokers, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
-    group = Group(seen.group, GroupState.UNKNOWN, members=())
-    return Situation(seen.now, policy, workload, group, cluster, _record(seen, policy, pods), NO_MODEL)
+    cluster = Cluster(told.brokers, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
+    return Situation(now, asked, workload, group, cluster, record, told.model)
+
+
+def members(observed: Observed, pods: Iterable[Pod], convention: Convention, *, now: datetime) -> tuple[Member, ...]:
+    """Return the members with their partitions, as their exporters tell; none unless every pod tells.
+
+    Half of a group would look like one that costs half as much.
+    """
+    gauges = observed.get(Quantity.ASSIGNED_PARTITIONS, ())
+    limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(gauges) or 0.0))
+    found: dict[str, list[Member]] = {}
+    for one in gauges:
+        if not one.samples or now - datetime.fromtimestamp(one.samples[-1].time_s, UTC) > limit:
+            continue
+        value, client_id = one.samples[-1].value, one.labels.get(convention.client_label, "")
+        if math.isfinite(value) and value >= 0:
+            pod = one.labels.get(queries.POD_LABEL, "")
+            found.setdefault(pod, []).append(Member(f"{pod} {client_id}", "", client_id, partitions=round(value)))
+    pods = list(pods)
+    if not pods or any(pod.name not in found for pod in pods):
+        return ()
+    return tuple(one for pod in pods for one in found[pod.name])
+
+
+def _group(told: Told, counted: tuple[Member, ...]) -> Group:
+    """Return the group with the members that are told, or else those that were counted."""
+    count = told.members or len(counted)
+    partitions = told.partitions if told.partitions is not None else sum(one.partitions for one in counted)
+    known = count > 0 and (told.partitions is not None or bool(counted))
+    least, more = divmod(partitions, count) if count else (0, 0)
+    there = tuple(
+        Member(
+            f"member-{number}",
+            "",
+            instance_id=f"member-{number}" if told.static else None,
+            partitions=least + (number < more),
+        )
+        for number in range(count)
+    )
+    return Group(
+        told.group,
+        GroupState.STABLE if known else GroupState.UNKNOWN,
+        there,
+        consumer_protocol=told.rebalancing is Rebalancing.CONSUMER,
+        assignor=COOPERATIVE_ASSIGNORS[0] if told.rebalancing is Rebalancing.COOPERATIVE else "",
+    )
+
+
+def by_model(asked: Question | Unfitted, found: Answer | None) -> Decision:
+    """Return the decision on a group that nobody watches: what its model says, or that nothing is known."""
+    if isinstance(asked, Unfitted) or found is None:
+        why = asked.message if isinstance(asked, Unfitted) else "nothing was asked"
+        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, why))
+    verdict = {tuning.Verdict.UNKNOWN: Verdict.UNKNOWN, tuning.Verdict.INFEASIBLE: Verdict.INFEASIBLE}.get(
+        found.verdict, Verdict.HEALTHY if found.target is None else Verdict.CHANGE
+    )
+    finding = Finding(found.reason, found.message)
+    return Decision(verdict, finding, target=found.target, forecast=tuning.forecast(found))
 
 
 def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:
@@ -115,7 +221,7 @@ def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:
 
 def expected(seen: Outside) -> Period:
     """Return the beat period that the settings give by the library's formula."""
-    return seen.client.period(seen.current.settings, Circumstances(brokers=seen.brokers))
+    return seen.told.client.period(seen.told.current.settings, Circumstances(brokers=seen.told.brokers))
 
 
 def beats_otherwise(seen: Outside, measured: Record) -> bool:
@@ -126,24 +232,24 @@ def beats_otherwise(seen: Outside, measured: Record) -> bool:
     return not period.shortest * (1 - PERIOD_MARGIN) <= measured.beat_period <= period.longest * (1 + PERIOD_MARGIN)
 
 
-def _record(seen: Outside, policy: Policy, pods: Sequence[Pod]) -> Record | Unknown:
+def _record(seen: Outside, asked: Policy, pods: Sequence[Pod]) -> Record | Unknown:
     blind = next((one for one in evictions.BY_LOST_IDS if not _tells_evictions(seen, pods, one)), None)
     watched = Watched(
-        policy=policy,
+        policy=asked,
         pods=pods,
-        poll_limit=seen.current.settings.max_poll_interval,
+        poll_limit=seen.told.current.settings.max_poll_interval,
         changes=(),
         since=max([seen.now - seen.lookback, *(pod.started for pod in pods)]),
         now=seen.now,
     )
     measured = record.measure(watched, seen.observed, seen.convention, query=lambda one: _names(seen.convention, one))
     if isinstance(measured, Record) and not pods:
-        return Unknown(Reason.NO_SERIES, f"the series of group {seen.group} carry no label {queries.POD_LABEL}")
+        return Unknown(Reason.NO_SERIES, f"the series of group {seen.told.group} carry no label {queries.POD_LABEL}")
     if isinstance(measured, Record) and blind is not None:
         return Unknown(
             Reason.NO_SERIES,
-            f"no series {_names(seen.convention, blind)} of group {seen.group} found, without which evictions cannot "
-            f"be counted from metrics alone",
+            f"no series {_names(seen.convention, blind)} of group {seen.told.group} found, without which evictions "
+            f"cannot be counted from metrics alone",
         )
     return measured
 

@@ -16,12 +16,12 @@ from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from heartbeat_tuner.tails.group_model import Unfitted
 
 
-def of(situation: Situation, record: Record, current: LivenessSettings) -> Question | Unfitted:
+def of(situation: Situation, record: Record | None, current: LivenessSettings) -> Question | Unfitted:
     """Return the question, or why it cannot be asked.
 
     Args:
         situation: what was gathered.
-        record: of it.
+        record: of it; None where nobody watched it: nothing then speaks against the values set.
         current: what is set.
     """
     if isinstance(situation.model, Unfitted):
@@ -42,9 +42,9 @@ def of(situation: Situation, record: Record, current: LivenessSettings) -> Quest
         most_session=situation.cluster.max_session_timeout,
         watched_days=absences.group_days,
         member_days=absences.member_days,
-        evictions=record.evictions,
+        evictions=0 if record is None else record.evictions,
         # Whole days: a record grows by the minute, and an answer would never be the same.
-        evictions_days=max(1.0, math.floor(record.span / timedelta(days=1))),
+        evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / timedelta(days=1))),
         largest_absence_s=absences.largest_s,
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         horizon=situation.policy.horizon,

@@ -124,7 +124,7 @@ def answer(question: Question) -> Answer:
     if missing:
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, missing)
     with np.errstate(all="ignore"):
-        return _answered(question, _rules(question))
+        return _answered(question, *reckoned(question))
 
 
 def forecast(found: Answer) -> Forecast | None:
@@ -156,6 +156,12 @@ def confidence(question: Question) -> Confidence:
         if question.watched_days >= days and question.member_days >= member_days
     )
     return next(enough, Confidence.LOW)
+
+
+def reckoned(question: Question) -> tuple[Rules, Prices]:
+    """Return the rules and the prices that an answer is found by, for who explains it."""
+    of = _rules(question)
+    return of, Prices(_recorded(question, of), of)
 
 
 def _rules(question: Question) -> Rules:
@@ -205,8 +211,7 @@ def _missing(question: Question) -> str:
     return ""
 
 
-def _answered(question: Question, of: Rules) -> Answer:
-    prices = Prices(_recorded(question, of), of)
+def _answered(question: Question, of: Rules, prices: Prices) -> Answer:
     now = prices.at(question.current)
     if not math.isfinite(now.net_per_day + now.evictions_upper):
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, telling.NO_FIGURE)

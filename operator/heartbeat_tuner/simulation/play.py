@@ -1,7 +1,7 @@
 """`simulate`: one group, some settings, so many days."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -18,6 +18,7 @@ from heartbeat_tuner.tails.profile import Profile, Rebalancing
 EVICTION_PRICE = "evictionPrice"
 
 _DAY_S = 86_400.0
+_STEPS = 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def simulate(
     seed: int,
     rollouts: bool = False,
     in_step: bool = True,
+    told: Callable[[float], object] | None = None,
 ) -> Played:
     """Play a group out, and return what it cost. The same arguments give the same play.
 
@@ -82,6 +84,7 @@ def simulate(
         seed: of chance.
         rollouts: a restart is that of the whole group, one pod after the other, instead of that of one member.
         in_step: members beat in step after a rebalance, as those of most libraries do; else at any phase.
+        told: is called now and then with the share of the days that are over, for who waits.
 
     Raises:
         ValueError: the library is unknown, or days are not positive.
@@ -95,7 +98,10 @@ def simulate(
     kind = Epochs if terms.rebalancing is Rebalancing.CONSUMER else Barrier
     coordinator = kind(terms, profile.partitions, events=events, meter=meter, cadence=cadence)
     Happenings(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance).plan(days, rollouts=rollouts)
-    events.run_until(days * _DAY_S)
+    for step in range(1, _STEPS + 1):
+        events.run_until(days * _DAY_S * step / _STEPS)
+        if told is not None:
+            told(step / _STEPS)
     meter.close()
     return _played(meter, days, profile.eviction_price)
 

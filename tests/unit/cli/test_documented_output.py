@@ -5,18 +5,19 @@ from datetime import timedelta
 
 import yaml
 
-from heartbeat_tuner.cli import recommend
+from heartbeat_tuner.cli import explain, recommend, simulate
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
 from heartbeat_tuner.metrics.vocabulary import Kind
-from tests.support import counters, documents, worlds
+from tests.support import cases, counters, documents, worlds
 from tests.support.inventories import diagnosed, exported, near
 from tests.support.naming import naming_of
-from tests.support.telling import answer, doctor_text
+from tests.support.telling import doctor_text
 from tests.support.worlds import HOUR, NOW
 
 CLUSTER = (platform.KUBE_STATE_METRICS, platform.KUBE_STATE_METRICS_CONTAINERS, platform.CADVISOR, platform.PROMETHEUS)
 DOCTOR = "docs/how-to/doctor.md"
+RECOMMEND = "docs/how-to/recommend.md"
 NAMES = "docs/how-to/metrics-names.md"
 
 
@@ -49,7 +50,18 @@ def test_the_page_shows_what_doctor_prints() -> None:
 def test_the_page_shows_what_recommend_prints() -> None:
     """Of the storm that everything here begins with."""
     storm = counters.stormy(worlds.pods(), NOW - HOUR - timedelta(minutes=5), NOW)
-    assert shown(DOCTOR, 1) == recommend.as_text(answer(storm), HOUR)
+    assert shown(RECOMMEND, 0) == recommend.as_text(cases.watched(storm, cases.unmodelled()))
+
+
+def test_the_page_shows_what_a_model_says() -> None:
+    """Recommended, explained and played: of three Java members that were watched for two weeks."""
+    case = cases.by_model()
+    assert shown(RECOMMEND, 1) == recommend.as_text(case)
+    assert shown(RECOMMEND, 2) == explain.as_text(case)
+    plan = simulate.planned(case, worlds.java_settings(session="20s"), static=None)
+    assert plan is not None
+    scenes = simulate.played(plan, days=30, seed=1, rollout=True)
+    assert shown(RECOMMEND, 3) == simulate.as_text(case, plan, scenes, 30, 1)
 
 
 def test_the_page_on_names_has_policies_that_are_read_as_meant() -> None:

@@ -5,15 +5,14 @@ from datetime import timedelta
 import pytest
 from click.testing import CliRunner
 
-from heartbeat_tuner.cli import cli, recommend
+from heartbeat_tuner.cli import cli, group_case, recommend
+from heartbeat_tuner.cli.group_case import Case
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.cli.recommend import Answer
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Source
 from heartbeat_tuner.metrics.conventions import java, kafkajs
-from tests.support import counters, worlds
+from tests.support import cases, counters, worlds
 from tests.support.inventories import diagnosed, exported
-from tests.support.telling import answer
 from tests.support.worlds import HOUR, NOW
 
 BEGAN = NOW - HOUR - timedelta(minutes=5)
@@ -28,9 +27,9 @@ def refused(*arguments: str) -> str:
     return " ".join(result.stderr.split())
 
 
-def text(said: Answer) -> str:
+def text(said: Case) -> str:
     """Return it as a terminal gets it, in one line."""
-    return " ".join(recommend.as_text(said, HOUR).split())
+    return " ".join(recommend.as_text(said).split())
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(options: tuple
 
 def test_a_storm_is_one_table_with_its_reason() -> None:
     """Measured, now, recommended, why."""
-    said = text(answer(counters.stormy(worlds.pods(), BEGAN, NOW)))
+    said = text(cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled()))
     assert "orders (shop): KafkaJS, 3 pods, measured by kafkajs-prometheus-exporter" in said
     assert "a heartbeat every none was accepted; by the settings, 5s to 5s" in said
     assert "evictions 2160 of live members" in said
@@ -62,7 +61,9 @@ def test_a_storm_is_one_table_with_its_reason() -> None:
 
 def test_assumed_settings_are_told_wherever_they_count() -> None:
     """Who raises an assumed value may lower the real one."""
-    said = answer(counters.stormy(worlds.pods(), BEGAN, NOW), worlds.settings(), Source.DEFAULT)
+    said = cases.watched(
+        counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled(worlds.settings(), Source.DEFAULT)
+    )
     assert "session timeout 30s (assumed)" in text(said)
     assert "the answer rests on that; say what is set with --session-timeout, --heartbeat-interval" in text(said)
     assert all(one["assumed"] for one in recommend.document(said)["settings"].values())
@@ -70,7 +71,9 @@ def test_assumed_settings_are_told_wherever_they_count() -> None:
 
 def test_a_beat_of_other_settings_is_told() -> None:
     """The members beat every 5 s, which these settings cannot give."""
-    said = answer(counters.quiet(worlds.pods(), BEGAN, NOW), worlds.settings("30s", "1s", "1s"))
+    said = cases.watched(
+        counters.quiet(worlds.pods(), BEGAN, NOW), cases.unmodelled(worlds.settings("30s", "1s", "1s"))
+    )
     assert "the members do not beat as these settings say" in text(said)
     assert said.is_known
 
@@ -78,7 +81,7 @@ def test_a_beat_of_other_settings_is_told() -> None:
 def test_the_unknown_has_no_values() -> None:
     """A column of what is set would read as a recommendation to keep it."""
     young = NOW - timedelta(seconds=30)
-    said = answer(counters.quiet(worlds.pods(), young, NOW), worlds.settings())
+    said = cases.watched(counters.quiet(worlds.pods(), young, NOW), cases.unmodelled(worlds.settings()))
     assert not said.is_known
     assert "session timeout 30s - TooLittleData" in text(said)
     assert "Unknown: nothing is recommended" in text(said)
@@ -89,18 +92,13 @@ def test_names_that_could_steer_a_terminal_are_escaped() -> None:
     """They stand in the decision's sentences, too."""
     nasty = "or\x1b[2Jders\n"
     for found in ({}, counters.stormy(worlds.pods(), BEGAN, NOW)):
-        said = recommend.as_text(answer(found, group=nasty, namespace=nasty), HOUR)
+        said = recommend.as_text(cases.watched(found, cases.unmodelled(group=nasty, namespace=nasty)))
         assert all(one.isprintable() or one == "\n" for one in said)
 
 
 def test_java_is_told_with_its_polls() -> None:
     """Its settings have one more."""
-    said = answer(
-        {},
-        worlds.java_settings(),
-        client=catalogue.client("java"),
-        convention=java.JMX_EXPORTER,
-    )
+    said = cases.watched({}, cases.unmodelled(worlds.java_settings(), client=catalogue.client("java")))
     assert recommend.document(said)["measured"] is None
     assert set(recommend.document(said)["settings"]) >= {"maxPollInterval", "sessionTimeout"}
 
@@ -110,7 +108,7 @@ def test_a_group_in_two_namespaces_or_of_another_library_is_asked_back() -> None
     client = catalogue.client("java")
     both = diagnosed(exported(java.JMX_EXPORTER), exported(java.JMX_EXPORTER, namespace="bank"))
     with pytest.raises(UsageProblem, match="in namespaces bank, shop; say which with --namespace"):
-        recommend.the_group(both.only("orders"), client)
+        group_case.the_group(both.only("orders"), client)
     with pytest.raises(UsageProblem, match="exported by kafkajs-prometheus-exporter, as consumers of kafkajs are"):
-        recommend.the_group(diagnosed(exported(kafkajs.EXPORTER)).only("orders"), client)
-    assert recommend.the_group(diagnosed().only("orders"), client) is None
+        group_case.the_group(diagnosed(exported(kafkajs.EXPORTER)).only("orders"), client)
+    assert group_case.the_group(diagnosed().only("orders"), client) is None

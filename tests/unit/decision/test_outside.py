@@ -8,9 +8,10 @@ import pytest
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.outside import Outside
-from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.decision.outside import Outside, Told
+from heartbeat_tuner.domain.evidence import GroupState, Pod, Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Source
+from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -33,18 +34,10 @@ def seen(
     source: Source = Source.POLICY,
 ) -> Outside:
     """Return group shop/orders as seen from outside."""
-    return Outside(
-        namespace="shop",
-        group="orders",
-        client=catalogue.client(library),
-        convention=convention,
-        observed=observed,
-        current=worlds.current(now, source),
-        brokers=1,
-        max_detection_time=timedelta(seconds=60),
-        lookback=HOUR,
-        now=NOW,
+    told = Told(
+        "shop", "orders", catalogue.client(library), worlds.current(now, source), 1, Objective(worlds.seconds(60), 1.0)
     )
+    return Outside(told, convention, observed, HOUR, NOW)
 
 
 def recorded(found: Outside) -> Record:
@@ -166,3 +159,43 @@ def test_without_beats_nothing_is_noticed() -> None:
     """In a storm none is accepted."""
     found = seen(counters.stormy(PODS, LONG_AGO, NOW))
     assert not outside.beats_otherwise(found, recorded(found))
+
+
+def assigned(counts: dict[int, float], *, until: datetime = NOW) -> Answers:
+    """Return well Java consumers whose pods have so many partitions, by their number."""
+    gauges = [counters.counter(PODS[one], LONG_AGO, until, lambda _, n=n: n) for one, n in counts.items()]
+    return counters.together(java_consumers(), {Quantity.ASSIGNED_PARTITIONS: gauges})
+
+
+def test_members_and_partitions_are_those_that_every_pod_tells() -> None:
+    """The group is at rest as far as anybody can see."""
+    group = outside.situation(java(assigned({0: 4, 1: 4, 2: 3}))).group
+    assert (len(group.members), group.partitions, group.state) == (3, 11, GroupState.STABLE)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        assigned({0: 4, 1: 4}),
+        assigned({0: 4, 1: 4, 2: float("nan")}),
+        assigned({0: 4, 1: 4, 2: 4}, until=NOW - timedelta(minutes=10)),
+        {},
+    ],
+    ids=["two of three", "not a number", "stale", "none"],
+)
+def test_half_a_group_is_no_group(found: Answers) -> None:
+    """It would cost half as much."""
+    group = outside.situation(java(found)).group
+    assert (group.members, group.partitions) == ((), None)
+
+
+def test_what_somebody_says_goes_before_what_was_counted() -> None:
+    """Partitions are dealt out as evenly as they go."""
+    of = java(assigned({0: 4, 1: 4, 2: 3}))
+    group = outside.situation(
+        dataclasses.replace(of, told=dataclasses.replace(of.told, partitions=20, static=True))
+    ).group
+    assert [one.partitions for one in group.members] == [7, 7, 6]
+    assert all(one.instance_id for one in group.members)
+    group = outside.unwatched(dataclasses.replace(of.told, members=2, partitions=5), NOW).group
+    assert [one.partitions for one in group.members] == [3, 2]

@@ -1,0 +1,47 @@
+"""`heartbeat-tuner explain`: why these values and no others, link by link, with the numbers."""
+
+from typing import Any
+
+import click
+
+from heartbeat_tuner.cli import chain, explaining, group_case, group_options
+from heartbeat_tuner.cli.doctor import as_document
+from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.recommend import missing_object, missing_text, title
+
+
+@click.command("explain", short_help="Explain a recommendation link by link, with the numbers.")
+@group_options.options
+def command(*, output: str, **given: Any) -> None:
+    """Explain what heartbeat-tuner recommends for one consumer group, link by link, with the numbers.
+
+    It takes what `recommend` takes, and comes to the same answer.
+
+    Exit status: 0 if there is an answer, 1 if it is unknown, 2 if the command line or Prometheus cannot be used.
+    """
+    case = group_case.gather(group_options.wanted(**given))
+    click.echo(as_text(case) if output == "text" else as_document(document(case), output), nl=False)
+    if not case.is_known:
+        raise click.exceptions.Exit(1)
+
+
+def as_text(case: Case) -> str:
+    """Return the chain, and what is missing."""
+    blocks = []
+    if case.situation is not None:
+        blocks.append(title(case, case.situation))
+        blocks += [chain.as_lines(place, link) for place, link in enumerate(explaining.chain(case), 1)]
+    blocks += missing_text(case)
+    return "\n\n".join(blocks) + "\n"
+
+
+def document(case: Case) -> dict[str, Any]:
+    """Return the same as plain values."""
+    told, links = case.told, [] if case.situation is None else explaining.chain(case)
+    return {
+        "namespace": told.namespace,
+        "group": told.group,
+        "client": told.client.name,
+        "links": chain.as_objects(links),
+        "missing": missing_object(case),
+    }

@@ -1,0 +1,155 @@
+"""The links of the decision engine: cost, constraint, choice, guard and economics of one answer."""
+
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.cli.chain import Link, Row
+from heartbeat_tuner.cli.forecasts import number
+from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.decision import economics, guard
+from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
+from heartbeat_tuner.decision.workings import Workings
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.reasons import Reason
+
+TERMS: Final = {
+    "pauses": "pauses",
+    "nodePauses": "pauses of a node",
+    "outages": "outages",
+    "crashes": "crashes",
+    "restarts": "restarts",
+    "hangs": "hung handlers",
+    "slowHandlers": "long gaps between polls",
+}
+"""The causes of a standstill, by the names that the cost gives them."""
+
+STALLED: Final = "partition-s a day"
+_DAY: Final = timedelta(days=1)
+
+
+def links(case: Case, asked: Question, found: Answer, of: Workings) -> list[Link]:
+    """Return cost, constraint, choice, guard and economics."""
+    return [_cost(of), _constraint(asked, of), _choice(case, asked, found, of), *_decided(asked, found, of)]
+
+
+def _cost(of: Workings) -> Link:
+    now, new = of.now, of.new
+    rows = []
+    for name, title in TERMS.items():
+        value = float(now.terms[name][0])
+        if value:
+            then = None if new is None else float(new.terms[name][0])
+            rows.append(Row(title, value, STALLED, then))
+    unavoidable = -now.floor_per_day
+    rows.append(
+        Row("unavoidable", unavoidable, STALLED, None if new is None else unavoidable, "no setting can change it")
+    )
+    net = float(now.net_per_day[0]), None if new is None else float(new.net_per_day[0])
+    rows.append(Row("what settings cost", net[0], STALLED, net[1]))
+    rows.append(
+        Row(
+            "rebalances",
+            float(now.rebalances_per_day[0]),
+            "a day",
+            None if new is None else float(new.rebalances_per_day[0]),
+        )
+    )
+    rows.append(
+        Row("detection of a crash", float(now.detection_s[0]), "s", None if new is None else float(new.detection_s[0]))
+    )
+    told = "The first number is of what is set, the second of what the model recommends." if new is not None else ""
+    return Link("cost", "what that costs", tuple(rows), (told,) if told else ())
+
+
+def _constraint(asked: Question, of: Workings) -> Link:
+    upper, mean = float(of.now.evictions_upper_per_month[0]), float(of.now.evictions_per_month[0])
+    new, per_month = of.new, asked.objective.max_false_evictions_per_month
+    rows = [
+        Row("expected", mean, "a month", None if new is None else float(new.evictions_per_month[0])),
+        Row("at most", upper, "a month", None if new is None else float(new.evictions_upper_per_month[0]), "at 95 %"),
+        Row("allowed", per_month, "a month", None if new is None else per_month, "by the objective"),
+    ]
+    causes = sorted(of.causes.items(), key=lambda one: -one[1])
+    told = []
+    if causes:
+        name, share = causes[0]
+        told.append(f"At what is set, {TERMS[name]} contribute most: {number(share)} of {number(upper)} a month.")
+    if asked.largest_poll_gap_s is None and of.now.poll_evictions_upper_per_month:
+        told.append("Gaps between polls were not measured, so they speak against no value.")
+    return Link("constraint", "how many live members that evicts", tuple(rows), tuple(told))
+
+
+def _choice(case: Case, asked: Question, found: Answer, of: Workings) -> Link:
+    rows = [
+        Row("shortest session allowed", of.least_session_s, "s", note="with the heartbeat that is set"),
+        Row("longest session allowed", of.most_session_s, "s", note="by objective, broker and bounds"),
+    ]
+    for one in of.intervals:
+        name = f"heartbeat every {durations.show(one.beat.heartbeat_interval)}"
+        if one.point is None:
+            rows.append(Row(name, "-", "", note="no session keeps the objective"))
+        else:
+            session = durations.show(one.point.settings.session_timeout)
+            most = f"at most {number(one.point.evictions_upper)} evictions a month"
+            rows.append(Row(name, one.point.net_per_day, STALLED, note=f"with a session of {session}: {most}"))
+    told = []
+    if of.intervals:
+        told.append(
+            "The longest heartbeat that costs hardly more (3 %) than the cheapest is taken, and with it the longest "
+            "such session (1 %)."
+        )
+    if found.lower is not None and found.upper is not None:
+        told.append(
+            f"Sessions from {durations.show(found.lower)} to {durations.show(found.upper)} cost about the same (5 %)."
+        )
+    if found.uncapped is not None:
+        told.append(f"Without the bounds it would be {_values(found.uncapped)}.")
+    if case.decision is not None and case.decision.target not in (None, found.target):
+        told.append(f"The record goes first: its rule gives {_values(case.decision.target or asked.current)}.")
+    return Link("choice", "which values cost least", tuple(rows), tuple(told))
+
+
+def _decided(asked: Question, found: Answer, of: Workings) -> list[Link]:
+    if found.verdict is Verdict.INFEASIBLE or found.now is None:
+        return [Link("guard", "never worse", sentences=(f"{found.message}.",))]
+    if found.target is None or found.new is None:
+        return [Link("guard", "never worse", sentences=(f"{found.message}.",))]
+    now, new = found.now.net_per_day, found.new.net_per_day
+    saving = now - new
+    rows = [
+        Row("it saves", saving, STALLED, note=f"a change needs {number(guard.IMPROVEMENT * now)}, 5 % of the cost"),
+        Row("watched", asked.watched_days, "d", note=f"{number(guard.SURE_DAYS)} d to shorten a session or M"),
+        Row("member-days", asked.member_days, "d", note=f"{number(guard.LEAST_DAYS)} d at least"),
+    ]
+    told = []
+    if found.reason is Reason.DANGER:
+        told.append("The group's own record shows more evictions than the objective allows: nothing is shortened.")
+    if found.only_recommend:
+        told.append("There are too few days to have the operator make it.")
+    return [Link("guard", "never worse", tuple(rows), tuple(told)), _economics(asked, found, of, saving)]
+
+
+def _economics(asked: Question, found: Answer, of: Workings, saving: float) -> Link:
+    horizon_d = asked.horizon / _DAY
+    rows = [Row("a rollout", of.rollout, "partition-s", note="replaces every pod once")]
+    days = horizon_d
+    if asked.profile.restarts.per_day > 0:
+        between_d = 1 / asked.profile.restarts.per_day
+        rows.append(Row("pods are replaced every", between_d, "d", note="anyway"))
+        days = min(days, between_d)
+    rows.append(Row("horizon", horizon_d, "d"))
+    target = found.target or asked.current
+    beats = {Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT}
+    margin = economics.BEAT_SHARE if set(liveness.changed(asked.current, target)) <= beats else economics.ERROR_SHARE
+    rows.append(Row("saved until then", saving * days, "partition-s", note=f"{number(margin)} rollouts are needed"))
+    told = (
+        "It does not pay for a rollout of its own: it waits for the next deploy."
+        if found.wait_for_restart
+        else "It pays for a rollout of its own."
+    )
+    return Link("economics", "is it worth the restarts", tuple(rows), (told,))
+
+
+def _values(settings: LivenessSettings) -> str:
+    return ", ".join(f"{name} {durations.show(value)}" for name, value in settings.by_setting.items())

@@ -1,0 +1,266 @@
+"""`heartbeat-tuner simulate`: one group played out, under what is set and under something else.
+
+What befalls it is what its model says. The play shares no line with the formulas by which values are chosen; both stand
+beside each other. Seldom things want many days: in one month, chance brings none or two of them.
+"""
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from heartbeat_tuner.cli import group_case, group_options, playing
+from heartbeat_tuner.cli.doctor import as_document
+from heartbeat_tuner.cli.forecasts import number
+from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.group_options import assignment, flag, settings_of, time, tuned
+from heartbeat_tuner.cli.options import Number
+from heartbeat_tuner.cli.playing import Figures, Scene
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.recommend import harmless, missing_object, missing_text, title
+from heartbeat_tuner.cli.wording import table, wrapped
+from heartbeat_tuner.decision.linting import NAMES
+from heartbeat_tuner.decision.outside import Told
+from heartbeat_tuner.decision.tuning import Question
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.tails.profile import Profile
+
+LONGEST_DAYS = 3_650
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """What to play.
+
+    Attributes:
+        profile: what befalls the group.
+        now: what is set.
+        then: what else is to be tried: its settings, and whether members are static; None where nothing is.
+        why: where that comes from.
+    """
+
+    profile: Profile
+    now: LivenessSettings
+    then: tuple[LivenessSettings, bool] | None
+    why: str
+
+
+@click.command("simulate", short_help="Play a group out: what if its session were 20 s?")
+@group_options.options
+@click.option(
+    "--to",
+    "changes",
+    multiple=True,
+    metavar="SETTING=VALUE",
+    help="What if it were so, like session-timeout=20s; may be repeated. Else: what is recommended.",
+)
+@click.option("--static/--dynamic", default=None, help="What if members had a group.instance.id, or none.")
+@click.option("--rollout", is_flag=True, help="Say what replacing every pod once costs, too.")
+@click.option(
+    "--days",
+    type=Number(0, LONGEST_DAYS, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="How long to play.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Of chance.")
+def command(
+    *,
+    changes: tuple[str, ...],
+    static: bool | None,
+    rollout: bool,
+    days: float,
+    seed: int,
+    output: str,
+    **given: Any,
+) -> None:
+    """Play a consumer group out, event by event, under what is set and under something else.
+
+    What befalls it is what its model says (--models). It takes what `recommend` takes; the same seed gives the same
+    play.
+
+    Exit status: 0 if it was played, 1 if there is no model to play, 2 if the command line or Prometheus cannot be used.
+    """
+    wanted = group_options.wanted(**given)
+    tried = _tried(wanted.told, changes)
+    case = group_case.gather(wanted)
+    plan = planned(case, tried, static=static)
+    if plan is None:
+        text = nothing(case) if output == "text" else as_document(document(case, None, [], days, seed), output)
+        click.echo(text, nl=False)
+        raise click.exceptions.Exit(1)
+    with _progress() as told:
+        scenes = played(plan, days=days, seed=seed, rollout=rollout, told=told)
+    if output == "text":
+        click.echo(as_text(case, plan, scenes, days, seed), nl=False)
+    else:
+        click.echo(as_document(document(case, plan, scenes, days, seed), output), nl=False)
+
+
+def planned(case: Case, tried: LivenessSettings | None, *, static: bool | None) -> Plan | None:
+    """Return what to play; None if nothing is known of what befalls the group.
+
+    Args:
+        case: the group.
+        tried: other values, if any are asked for.
+        static: whether members then are static, if that is asked for.
+    """
+    if not isinstance(case.asked, Question):
+        return None
+    profile, now = case.asked.profile, case.told.current.settings
+    if tried is not None or static is not None:
+        is_static = profile.static if static is None else static
+        return Plan(profile, now, (now if tried is None else tried, is_static), "as you ask")
+    target = None if case.decision is None else case.decision.target
+    return Plan(profile, now, None if target is None else (target, profile.static), "as is recommended")
+
+
+def played(
+    plan: Plan, *, days: float, seed: int, rollout: bool, told: Callable[[float], object] | None = None
+) -> list[Scene]:
+    """Return what is set played, and the other values, if there are any.
+
+    Raises:
+        UsageProblem: that would take too long.
+    """
+    asked = [(plan.now, plan.profile.static), *([plan.then] if plan.then else [])]
+    scenes: list[Scene] = []
+    for settings, static in asked:
+        done = len(scenes)
+
+        def share(of_one: float, done: int = done) -> None:
+            if told is not None:
+                told((done + of_one) / len(asked))
+
+        profile = dataclasses.replace(plan.profile, static=static)
+        scenes.append(playing.scene(profile, settings, days=days, seed=seed, rollout=rollout, told=share))
+    return scenes
+
+
+def as_text(case: Case, plan: Plan, scenes: list[Scene], days: float, seed: int) -> str:
+    """Return one table of it."""
+    blocks = [] if case.situation is None else [title(case, case.situation)]
+    rows = [("", "now", "by formula", *(("what if", "by formula") if len(scenes) > 1 else ()))]
+    rows += [
+        _row(NAMES[setting], [durations.show(one.settings[setting]) for one in scenes])
+        for setting in tuned(scenes[0].settings)
+    ]
+    if scenes[0].static != scenes[-1].static:
+        rows.append(_row("membership", ["static" if one.static else "dynamic" for one in scenes]))
+    for name, say in _FIGURES:
+        cells = [say(figures) for one in scenes for figures in (one.played, one.formula)]
+        if any(cell != "-" for cell in cells):
+            rows.append((name, *cells))
+    blocks.append("\n".join(line.rstrip() for line in table(rows, "")))
+    floor = number(scenes[0].formula.floor_per_day)
+    blocks.append(
+        wrapped(
+            f"Played for {number(days)} days with seed {seed}; stalled partition-seconds are those beside {floor} a "
+            f"day that no setting can change. What is rare wants many days, like --days 365.",
+            "",
+        )
+    )
+    if len(scenes) > 1:
+        blocks.append(wrapped(f"What if: {plan.why}.", ""))
+    else:
+        blocks.append(wrapped("Nothing else is recommended; try other values with --to session-timeout=20s.", ""))
+    return "\n\n".join(blocks) + "\n"
+
+
+def nothing(case: Case) -> str:
+    """Return why nothing can be played."""
+    blocks = [] if case.asked is None else [wrapped(f"Unknown: {harmless(_why(case))}.", "", "  ")]
+    return "\n\n".join([*blocks, *missing_text(case)]) + "\n"
+
+
+def document(case: Case, plan: Plan | None, scenes: list[Scene], days: float, seed: int) -> dict[str, Any]:
+    """Return the same as plain values."""
+    told = case.told
+    names = ("now", "whatIf")
+    return {
+        "namespace": told.namespace,
+        "group": told.group,
+        "client": told.client.name,
+        "days": days,
+        "seed": seed,
+        "message": _why(case) if plan is None and case.asked is not None else "",
+        "scenes": {
+            name: {
+                "settingsMilliseconds": {
+                    one.value: durations.to_ms(time) for one, time in tuned(scene.settings).items()
+                },
+                "membership": "static" if scene.static else "dynamic",
+                "played": _figures_object(scene.played),
+                "formula": _figures_object(scene.formula),
+            }
+            for name, scene in zip(names, scenes, strict=False)
+        },
+        "missing": missing_object(case),
+    }
+
+
+def _why(case: Case) -> str:
+    return case.asked.message if isinstance(case.asked, Unfitted) else "nothing could be read of the group"
+
+
+def _optional(value: float | None, unit: str = "") -> str:
+    return "-" if value is None else f"{number(value)}{unit}"
+
+
+_FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
+    ("false evictions a month", lambda one: number(one.evictions_per_month)),
+    ("rebalances a day", lambda one: number(one.rebalances_per_day)),
+    ("stalled partition-s a day", lambda one: number(one.stalled_per_day)),
+    ("detection of a crash", lambda one: _optional(one.detection_s, " s")),
+    ("stalled by a rollout, partition-s", lambda one: _optional(one.rollout)),
+)
+
+
+def _row(name: str, values: list[str]) -> tuple[str, ...]:
+    return (name, *(cell for value in values for cell in (value, "")))
+
+
+def _figures_object(one: Figures) -> dict[str, float | None]:
+    return {
+        "evictionsPerMonth": one.evictions_per_month,
+        "rebalancesPerDay": one.rebalances_per_day,
+        "stalledPartitionSecondsPerDay": one.stalled_per_day,
+        "unavoidablePartitionSecondsPerDay": one.floor_per_day,
+        "detectionSeconds": one.detection_s,
+        "rolloutPartitionSeconds": one.rollout,
+    }
+
+
+def _tried(told: Told, changes: tuple[str, ...]) -> LivenessSettings | None:
+    """Return what is set with other values.
+
+    Raises:
+        UsageProblem: a change cannot be meant, or the library would not start with these values.
+    """
+    client, now, given = told.client, told.current.settings, {}
+    for text in changes:
+        setting, value = assignment(client, text, "--to")
+        if setting in given:
+            raise UsageProblem(f"--to: {flag(setting)} is given twice; give it once")
+        given[setting] = time(value, f"--to {flag(setting)}")
+    tried = settings_of(client, {**tuned(now), **given}).settings
+    for where, settings in (("what is set", now), ("--to", tried)):
+        broken = client.violations(settings)
+        if broken:
+            raise UsageProblem(f"{where}: {broken[0]}; give other values")
+    return tried if changes else None
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[float], object] | None]:
+    """Show how far a play is, where somebody looks at a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=1000, label="playing", file=sys.stderr) as bar:
+        yield lambda share: bar.update(round(1000 * share) - bar.pos)

@@ -1,0 +1,82 @@
+"""Groups as `recommend`, `explain` and `simulate` know them: by metrics, by a model, or by both."""
+
+import dataclasses
+import math
+from datetime import timedelta
+from typing import Any, Final
+
+from heartbeat_tuner.cli import group_case
+from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import outside
+from heartbeat_tuner.decision.outside import Outside, Told
+from heartbeat_tuner.domain.liveness import LivenessSettings, Source
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted
+from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.rates import Duration, Rate
+from tests.support import fitted, worlds
+from tests.support.counters import Answers
+from tests.support.worlds import HOUR, NOW
+
+MODEL: Final = fitted.model(
+    client="java",
+    quantities={
+        "absence": fitted.quantity(median_s=0.2),
+        "pollGap": fitted.quantity(
+            median_s=1.1,
+            largest_s=14.0,
+            tail=fitted.tail(threshold_s=4.0, share=0.005, shape=0.15, log_scale=math.log(1.2), largest_s=14.0),
+        ),
+        "restartDowntime": fitted.quantity(
+            values=12,
+            largest_s=30.0,
+            tail=Rejected(Reason.TOO_FEW_VALUES, "12"),
+            rate=Rate(0.28, 0.42),
+            duration=Duration(math.log(18.0), 0.3, 15.0),
+        ),
+    },
+)
+"""Three Java members with 12 partitions, watched for two weeks; no crash was seen, and no outage can be."""
+
+
+def told(now: LivenessSettings | None = None, source: Source = Source.POLICY, **changes: Any) -> Told:
+    """Return what is said of group shop/orders of three Java members, but for what is said otherwise."""
+    base = Told(
+        namespace="shop",
+        group="orders",
+        client=catalogue.client("java"),
+        current=worlds.current(now or worlds.java_settings(), source),
+        brokers=1,
+        objective=Objective(timedelta(seconds=60), 1.0),
+        members=3,
+        partitions=12,
+        model=Fitted("orders", MODEL),
+    )
+    return dataclasses.replace(base, **changes)
+
+
+def by_model(of: Told | None = None, **changes: Any) -> Case:
+    """Return what follows of a group that nobody watches."""
+    group = told(**changes) if of is None else of
+    return group_case.of(group, outside.unwatched(group, NOW))
+
+
+def watched(found: Answers, of: Told, **changes: Any) -> Case:
+    """Return what follows of a group from its series; `changes` are fields of what is seen of it."""
+    convention = kafkajs.EXPORTER if of.client.name == "kafkajs" else java.JMX_EXPORTER
+    seen = dataclasses.replace(Outside(of, convention, found, HOUR, NOW), **changes)
+    return group_case.of(of, outside.situation(seen), seen=seen)
+
+
+def unmodelled(now: LivenessSettings = worlds.STORM, source: Source = Source.POLICY, **changes: Any) -> Told:
+    """Return what is said of the KafkaJS group of the storm, of which there is no model."""
+    plain = {"client": catalogue.client("kafkajs"), "members": None, "partitions": None}
+    none = Unfitted(f"no --models FOLDER was given; {group_case.MAKE_A_MODEL}")
+    return told(now, source, **{**plain, "model": none, **changes})
+
+
+def model(**changes: Any) -> GroupModel:
+    """Return the model with other fields."""
+    return dataclasses.replace(MODEL, **changes)
