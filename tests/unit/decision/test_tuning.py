@@ -14,7 +14,7 @@ from heartbeat_tuner.decision.tuning import Answer, Confidence, Question, Verdic
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.tails.law import Law
+from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Rebalancing
 from tests.support.questions import happening, profile, question, seconds
 
