@@ -1,6 +1,9 @@
 """From days in a Prometheus to the status that names the model: the fit as a process, on real parts all the way."""
 
 import dataclasses
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import Final
 import pytest
 
 from bench import fit_truth, fit_world
+from heartbeat_tuner.adapters.model_files import ModelFiles
 from heartbeat_tuner.api import models
 from heartbeat_tuner.metrics.quantities import ABSENCE
 from sandbox.binaries import Binaries
@@ -73,6 +77,30 @@ def test_days_of_history_become_a_model_that_a_status_names(
     assert absences.ratios[0] > 0.5
     assert absences.ratios[1] == pytest.approx(1.0, abs=0.3)
     assert absences.ratios[2] < 2.0
+
+    ModelFiles(tmp_path / "models").write(fitted)
+    group = (
+        "--group",
+        policy.name,
+        "--namespace",
+        policy.namespace,
+        "--client",
+        "kafkajs",
+        "--cluster",
+        fit_world.CLUSTER,
+    )
+    told = ("--models", str(tmp_path / "models"), "--members", "3", "--partitions", "6", "-o", "json")
+    for command in ("recommend", "explain", "simulate"):
+        days = ("--days", "2") if command == "simulate" else ()
+        done = subprocess.run(
+            [sys.executable, "-m", "heartbeat_tuner", command, *group, *told, *days],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        assert json.loads(done.stdout)["group"] == policy.name
 
     operators.get()
     policy.await_verdict("Healthy", timeout_s=150)

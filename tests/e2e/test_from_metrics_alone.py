@@ -4,14 +4,18 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from heartbeat_tuner.adapters.model_files import ModelFiles
 from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from sandbox.scenario import JavaSettings
 from tests.e2e.teams import Team
+from tests.support import cases, fitted
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -85,3 +89,36 @@ def test_java_consumers_that_are_well_are_left_alone(sandbox: Sandbox, steady: T
     assert (found["verdict"], found["measured"]["evictions"]) == ("Healthy", 0)
     assert found["measured"]["beatPeriodSeconds"] == pytest.approx(3.05, rel=0.2)
     assert not any("do not beat as" in note for note in found["notes"])
+
+
+def models(folder: Path, *teams: tuple[Team, str]) -> str:
+    """Return the folder with a model of each team, as last night's fit would have written it."""
+    now = datetime.now(UTC)
+    days = {"since": now.date() - timedelta(days=14), "until": now.date() - timedelta(days=1), "fitted_at": now}
+    found = []
+    for team, client in teams:
+        of = {"namespace": team.namespace, "group": team.name, "client": client, **days}
+        found.append(fitted.model(**of) if client == "kafkajs" else cases.model(**of))
+    ModelFiles(folder).write(found)
+    return str(folder)
+
+
+def test_live_groups_are_explained_and_played(sandbox: Sandbox, storming: Team, steady: Team, tmp_path: Path) -> None:
+    """The Java exporter tells members and partitions; of KafkaJS somebody has to."""
+    folder = models(tmp_path, (storming, "kafkajs"), (steady, "java"))
+    java = ("--group", steady.name, "--client", "java", "--models", folder)
+    found = recommended(sandbox, *java)
+    assert found["members"] == len(steady.pods())
+    assert found["partitions"] > 0
+    assert found["forecast"]["now"]["detectionSeconds"] == pytest.approx(43.5, abs=0.1)
+    status, said = run(sandbox, "explain", *java)
+    assert (status, said["links"][-1]["link"]) == (0, "answer")
+    status, played = run(sandbox, "simulate", *java, "--to", "session-timeout=20s", "--days", "5")
+    assert (status, set(played["scenes"])) == (0, {"now", "whatIf"})
+
+    storm = ("--group", storming.name, "--client", "kafkajs", "--models", folder, "--partitions", "6", *STORM_FLAGS)
+    found = recommended(sandbox, *storm)
+    assert (found["verdict"], found["reason"]) == ("Change", "CadenceExceedsSession")
+    status, said = run(sandbox, "explain", *storm, "--members", "3")
+    assert status == 0
+    assert "CadenceExceedsSession" in said["links"][-1]["title"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from heartbeat_tuner.adapters.model_files import ModelFiles
 from heartbeat_tuner.metrics import fixes
 from heartbeat_tuner.metrics.conventions import java, kafkajs
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -20,7 +21,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox import consumers
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
-from tests.support import counters, pushed, worlds
+from tests.support import cases, counters, pushed, worlds
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -161,6 +162,22 @@ def test_a_storm_is_cured_from_metrics_alone(bare: Prometheus) -> None:
     status, said = run("recommend", *given)
     assert status == 0
     assert "session timeout     1s     30s          CadenceExceedsSession" in said
+
+
+def test_a_model_joins_what_the_exporter_tells(bare: Prometheus, tmp_path: Path) -> None:
+    """Members and partitions are read; the record is too little for values, but the group can be played."""
+    now = datetime.now(UTC)
+    days = {"since": now.date() - timedelta(days=14), "until": now.date() - timedelta(days=1), "fitted_at": now}
+    ModelFiles(tmp_path).write([cases.model(namespace="bank", group="whole", **days)])
+    given = ("--prometheus", bare.url, "--group", "whole", "--client", "java", "--models", str(tmp_path), "-o", "json")
+    status, said = run("recommend", *given)
+    found = json.loads(said)
+    assert (status, found["reason"], found["members"], found["partitions"]) == (1, "TooLittleData", 1, 1)
+    assert found["forecast"]["now"]["detectionSeconds"] > 40
+    status, said = run("explain", *given)
+    assert (status, "cost" in {one["link"] for one in json.loads(said)["links"]}) == (1, True)
+    status, said = run("simulate", *given, "--to", "session-timeout=20s", "--days", "1")
+    assert (status, set(json.loads(said)["scenes"])) == (0, {"now", "whatIf"})
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,9 @@ def of(
     else:
         answer = found
         decision = decide(situation, answer=lambda _question: answer)
+    if decision.forecast is None and not isinstance(asked, Unfitted):
+        # Where the record is too little for a decision, the model still knows what the values set bring.
+        decision = dataclasses.replace(decision, forecast=tuning.expected(asked, decision.target))
     return Case(told, situation, seen, asked, found, decision, findings, assumed)
 
 

@@ -16,6 +16,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.resolver import Observed
+from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
 from tests.support.counters import Answers
@@ -163,7 +164,11 @@ def test_without_beats_nothing_is_noticed() -> None:
 
 def assigned(counts: dict[int, float], *, until: datetime = NOW) -> Answers:
     """Return well Java consumers whose pods have so many partitions, by their number."""
-    gauges = [counters.counter(PODS[one], LONG_AGO, until, lambda _, n=n: n) for one, n in counts.items()]
+
+    def gauge(number: int) -> Series:
+        return counters.counter(PODS[number], LONG_AGO, until, lambda _: counts[number])
+
+    gauges = [gauge(number) for number in counts]
     return counters.together(java_consumers(), {Quantity.ASSIGNED_PARTITIONS: gauges})
 
 
