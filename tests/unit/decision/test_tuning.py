@@ -15,10 +15,7 @@ from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
-<<<<<<< HEAD
 from heartbeat_tuner.domain.verdicts import Confidence
-=======
->>>>>>> cli
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Rebalancing
 from tests.support.questions import happening, profile, question, seconds
