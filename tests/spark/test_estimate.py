@@ -184,8 +184,9 @@ def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
     """Of absences and outages: the same for all groups of a library on a cluster, old values in full; no poll gaps."""
     days = pa.concat_tables([fleet(4, groups=6), of_day(ago(13), {"orders-3": {450: 1}})])
     others = of_day(TODAY, {f"js-{number}": {650: 1, -1: 9_600, -2: 960} for number in range(5)}, client="kafkajs")
+    unwatched = of_day(TODAY, {"js-5": {650: 1_000}}, client="kafkajs")
     few = of_day(TODAY, {f"eu-{number}": {650: 1, -1: 9_600} for number in range(4)}, cluster="eu")
-    pools = {one.group: absences(one).pool for one in models(pa.concat_tables([days, others, few]))}
+    pools = {one.group: absences(one).pool for one in models(pa.concat_tables([days, others, unwatched, few]))}
     java = pools["orders-0"]
     assert java is not None
     assert java == pools["orders-3"] == pools["orders-5"]
@@ -196,6 +197,7 @@ def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
     assert kafkajs is not None
     assert kafkajs.days == pytest.approx(50.0)
     assert kafkajs.groups == 5
+    assert kafkajs.per_day[0] == pytest.approx(5 / 50.0)
     assert pools["eu-0"] is None
     for name, watched in (("outage", 20.0), ("pollGap", None)):
         rows = table(

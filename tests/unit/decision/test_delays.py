@@ -233,6 +233,13 @@ def test_a_bound_of_its_own_stays_where_it_is_higher() -> None:
     assert np.interp(30.0, TIMES_S, found) == pytest.approx(0.01 * 30 / 31, rel=0.01)
 
 
+@pytest.mark.parametrize("per_day", [0.05, 0.1, 0.2, 0.3, 0.6, 0.7, 3.0, 5.0, 7.0])
+def test_a_pool_may_be_level(per_day: float) -> None:
+    """Where nothing lies between two times, rounding must not make the longer one the more frequent."""
+    found = delays.pooled(Happening(0.0, Law.constant(0.0)), Pool(100.0, 5, (3.0, 30.0), (per_day, per_day)), 0.0)
+    assert rate(found, 20.0) == pytest.approx(per_day)
+
+
 @given(
     quantities(),
     st.lists(st.floats(1e-3, 2**21), min_size=1, max_size=16, unique=True),
