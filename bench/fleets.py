@@ -1,4 +1,4 @@
-"""Two fleets of synthetic groups whose truth is known, written down as rules and a seed: what `bench.quality` judges by.
+"""Two fleets of synthetic groups whose truth is known, as rules and a seed: what `bench.quality` judges by.
 
 `fleet` is the mix of the design's studies: clean Java 22 %, GC-heavy 12, CPU-throttled 12, slow handlers 12, KafkaJS
 with long handlers 14, librdkafka with outages 10, frequent deploys 10, static members 8. Its times are lognormal, its
@@ -11,7 +11,7 @@ What is drawn for one group (LN(m, s) is lognormal with median m; a rate per mem
 | what | drawn |
 |---|---|
 | members, partitions | LN(7, .7) in 2..40; each with 1, 2, 3, 4 or 8, together 200 at most |
-| rebalancing | eager 55 %, cooperative 30 %, KIP-848 15 %; KafkaJS is eager; static members and deploys of librdkafka are not KIP-848 |
+| rebalancing | eager 55 %, cooperative 30 %, KIP-848 15 %; KafkaJS eager, static and librdkafka never KIP-848 |
 | routine pauses | 20 of LN(.12 s, .6); GC-heavy 50 of LN(1.2 s, .7); throttled 300 of LN(.7 s, .6) |
 | rare freezes | .02 of LN(8 s, .6); GC-heavy .2 of 9 s; throttled 1 of 5 s |
 | pauses of a node | .01 of LN(10 s, .8), of 1 to 3 members together |
@@ -192,7 +192,7 @@ def _usual(kind: Kind, laws: _Laws, rng: np.random.Generator) -> Profile:
     members = int(np.clip(round(rng.lognormal(math.log(7.0), 0.7)), 2, 40))
     partitions = min(members * int(rng.choice([1, 2, 3, 4, 8])), 200)
     rebalancing = _rebalancing(kind, rng)
-    node_members = int(min(rng.integers(1, 4), members))
+    node_members = min(int(rng.integers(1, 4)), members)
     routine_a_day, routine_s, routine_sigma = _ROUTINE.get(kind, (20.0, 0.12, 0.6))
     freezes_a_day, freeze_s = _FREEZES.get(kind, (0.02, 8.0))
     outages_a_day, outage_s = (0.3, 6.0) if kind is Kind.LIBRDKAFKA else (0.03, 4.0)

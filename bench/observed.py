@@ -1,14 +1,15 @@
 """What metrics would have shown of a group in an hour, a day or two weeks: rows of the contract, and the record.
 
-Drawn is only what a model keeps: how many blocks of 90 s had their longest absence or gap between polls in which bucket
-of the histogram. That is multinomial, by the law of the largest of a block, hour by hour of the day; so two weeks of
-300 groups take a minute. What shows, and what does not, is as `heartbeat_tuner.metrics` has it:
+Drawn is only what a model keeps: how many blocks of 90 s had their longest absence, or gap between polls, in which
+bucket of the histogram. That is multinomial, by the law of the largest of a block, hour by hour of the day; so two
+weeks of 300 groups take a minute. What shows, and what does not, is as `heartbeat_tuner.metrics` has it:
 
-- The Java client's pauses show as they were (collector of garbage, gaps between polls). Of libraries whose absences show
-  as missing beats, those of KafkaJS and librdkafka, only what surely was shows: the absence less 1.25 periods, but for
-  the phase. KafkaJS' handlers and outages are absences, too.
-- Who is evicted under the set values shows no absence, but counts in the record.
-- Gaps between polls show of the Java client alone, delays of network and coordinator of all but KafkaJS.
+- The Java client's pauses show as they were (garbage collection, gaps between polls). Of KafkaJS and librdkafka
+  missing beats show, and only what surely was: the absence less 1.25 periods, but for the phase. KafkaJS'
+  handlers and outages are absences, too.
+- Who is evicted for silence under the set values shows no absence, but counts in the record.
+- Gaps between polls show of the Java client alone, and show in full: its own clock measures them, whether the member
+  was still one or not. Delays of network and coordinator show of all but KafkaJS.
 - Pauses of a node count once. A downtime is what scrapes every 15 s surely show of it.
 """
 
@@ -178,9 +179,7 @@ class _Watch:
         counts = self._draw(longest, self._profile.members)
         if self._limit_s is None:
             return counts
-        late = np.searchsorted(_MIDDLES_S, self._limit_s)
-        self._evictions += int(counts[:, late:].sum())
-        counts[:, late:] = 0
+        self._evictions += int(counts[:, np.searchsorted(_MIDDLES_S, self._limit_s) :].sum())
         return counts
 
     def _outages(self) -> Whole:
@@ -241,7 +240,7 @@ class _Watch:
         residual = np.interp(
             self._rng.random((size, profile.members)), handlers.integrals / handlers.integrals[-1], TIMES_S
         )
-        return np.minimum((heard + residual).max(axis=1, initial=0.0), self._barrier_s) + profile.settle_s
+        return np.asarray(np.minimum((heard + residual).max(axis=1, initial=0.0), self._barrier_s) + profile.settle_s)
 
     def _some(self, one: Happening, factors: Array) -> Array:
         """Return for each hour how likely a block has something longer than each edge; hours x edges."""

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from bench.observed import Seen, settings_of
+from bench.quality_figures import OBJECTIVE, Outcome
 from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision import estimate, tuning
@@ -18,14 +19,11 @@ from heartbeat_tuner.decision.cost import Costs, costs
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Objective, Range
+from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
-
-OBJECTIVE: Final = Objective(max_detection_time=timedelta(minutes=30), max_false_evictions_per_month=1.0)
-"""Of every group: one false eviction a month; how soon a death is noticed, the cost decides."""
 
 HORIZON: Final = timedelta(days=14)
 
@@ -45,28 +43,6 @@ _SESSIONS_S: Final[Array] = np.concatenate(
 )
 _LIMITS_S: Final[Array] = np.geomspace(20, 3600, 28)
 _RULE: Final = 1.5
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What settings come to, by the truth.
-
-    Attributes:
-        settings: which.
-        net_per_day: stalled partition-seconds, less what no setting can change.
-        gross_per_day: with it.
-        evictions_per_month: false ones, of the whole group.
-    """
-
-    settings: LivenessSettings
-    net_per_day: float
-    gross_per_day: float
-    evictions_per_month: float
-
-    @property
-    def within(self) -> bool:
-        """Whether the objective is met."""
-        return self.evictions_per_month <= OBJECTIVE.max_false_evictions_per_month
 
 
 def bounds(profile: Profile) -> dict[Setting, Range]:

@@ -27,14 +27,10 @@ has the gross J of simulation over that of the formula.
 """
 
 import argparse
-import dataclasses
 import json
-import math
 import os
-import statistics
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing import get_context
@@ -46,7 +42,7 @@ import numpy as np
 from bench import fleets, observed, plots, policies
 from bench.fleets import Group
 from bench.observed import Seen
-from bench.policies import Outcome
+from bench.quality_figures import Case, Outcome, Reference, figures
 from heartbeat_tuner.decision.tuning import Verdict
 from heartbeat_tuner.fitting import estimate
 from heartbeat_tuner.simulation.play import simulate
@@ -58,127 +54,12 @@ REPORT: Final = BUILD / "quality.json"
 
 _PROCESSES: Final = 2
 _SIMULATED: Final = 20
-_EVENTS: Final = 4000
-"""Of a simulated group: so many restarts, crashes and rare absences make its J certain to a few per cent."""
+_EVENTS: Final = 1500
+"""Of a simulated group: so many restarts, crashes and rare absences make its J certain to some per cent."""
 
-_MOST_DAYS: Final = 2000.0
-_WORSE: Final = 1.02
-_EVIDENCE: Final = 3
-_WORTH_TUNING: Final = 0.05
+_MOST_EVENTS: Final = 100_000
+"""Short pauses among them: what a simulation takes time for."""
 _FITTED_AT: Final = datetime(2026, 2, 1, tzinfo=UTC)
-
-
-@dataclasses.dataclass(frozen=True)
-class Reference:
-    """What a group is judged against.
-
-    Attributes:
-        default: with the library's defaults.
-        oracle: of who knows the truth; the defaults where nothing meets the objective.
-        feasible: whether anything does.
-    """
-
-    default: Outcome
-    oracle: Outcome
-    feasible: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One group after one window.
-
-    Attributes:
-        client: its library.
-        kind: what is remarkable about it.
-        reference: what it is judged against.
-        rule: with the rule of thumb's values.
-        tuned: with the tuner's.
-        vouched: whether the tuner changed it, or said that it meets its objective.
-        evictions: in its own record.
-        verdict: the tuner's.
-        reason: likewise.
-    """
-
-    client: str
-    kind: str
-    reference: Reference
-    rule: Outcome
-    tuned: Outcome
-    vouched: bool
-    evictions: int
-    verdict: str
-    reason: str
-
-
-def figures(cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the figures of one fleet after one window, as the module says."""
-    ratios = [_ratio(one.tuned, one.reference.oracle) for one in cases]
-    vouched = [one for one in cases if one.reference.feasible and one.vouched]
-    worse = [one for one in cases if one.tuned.net_per_day > _WORSE * one.reference.default.net_per_day]
-    by_client, by_kind = _parts(cases, "client"), _parts(cases, "kind")
-    return {
-        "captured_share": captured_share(cases),
-        "oracle_median": statistics.median(ratios),
-        "oracle_p90": float(np.quantile(ratios, 0.9)),
-        "oracle_total": _sum(one.tuned for one in cases) / _sum(one.reference.oracle for one in cases),
-        "rule_geomean": math.exp(statistics.fmean(math.log(_ratio(one.tuned, one.rule)) for one in cases)),
-        "rule_evictions_ratio": _evictions(one.tuned for one in cases) / _evictions(one.rule for one in cases),
-        "within_objective": sum(one.tuned.within for one in vouched) / max(len(vouched), 1),
-        "made_worse": len(worse) / len(cases),
-        "made_worse_without_evidence": sum(one.evictions < _EVIDENCE for one in worse) / len(cases),
-        "per_client": _captured(by_client),
-        "per_kind": _captured(by_kind),
-        "oracle_saves": {name: _saved(some) for name, some in (by_client | by_kind).items()},
-        "default_oracle_median": statistics.median(
-            _ratio(one.reference.default, one.reference.oracle) for one in cases
-        ),
-        "rule_oracle_median": statistics.median(_ratio(one.rule, one.reference.oracle) for one in cases),
-        "evictions_per_month": {
-            "default": _evictions(one.reference.default for one in cases),
-            "rule": _evictions(one.rule for one in cases),
-            "tuned": _evictions(one.tuned for one in cases),
-            "oracle": _evictions(one.reference.oracle for one in cases),
-        },
-        "feasible": sum(one.reference.feasible for one in cases),
-        "vouched": len(vouched),
-        "verdicts": dict(Counter(one.verdict for one in cases)),
-        "reasons": dict(Counter(one.reason for one in cases)),
-    }
-
-
-def captured_share(cases: Iterable[Case]) -> float:
-    """Return which part of what the oracle saves the tuner saves."""
-    saved = possible = 0.0
-    for one in cases:
-        saved += one.reference.default.net_per_day - one.tuned.net_per_day
-        possible += one.reference.default.net_per_day - one.reference.oracle.net_per_day
-    return saved / possible
-
-
-def _parts(cases: Sequence[Case], by: str) -> dict[str, list[Case]]:
-    names = sorted({getattr(one, by) for one in cases})
-    return {name: [one for one in cases if getattr(one, by) == name] for name in names}
-
-
-def _captured(parts: Mapping[str, Sequence[Case]]) -> dict[str, float]:
-    return {name: captured_share(some) for name, some in parts.items() if _saved(some) >= _WORTH_TUNING}
-
-
-def _saved(cases: Sequence[Case]) -> float:
-    """Return which part of the defaults' J the oracle saves."""
-    return 1.0 - _sum(one.reference.oracle for one in cases) / _sum(one.reference.default for one in cases)
-
-
-def _sum(outcomes: Iterable[Outcome]) -> float:
-    return sum(one.net_per_day for one in outcomes)
-
-
-def _evictions(outcomes: Iterable[Outcome]) -> float:
-    return sum(one.evictions_per_month for one in outcomes)
-
-
-def _ratio(one: Outcome, other: Outcome) -> float:
-    return one.net_per_day / other.net_per_day
 
 
 def _reference(group: Group) -> Reference:
@@ -220,7 +101,8 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
         + truth.outages.per_day
         + truth.node_pauses.per_day
     )
-    days = min(_EVENTS / rare, _MOST_DAYS)
+    every = rare + truth.members * truth.pauses.per_day
+    days = min(_EVENTS / rare, _MOST_EVENTS / every)
     played = simulate(truth, outcome.settings, days=days, seed=1, in_step=False)
     return {
         "group": group.name,
@@ -265,7 +147,7 @@ def measure(name: str, pool: ProcessPoolExecutor, size: int) -> dict[str, Any]:
     return found
 
 
-def _each(pool: ProcessPoolExecutor, what: str, function: Any, asked: Sequence[Any]) -> list[Any]:  # noqa: ANN401 - any work
+def _each(pool: ProcessPoolExecutor, what: str, function: Any, asked: Sequence[Any]) -> list[Any]:
     """Return what a function makes of each, two at a time, and say how far it is."""
     found = []
     began = told = time.monotonic()

@@ -45,6 +45,10 @@ good stays beside it as `kept`, with the days that it rests on, for 28 days at m
 `rate` and `duration` are there for quantities of events: `restartDowntime` (a pod was replaced), `crashDowntime` (a
 container was started anew in its pod), `rebalanceLatency`, `outage`, and, without a duration, `plannedRebalance` and
 `unplannedRebalance`. A model that an older version fitted has neither, and no `medianSeconds`; it is read all the same.
+
+`pool` is there for `absence` and `outage`, where at least 5 groups of the same client library and cluster were watched
+for 10 days together: what all of them saw, the group itself among them. Older models have none: there, the group speaks
+alone.
 """
 _MEMBER = re.compile(r'^    [A-Z_]+ = "(\w+)"  # (.+)$')
 _CONDITIONS = re.compile(r"^    # (.+)$")

@@ -180,6 +180,36 @@ def test_strata_are_clients_and_clusters() -> None:
     assert own != same
 
 
+def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
+    """Of absences and outages: the same for all groups of a library on a cluster, old values in full; no poll gaps."""
+    days = pa.concat_tables([fleet(4, groups=6), of_day(ago(13), {"orders-3": {450: 1}})])
+    others = of_day(TODAY, {f"js-{number}": {650: 1, -1: 9_600, -2: 960} for number in range(5)}, client="kafkajs")
+    few = of_day(TODAY, {f"eu-{number}": {650: 1, -1: 9_600} for number in range(4)}, cluster="eu")
+    pools = {one.group: absences(one).pool for one in models(pa.concat_tables([days, others, few]))}
+    java = pools["orders-0"]
+    assert java is not None
+    assert java == pools["orders-3"] == pools["orders-5"]
+    assert java.days == pytest.approx(72.0)
+    assert java.groups == 6
+    assert java.rates(256.0) == pytest.approx(1 / 72.0)
+    kafkajs = pools["js-0"]
+    assert kafkajs is not None
+    assert kafkajs.days == pytest.approx(50.0)
+    assert kafkajs.groups == 5
+    assert pools["eu-0"] is None
+    for name, watched in (("outage", 20.0), ("pollGap", None)):
+        rows = table(
+            *(
+                (ago(age), "", "shop", f"orders-{number}", "java", name, bucket, count)
+                for age in range(4)
+                for number in range(5)
+                for bucket, count in ((500, 1), (-1, 2_880), (-2, 960))
+            )
+        )
+        found = models(rows)[0].quantities[name].pool
+        assert found is None if watched is None else found is not None and found.days == pytest.approx(watched)
+
+
 def test_nothing_gives_nothing() -> None:
     """No rows, no models."""
     assert models(table()) == []

@@ -21,6 +21,7 @@ from heartbeat_tuner.tails import group_model, model
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, QuantityModel, Unreadable
 from heartbeat_tuner.tails.histogram import SCHEMA
 from heartbeat_tuner.tails.model import Reason, Source, TailModel
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.rates import Duration, Rate
 
 _REASONS: Final = {"".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.Reason}
@@ -186,6 +187,13 @@ def _quantity_of(name: str, one: QuantityModel) -> dict[str, Any]:
     if one.duration is not None:
         lasts = one.duration
         found["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
+    if one.pool is not None:
+        found["pool"] = {
+            "days": one.pool.days,
+            "groups": one.pool.groups,
+            "timesSeconds": list(one.pool.times_s),
+            "perDay": list(one.pool.per_day),
+        }
     if isinstance(one.tail, TailModel):
         found["tail"] = _tail_of(one.tail)
     else:
@@ -261,6 +269,9 @@ def _quantity_from(one: Quantity) -> QuantityModel:
         duration=None
         if one.duration is None
         else Duration(one.duration.mean_log, one.duration.sd_log, one.duration.worth),
+        pool=None
+        if one.pool is None
+        else Pool(one.pool.days, one.pool.groups, tuple(one.pool.times_seconds), tuple(one.pool.per_day)),
     )
 
 

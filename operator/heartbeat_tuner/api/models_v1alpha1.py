@@ -6,6 +6,7 @@ refused by the schema and its rules as far as they can tell, and by `models` in 
 settings of other people's programs.
 """
 
+import itertools
 import math
 from datetime import date
 from typing import Annotated, Final, Literal, Self
@@ -176,6 +177,40 @@ class Duration(Model):
         return self
 
 
+_OF_A_POOL: Final = (
+    "size(self.timesSeconds) == size(self.perDay)",
+    "timesSeconds and perDay must be of one length: each time has its rate",
+)
+_RISING: Final = "timesSeconds must rise from above 0"
+_FALLING: Final = "perDay must fall, and stay above 0: what is longer is rarer, and nothing never happens"
+
+
+class Pool(Model):
+    """What all groups of this client library on this cluster saw together; worth 30 days of the group's own."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_POOL))
+
+    days: Annotated[
+        Count, Field(description="For how long they were watched: member-days; for outages, days of groups.")
+    ]
+    groups: Annotated[int, Field(ge=1, le=10**9, description="How many they are.")]
+    times_seconds: Annotated[list[Time], Field(min_length=1, max_length=16, description="Ascending.")]
+    per_day: Annotated[
+        list[Count],
+        Field(min_length=1, max_length=16, description="How often a day each of these times is exceeded; falling."),
+    ]
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> Self:
+        if len(self.times_seconds) != len(self.per_day):
+            raise ValueError(_OF_A_POOL[1])
+        if any(later <= sooner for sooner, later in itertools.pairwise([0.0, *self.times_seconds])):
+            raise ValueError(_RISING)
+        if any(later > sooner for sooner, later in itertools.pairwise(self.per_day)) or not self.per_day[-1] > 0:
+            raise ValueError(_FALLING)
+        return self
+
+
 _EITHER: Final = ("has(self.tail) != has(self.rejected)", "must have either a tail or the reason why it is rejected")
 _BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only where the newest is rejected")
 
@@ -197,6 +232,7 @@ class Quantity(Model):
     ] = None
     rate: Rate | None = None
     duration: Duration | None = None
+    pool: Pool | None = None
     tail: Tail | None = None
     rejected: Rejected | None = None
     kept: Kept | None = None

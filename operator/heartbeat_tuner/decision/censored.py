@@ -6,41 +6,38 @@ often something did. Each eviction is an absence longer than S less the age of t
 beyond that the rate is the record's, and falls as what nobody has seen does (`tails.shape_free`).
 """
 
-import dataclasses
 import math
+from typing import Final
 
 import numpy as np
 
 from heartbeat_tuner.tails import shape_free
-from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Z_95
-from heartbeat_tuner.tails.profile import Happening, Profile
+from heartbeat_tuner.tails.profile import Happening
 
-_MISSED = 1.35  # events that may have been missed, whatever was counted
+_MISSED: Final = 1.35  # events that may have been missed, whatever was counted
 
 
-def with_evictions(profile: Profile, evictions: int, days: float, *, session_s: float, period_s: float) -> Profile:
-    """Return the profile with at least as many long pauses as members were evicted.
+def with_evictions(
+    absences: Happening, evictions: int, member_days: float, *, session_s: float, period_s: float
+) -> Happening:
+    """Return absences that are at least as often too long as members were evicted.
 
     Args:
-        profile: of a group whose long absences do not show.
+        absences: of each member, of which those that ended in an eviction do not show.
         evictions: for silence, of all members.
-        days: in which they were counted.
+        member_days: in which they were counted, above 0.
         session_s: S in that time.
         period_s: P in that time.
     """
-    if not (evictions and days > 0):
-        return profile
+    if not evictions:
+        return absences
     seen = evictions + Z_95 * math.sqrt(evictions) + _MISSED
-    member_days, from_s = days * profile.members, max(session_s - period_s / 2, TIMES_S[1])
+    from_s = max(session_s - period_s / 2, TIMES_S[1])
     shares = np.maximum(TIMES_S / from_s, 1.0) ** (-1.0 / shape_free.SHAPE)
-    pauses = profile.pauses
-    rates = np.maximum(pauses.per_day * pauses.law.exceedances, evictions / member_days * shares)
-    uppers = None if pauses.upper_per_day is None else np.maximum(pauses.upper_per_day, seen / member_days * shares)
-    return dataclasses.replace(profile, pauses=_happening(rates, uppers))
-
-
-def _happening(rates: Array, uppers: Array | None) -> Happening:
-    per_day = float(rates[0])
-    return Happening(per_day, Law.table(np.minimum(rates / per_day, 1.0)), uppers)
+    rates = np.maximum(absences.per_day * absences.law.exceedances, evictions / member_days * shares)
+    uppers = absences.upper_per_day
+    if uppers is not None:
+        uppers = np.maximum(uppers, seen / member_days * shares)
+    return Happening(float(rates[0]), Law.table(np.minimum(rates / rates[0], 1.0)), uppers)

@@ -234,8 +234,9 @@ def tables(prices: Prices, rules: Rules, poll_limit: timedelta | None) -> list[T
 def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: timedelta | None) -> Choice | Infeasible:
     """Return the choice with one M: the longest H whose cheapest S costs hardly more than with the shortest.
 
-    The cost rises with H, so the longest is found by halving. Where it does not, as where beats come in whole turns of
-    a loop, the answer may be less than the best, and is none the less within the objective.
+    The cost rises with H, so the longest is looked for in strides, from the shortest, which most groups get. Where it
+    does not rise, as where beats come in whole turns of a loop, the answer may be less than the best, and is none the
+    less within the objective.
     """
     beats = _beats(rules, poll_limit)
     if not beats:
@@ -246,16 +247,16 @@ def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: t
     index = _cheapest(shortest, per_month)
     if index is None:
         return _missed(prices, rules, shortest, per_month)
-    table, bar = shortest, shortest.net[index] * (1 + INTERVAL_SHARE)
-    longest, too_long = 0, len(beats)
+    table, bar = shortest, _hardly_more(shortest.net[index], INTERVAL_SHARE)
+    longest, too_long, stride = 0, len(beats), 1
     while too_long - longest > 1:
-        middle = (longest + too_long) // 2
-        longer = prices.table(rules, beats[middle])
+        tried = min(longest + stride, too_long - 1)
+        longer = prices.table(rules, beats[tried])
         found = _cheapest(longer, per_month) if isinstance(longer, Table) else None
         if isinstance(longer, Table) and found is not None and longer.net[found] <= bar:
-            longest, table, index = middle, longer, found
+            longest, table, index, stride = tried, longer, found, 2 * stride
         else:
-            too_long = middle
+            too_long, stride = tried, 1
     return _with_band(table, index, rules.current, per_month)
 
 
@@ -282,13 +283,18 @@ def _with_band(table: Table, index: int, current: LivenessSettings, per_month: f
     If that is hardly another than what is set, what is set.
     """
     feasible = table.within & (table.upper <= per_month)
-    _, longest = _around(feasible & (table.net <= table.net[index] * (1 + LONGER_SHARE)), index)
-    lower, upper = _around(feasible & (table.net <= table.net[index] * (1 + BAND_SHARE)), index)
+    _, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
     found, low, high = (table.point(one) for one in (longest, lower, upper))
     kept = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
     if lower <= kept <= upper and allowed.too_small(current.session_timeout, found.settings.session_timeout):
         found = table.point(kept)
     return Choice(found, low.settings.session_timeout, high.settings.session_timeout)
+
+
+def _hardly_more(cost: float, share: float) -> float:
+    """Return a cost that is so much more; one that is nothing may be less than that, by rounding."""
+    return cost + share * abs(cost)
 
 
 def _around(mask: Mask, index: int) -> tuple[int, int]:

@@ -2,8 +2,8 @@
 
 `Reckoner` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
 gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the
-last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_tables`
-(lookups).
+last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_sessions`
+and `cost_tables` (lookups).
 """
 
 import dataclasses
@@ -20,8 +20,9 @@ from heartbeat_tuner.clients.client import Beater, Hung, StaticMembership
 from heartbeat_tuner.decision import cadences, cost_terms
 from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, after_a_beat, moves, moves_in_step
 from heartbeat_tuner.decision.cadences import Cadence
+from heartbeat_tuner.decision.cost_sessions import Sessions
 from heartbeat_tuner.decision.cost_tables import Table
-from heartbeat_tuner.decision.cost_terms import Group, Limit, Sessions, Term
+from heartbeat_tuner.decision.cost_terms import Group, Limit, Term
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import Law
@@ -326,7 +327,7 @@ class Reckoner:
         away = group.members * sum(one.per_day * float(one.law.integral(floor_s)) for one in absences)
         together = profile.node_pauses
         away += self.together * together.per_day * float(together.law.integral(floor_s))
-        return group.share * away
+        return profile.share * away
 
 
 def rollout_cost(profile: Profile, *, interval_s: float, wait_s: float, session_s: float) -> float:

@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.decision.barrier import Barrier, Moves
-from heartbeat_tuner.decision.cadences import Cadence, Turns, few
-from heartbeat_tuner.decision.cost_tables import Places, Table
+from heartbeat_tuner.decision.barrier import Moves
+from heartbeat_tuner.decision.cadences import Turns, few
+from heartbeat_tuner.decision.cost_sessions import Sessions, mean
+from heartbeat_tuner.decision.cost_tables import Places
 from heartbeat_tuner.tails.gpd import Array, Values
 from heartbeat_tuner.tails.profile import Delivery
 
@@ -23,9 +24,6 @@ EMPTY_S: Final = 3.0
 
 REJOIN_S: Final = 1.0
 """Until a member that was evicted with all others has noticed and asks to join."""
-
-
-_AT_ONCE: Final = np.zeros(1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -65,85 +63,6 @@ class Term:
             self.evictions + other.evictions,
             self.upper + other.upper,
         )
-
-
-class Sessions:
-    """Lookups at many sessions; each set of times is placed in the tables once, and serves every row.
-
-    Attributes:
-        sessions_s: the sessions.
-        left_s: how long the coordinator still waits when something befalls a member, S - A and not below 0: an array
-            for each age that stands for others; `weights` their shares.
-    """
-
-    def __init__(
-        self, sessions_s: Array, cadence: Cadence, table: Table, barrier: Barrier, polls_s: Array = _AT_ONCE
-    ) -> None:
-        """Place what every term needs.
-
-        Args:
-            sessions_s: the sessions.
-            cadence: of the members.
-            table: of what befalls them.
-            barrier: of a rebalance after one has left.
-            polls_s: how long after it woke a member polls, and can join: a few times of equal share.
-        """
-        self.sessions_s = sessions_s
-        self.cadence = cadence
-        self.table = table
-        self.barrier = barrier
-        self.left_s = np.maximum(sessions_s - cadence.ages_s[:, None], 0.0)
-        self.weights = cadence.weights
-        self._left = Places.of(self.left_s)
-        if cadence.silences_s is None:
-            silences = cadence.period_s * (np.arange(3) + 0.5) / 3
-            self._ends = Places.of(np.stack((sessions_s, sessions_s - cadence.period_s)))
-        else:
-            silences = cadence.silences_s
-            self._ends = Places.of(sessions_s - silences[:, None])
-        self._waits = np.subtract.outer(barrier.quantiles_s, silences).ravel()
-        self.polls_s = polls_s
-
-    def seconds_left(self, row: int) -> Array:
-        """Return E min(X, S - A), times the rate."""
-        return np.asarray(self.weights @ self.table.seconds(row, self._left))
-
-    def longer_left(self, row: int) -> Array:
-        """Return P(X > S - A) for each age, times the rate."""
-        return self.table.longer(row, self._left)
-
-    def evicted(self, row: int) -> Array:
-        """Return p1, P(silence + X > S), times the rate."""
-        if self.cadence.silences_s is None:
-            until, before = self.table.seconds(row, self._ends)
-            return np.asarray(np.maximum((until - before) / self.cadence.period_s, 0.0))
-        return _mean(self.table.longer(row, self._ends))
-
-    def late(self, row: int) -> Array:
-        """Return P(silence + X > S + T_pre), times the rate: those who must join anew, for members that begin anew."""
-        return self._late(row, self._waits)
-
-    def late_to_poll(self, row: int) -> Array:
-        """Return P(silence + X + r > S + T_pre), times the rate: the same for members that go on where they were."""
-        return self._late(row, np.subtract.outer(self._waits, self.polls_s).ravel())
-
-    def _late(self, row: int, waits: Array) -> Array:
-        if not self.barrier.holds:
-            return self.evicted(row)
-        return _mean(self.table.longer(row, Places.of(self.sessions_s + few(waits, np.ones(waits.size))[:, None])))
-
-    def evicted_at(self, row: int, sessions_s: Array) -> Array:
-        """Return p1 of other sessions, for members that beat by a clock."""
-        period = self.cadence.period_s
-        until, before = self.table.seconds(row, Places.of(np.stack((sessions_s, sessions_s - period))))
-        return np.asarray(np.maximum((until - before) / period, 0.0))
-
-    def seconds_early(self, row: int) -> Array:
-        """Return E min(D, S - A - T_pre), times the rate; below zero where that time is."""
-        quantiles = self.barrier.quantiles_s
-        sums = np.add.outer(quantiles, self.cadence.ages_s).ravel()
-        shares = np.tile(self.weights, quantiles.size)
-        return _mean(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -228,7 +147,7 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
     waits = np.subtract.outer(np.subtract.outer(at.barrier.quantiles_s, oldest), at.polls_s).ravel()
     shifts = np.concatenate((-oldest, few(waits, np.ones(waits.size))))
     longer = at.table.longer(row, Places.of(at.sessions_s + shifts[:, None]))
-    first, late = _mean(longer[: oldest.size]), _mean(longer[oldest.size :])
+    first, late = mean(longer[: oldest.size]), mean(longer[oldest.size :])
     cost = together * group.share * at.seconds_left(row) + first * moves.out + late * moves.back
     return Term(cost, first + moves.rounds * late, first, evicted, upper)
 
@@ -332,7 +251,7 @@ def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tup
     at_ends = Places.of(ends)
     idle = turns.idle_per_day * (turns.weights @ (turns.idle_s > ends))
     evicted, upper = (share * (turns.weights @ at.table.longer(row, at_ends)) + idle for row in rows)
-    late = share * _mean(at.table.longer(rows[0], Places.of(later))) + turns.idle_per_day * _mean(turns.idle_s > later)
+    late = share * mean(at.table.longer(rows[0], Places.of(later))) + turns.idle_per_day * mean(turns.idle_s > later)
     return _alive(group, moves, evicted, upper, late)
 
 
@@ -398,14 +317,9 @@ def hangs(group: Group, at: Sessions, moves: Moves, row: int, limit: Limit, trig
     places = Places.of(limit.times_s)
     removed = limit.weights @ table.longer(row, places)
     later = limit.times_s + at.barrier.quantiles_s[:, None, None]
-    late = limit.weights @ _mean(table.longer(row, Places.of(later)))
+    late = limit.weights @ mean(table.longer(row, Places.of(later)))
     cost = group.share * (limit.weights @ table.seconds(row, places)) + removed * moves.out + late * moves.back
     if group.whole_stops:
         cost = cost + pace * group.partitions * (limit.weights @ table.moments(row, limit.times_s))
     out = group.members * removed + nothing
     return Term(group.members * cost + nothing, out + group.members * moves.rounds * late, out, nothing, nothing)
-
-
-def _mean(values: np.ndarray) -> Array:
-    """Return the mean of equal shares, which are the first axis."""
-    return np.asarray(np.add.reduce(values, axis=0) / len(values))

@@ -32,7 +32,7 @@ def decide(situation: Situation, *, answer: Answerer = tuning.answer) -> Decisio
         answer: says which values it should have.
     """
     decision = _decided(situation, answer)
-    return dataclasses.replace(decision, outlook=foresight.outlook(situation, decision.target))
+    return dataclasses.replace(decision, outlook=f"{foresight.outlook(situation, decision.target)}{decision.outlook}")
 
 
 def _decided(situation: Situation, answer: Answerer) -> Decision:
@@ -63,7 +63,8 @@ def _weighed(situation: Situation, record: Record, current: LivenessSettings, an
         cured = _cured(situation, record, current, client, finding)
         return dataclasses.replace(cured, forecast=_forecast(asked, cured.target))
     if isinstance(asked, Unfitted):
-        return Decision(Verdict.HEALTHY, finding)
+        why = "" if asked is situation.model else f"; no values are compared: {asked.message}"
+        return Decision(Verdict.HEALTHY, finding, outlook=why)
     return _tuned(situation, finding, answer(asked))
 
 

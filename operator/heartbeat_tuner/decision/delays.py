@@ -18,6 +18,7 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import QuantityModel
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Z_95, TailModel
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.profile import Happening
 
 HANDLER_SIGMA: Final = 0.6
@@ -85,6 +86,26 @@ def happening(quantity: QuantityModel, days: float, *, least_s: float = 0.0) -> 
     return _from(least_s, count / days, _table(times, shares), _table(times, falling / days))
 
 
+def pooled(own: Happening, pool: Pool, days: float) -> Happening:
+    """Return what happens by a group's own account and that of all groups of its kind, the longer watched the more own.
+
+    Before the first time that the pool tells of, the group speaks for itself. The bound is its own, but no lower than
+    what is expected.
+
+    Args:
+        own: what its own values say; of a rate of 0 if there are none.
+        pool: what all of them saw.
+        days: for how long the group was watched: member-days, or days of the group.
+    """
+    weight, first_s = pool.weight(days), pool.times_s[0]
+    alone = own.per_day * own.law.exceedances
+    mixed = (1.0 - weight) * alone + weight * pool.rates(TIMES_S)
+    at_first = (1.0 - weight) * own.per_day * own.law.exceedance(first_s) + weight * pool.per_day[0]
+    rates = np.minimum.accumulate(np.where(first_s > TIMES_S, np.maximum(alone, at_first), mixed))
+    uppers = rates if own.upper_per_day is None else np.maximum(own.upper_per_day, rates)
+    return Happening(float(rates[0]), Law.table(rates / max(rates[0], _LEAST)), uppers)
+
+
 @functools.lru_cache(maxsize=1024)  # as many as buckets; a law is 17 kB
 def handlers(block_median_s: float) -> Law:
     """Return the law of the time from one poll to the next, from the usual largest of a block of 90 s.
@@ -120,8 +141,9 @@ def _with_usual(rare: _Tail, median_s: float | None) -> tuple[Array, Array, Arra
     """Return times, shares and the fit's bounds, from where every value is longer; the bounds know nothing below."""
     first_s, share = float(rare.times_s[0]), max(float(rare.shares[0]), _LEAST)
     slope = rare.slope
-    if median_s is not None and 0 < median_s < first_s and share < 0.5:  # noqa: PLR2004 - the median
-        slope = float(np.log(0.5 / share) / np.log(first_s / median_s))
+    half_s = first_s if median_s is None else max(median_s, _SHORTEST_S)
+    if half_s < first_s and share < 0.5:  # noqa: PLR2004 - the median
+        slope = float(np.log(0.5 / share) / np.log(first_s / half_s))
     start_s = max(first_s * share ** (1.0 / slope), min(_SHORTEST_S, first_s))
     below = np.geomspace(start_s, first_s * _BEFORE, _BELOW)
     usual = np.minimum(share * (below / first_s) ** -slope, 1.0)

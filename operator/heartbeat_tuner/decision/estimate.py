@@ -19,6 +19,7 @@ from heartbeat_tuner.decision import delays
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Group, Unknown
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.metrics.absences import SHARED_FROM_S
 from heartbeat_tuner.metrics.quantities import (
     ABSENCE,
     CRASH_DOWNTIME,
@@ -87,7 +88,9 @@ def facts(situation: Situation) -> Facts | Unknown:
 
     Who does not say how he rebalances is taken for eager, which costs most; members for as many nodes.
     """
-    policy, group, current = situation.policy, situation.group, situation.workload.current
+    policy, current = situation.policy, situation.workload.current
+    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
+    group = situation.settled if situation.settled is not None and situation.group.rebalancing else situation.group
     if not group.partitions:
         return Unknown(
             Reason.TOO_LITTLE_DATA,
@@ -117,15 +120,23 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
     absences = model.quantities.get(ABSENCE)
     if absences is None or not absences.member_days > 0:
         return Unfitted(_no_tail(model.group, absences))
-    pauses = delays.happening(absences, absences.member_days)
+    days = absences.member_days
+    shown = delays.happening(absences, days) or _unseen(days)
     handlers, slow = _handlers(model, facts)
+    turns = catalogue.client(facts.client).handler_delays_beat
+    pauses = shown if turns else _of_nodes(shown, facts.node_members)
+    if absences.pool is not None:
+        pauses = delays.pooled(pauses, absences.pool, days)
+    if turns:
+        # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
+        pauses, slow = _NEVER, pauses
     return Profile(
         client=facts.client,
         rebalancing=facts.rebalancing,
         members=facts.members,
         partitions=facts.partitions,
         static=facts.static,
-        pauses=pauses or _unseen(absences.member_days),
+        pauses=pauses,
         node_pauses=_NEVER,
         node_members=facts.node_members,
         outages=_outages(model) or USUAL_OUTAGES,
@@ -173,6 +184,15 @@ def _no_tail(group: str, absences: QuantityModel | None) -> str:
     return f"the model of group {group} has absences, but no time in which members were watched"
 
 
+def _of_nodes(pauses: Happening, together: int) -> Happening:
+    """Return pauses with the doubt that long ones, which count once for a node, took all its members away."""
+    if pauses.upper_per_day is None:
+        return pauses
+    several = np.where(SHARED_FROM_S <= TIMES_S, together, 1)
+    uppers = np.maximum.accumulate((pauses.upper_per_day * several)[::-1])[::-1]
+    return dataclasses.replace(pauses, upper_per_day=uppers)
+
+
 def _unseen(member_days: float) -> Happening:
     """Return what is known of absences where none has shown: at most so many as may be missed by chance, of any length.
 
@@ -186,7 +206,8 @@ def _outages(model: GroupModel) -> Happening | None:
     quantity = model.quantities.get(OUTAGE)
     if quantity is None or not quantity.group_days > 0:
         return None
-    return delays.happening(quantity, quantity.group_days, least_s=OUTAGE_FROM_S)
+    own = delays.happening(quantity, quantity.group_days, least_s=OUTAGE_FROM_S)
+    return own if quantity.pool is None else delays.pooled(own or _NEVER, quantity.pool, quantity.group_days)
 
 
 def _events(model: GroupModel, name: str, usual: Happening) -> Happening | None:

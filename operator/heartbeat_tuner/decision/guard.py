@@ -26,6 +26,9 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 IMPROVEMENT: Final = 0.05
 """A change that saves less of the net cost is none."""
 
+LEAST_SAVING: Final = 0.1
+"""Likewise in stalled partition-seconds a day: where next to nothing is lost, there is nothing to save."""
+
 SAFETY_PRICE: Final = 0.10
 """So much may the net cost rise where live members are being evicted."""
 
@@ -62,7 +65,7 @@ def tightens(now: LivenessSettings, target: LivenessSettings) -> bool:
 
 def improves(now: Point, new: Point) -> bool:
     """Whether a change saves enough to be sure of."""
-    return new.net_per_day < (1 - IMPROVEMENT) * now.net_per_day
+    return now.net_per_day - new.net_per_day > max(IMPROVEMENT * now.net_per_day, LEAST_SAVING)
 
 
 def endangered(evictions: int, days: float, per_month: float) -> bool:

@@ -26,6 +26,9 @@ INTERVALS: Final = tuple(timedelta(seconds=one) for one in (1, 1.5, 2, 3, 5, 8, 
 LONGEST: Final = timedelta(milliseconds=2**31 - 1)
 """Kafka's protocol has 32 bits for a time."""
 
+USUAL_POLL_LIMIT: Final = timedelta(minutes=1)
+"""M is not lowered below this: what that saves rests on how often handlers hang, which nobody has measured."""
+
 _KEPT: Final = "what is set, for live members are being evicted"
 _GROWTH: Final = 1.04
 _LEAST_STEP: Final = timedelta(seconds=1)
@@ -131,6 +134,9 @@ class Rules:
             Limit(durations.ceil_to_second(gap), f"{POLL_GAP_MARGIN:g} times the longest poll gap"),
             Limit(bounds.min or timedelta(0), "bounds.maxPollInterval.min"),
         ]
+        if self.current.max_poll_interval is not None:
+            least = min(USUAL_POLL_LIMIT, self.current.max_poll_interval, ceiling.value)
+            floors.append(Limit(least, "the least that is worth setting"))
         if Setting.MAX_POLL_INTERVAL in self.client.must_cover_session:
             allowed = self._bounds(Setting.SESSION_TIMEOUT).max or LONGEST
             longest = min(allowed, self.broker_session.max or LONGEST, self.max_detection_time)

@@ -20,6 +20,8 @@ class Situation:
         cluster: what the brokers allow.
         record: what happened to the group.
         model: what weeks of history say of its delays, or why there is none that may be used.
+        settled: the group when it last stood still with partitions, while these are being moved; None if it was never
+            seen so.
     """
 
     now: datetime
@@ -29,3 +31,4 @@ class Situation:
     cluster: Cluster
     record: Record | Unknown
     model: Fitted | Unfitted
+    settled: Group | None = None

@@ -26,7 +26,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction
-from heartbeat_tuner.tails.profile import Profile, Rebalancing
+from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
 
 CONSUMER_INTERVAL: Final = Range(timedelta(seconds=5), timedelta(seconds=15))
 """H that a broker accepts for groups of KIP-848, where nothing else is set."""
@@ -181,16 +181,23 @@ def _rules(question: Question) -> Rules:
 
 def _recorded(question: Question, of: Rules) -> Profile:
     """Return the profile with what the record says of it, where all evictions are for silence."""
-    if rules.poll_limit(of.client, question.current) is not None:
-        return question.profile
+    profile, member_days = question.profile, question.evictions_days * question.profile.members
+    if rules.poll_limit(of.client, question.current) is not None or not member_days > 0:
+        return profile
     period = of.client.period(question.current, Circumstances()).usual
-    return censored.with_evictions(
-        question.profile,
-        question.evictions,
-        question.evictions_days,
-        session_s=question.current.session_timeout.total_seconds(),
-        period_s=period.total_seconds(),
-    )
+
+    def recorded(absences: Happening) -> Happening:
+        return censored.with_evictions(
+            absences,
+            question.evictions,
+            member_days,
+            session_s=question.current.session_timeout.total_seconds(),
+            period_s=period.total_seconds(),
+        )
+
+    if of.client.handler_delays_beat and profile.slow_handlers is not None:
+        return dataclasses.replace(profile, slow_handlers=recorded(profile.slow_handlers))
+    return dataclasses.replace(profile, pauses=recorded(profile.pauses))
 
 
 def _missing(question: Question) -> str:

@@ -16,13 +16,19 @@ import pyarrow as pa
 from heartbeat_tuner.fitting import contract, events
 from heartbeat_tuner.fitting.lines import Lines, Whole, day_number, day_of, sums
 from heartbeat_tuner.metrics.blocks import BLOCK_S
+from heartbeat_tuner.metrics.quantities import ABSENCE, OF_THE_GROUP, OUTAGE
 from heartbeat_tuner.tails import estimate, history
 from heartbeat_tuner.tails.estimate import Fleet
+from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA, medians_s
+from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA, dense_of_table, medians_s
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
+from heartbeat_tuner.tails.pool import Pool
 
 _BLOCK_DAYS: Final = BLOCK_S / 86_400.0
+
+_POOLED: Final = frozenset({ABSENCE, OUTAGE})
+"""What comes upon groups of one kind alike; how long their handlers take is each one's own."""
 
 
 def models(
@@ -88,7 +94,8 @@ def _of_quantity(name: str, lines: Lines, on: date, half_life_days: float) -> It
         height=height,
         half_life_days=half_life_days,
     )
-    tails = estimate.models(Fleet.of(weighed.counts, strata=_strata(lines, groups, rows), weight=weighed.weight))
+    strata = _strata(lines, groups, rows)
+    tails = estimate.models(Fleet.of(weighed.counts, strata=strata, weight=weighed.weight))
     values = sums(seen_rows, seen.counts, height)
     member_days, group_days = (
         sums(rows[lines.buckets == kind], lines.counts[lines.buckets == kind], height) * _BLOCK_DAYS
@@ -97,6 +104,10 @@ def _of_quantity(name: str, lines: Lines, on: date, half_life_days: float) -> It
     medians = medians_s(weighed.counts)
     rates = events.rates_of(name, values, member_days, group_days)
     durations = events.durations_of(name, weighed.counts)
+    pools: Sequence[Pool | None] = [None] * height
+    if name in _POOLED:
+        days = group_days if name in OF_THE_GROUP else member_days
+        pools = _pools(seen, seen_rows, strata, days.astype(np.float64))
     largest = np.full(height, -1)
     np.maximum.at(largest, seen_rows[seen.counts > 0], seen.buckets[seen.counts > 0])
     for row, (group, tail) in enumerate(zip(groups.tolist(), tails, strict=True)):
@@ -111,8 +122,19 @@ def _of_quantity(name: str, lines: Lines, on: date, half_life_days: float) -> It
                 median_s=medians[row],
                 rate=rates[row],
                 duration=durations[row],
+                pool=pools[row],
             ),
         )
+
+
+def _pools(seen: Lines, rows: Whole, strata: Whole, days: Array) -> Sequence[Pool | None]:
+    """Return for each group what all of its stratum saw together; values of a time that nobody watched do not count."""
+    watched = days[rows] > 0
+    counts = dense_of_table(
+        strata[rows[watched]], seen.buckets[watched], seen.counts[watched], height=int(strata.max()) + 1
+    )
+    pools = [Pool.of(one, days[strata == stratum]) for stratum, one in enumerate(counts)]
+    return [pools[stratum] for stratum in strata.tolist()]
 
 
 def _strata(lines: Lines, groups: Whole, rows: Whole) -> npt.NDArray[np.int64]:

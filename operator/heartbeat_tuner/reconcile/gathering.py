@@ -58,6 +58,7 @@ class Gatherer:
         self._models = models
         self._clock = clock
         self._ledgers: dict[ObjectKey, Ledger] = {}
+        self._settled: dict[ObjectKey, Group] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] = {}
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
@@ -67,6 +68,7 @@ class Gatherer:
         self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))
         surprise = await self._read_metrics(policies)
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
+        self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
             found[policy.key] = self._gathered(policy, workloads[policy.key], kafka[policy.cluster], surprise)
@@ -112,8 +114,18 @@ class Gatherer:
         policy = dataclasses.replace(policy, application=_last_application(policy, workload))
         if workload.current is not None:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
-        seen = self._record(policy, workload, ledger, now=now)
-        return Situation(now, policy, workload, group, kafka.cluster, seen, self._models.of(policy, now=now))
+        if group.partitions:
+            self._settled[policy.key] = group
+        return Situation(
+            now,
+            policy,
+            workload,
+            group,
+            kafka.cluster,
+            self._record(policy, workload, ledger, now=now),
+            self._models.of(policy, now=now),
+            self._settled.get(policy.key),
+        )
 
     def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
         """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""

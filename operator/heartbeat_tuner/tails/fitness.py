@@ -34,7 +34,6 @@ _FAR: Final = np.array([0.05, 0.02, 0.01, 0.005, 0.002])
 _PLACES: Final = np.concatenate((_STEPS, 1.0 - _FAR))
 _FAR_RATIO: Final = 1.4
 _FAR_SURE: Final = 3.0  # standard deviations of a Poisson count
-_HEARD_FROM: Final = 5.0  # of fewer a law is made that fits them
 _HEARD_AT_MOST: Final = 200.0  # exceedances of one group: a few rich ones are no fleet
 
 
@@ -113,7 +112,6 @@ def of(exceedances: Exceedances, theta: Array) -> Fitness:
         rows, columns = np.nonzero(counts)
         reached = (_PLACES - (fitted - probability)[rows, columns, None]) / probability[rows, columns, None]
         heard = np.minimum(total[rows, 0], _HEARD_AT_MOST) * seen[rows, columns]
-        heard = np.where(total[rows, 0] >= _HEARD_FROM, heard, 0.0)
         parts = heard[:, None] * np.clip(reached, 0.0, 1.0)
         filled, begin = np.unique(rows, return_index=True)
         fitness.below[groups[filled]] = np.add.reduceat(parts, begin, axis=0) if begin.size else 0.0

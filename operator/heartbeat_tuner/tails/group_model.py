@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.tails.model import Rejected, TailModel
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.rates import Duration, Rate
 
 KEPT_FOR: Final = timedelta(days=28)
@@ -53,6 +54,8 @@ class QuantityModel:
         rate: of events: how often a member-day they come, or a day of the group where they befall the group as one
             (`metrics.quantities.OF_THE_GROUP`); None where values are no events.
         duration: of what has one: how long it lasts.
+        pool: what all groups of its client library and cluster saw together, of what befalls each of them now and
+            then; None of other quantities, or where they saw too little.
     """
 
     values: int
@@ -64,6 +67,7 @@ class QuantityModel:
     median_s: float | None = None
     rate: Rate | None = None
     duration: Duration | None = None
+    pool: Pool | None = None
 
     @property
     def per_day(self) -> float:

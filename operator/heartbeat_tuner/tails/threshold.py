@@ -21,9 +21,9 @@ from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
 FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003)
 """Candidates: shares of all values, the largest first."""
 
-_DOUBTED_AT_MOST: Final = 0.06  # of the groups
+_DOUBTED_AT_MOST: Final = 0.06  # of the groups, and one
 _POOLED_AT_MOST: Final = 0.025
-_BY_CHANCE: Final = 0.8
+_BY_CHANCE: Final = 0.8  # over the square root of how many are heard: Kolmogorov and Smirnov's, with a fitted law
 
 _USUAL_AT_MOST: Final = 0.35  # shape
 
@@ -42,14 +42,12 @@ class Candidate:
     fitness: Fitness
 
     def holds(self, members: npt.NDArray[np.bool_]) -> bool:
-        """Return whether some groups, as a whole, have such tails."""
-        against = self.fitness.doubted | ~self.fits.converged
-        return bool(
-            against[members].mean() <= _DOUBTED_AT_MOST
-            and self.fitness.pooled_distance(members)
-            <= max(_POOLED_AT_MOST, _BY_CHANCE / np.sqrt(self.fitness.heard(members)))
-            and self.holds_far(members)
-        )
+        """Return whether some groups, as a whole, have such tails; what chance alone brings speaks against none."""
+        against = np.count_nonzero((self.fitness.doubted | ~self.fits.converged)[members])
+        few = against <= _DOUBTED_AT_MOST * np.count_nonzero(members) + 1.0
+        chance = _BY_CHANCE / np.sqrt(self.fitness.heard(members))
+        near = self.fitness.pooled_distance(members) <= max(_POOLED_AT_MOST, chance)
+        return bool(few and near and self.holds_far(members))
 
     def holds_far(self, members: npt.NDArray[np.bool_]) -> bool:
         """Return whether what lies far out is no more than some groups' laws expect, and none of a kink's shape."""

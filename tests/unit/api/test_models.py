@@ -17,6 +17,7 @@ from heartbeat_tuner.api import models
 from heartbeat_tuner.api.models import ForeignSchemaError, InvalidModelError
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Kept, QuantityModel, Unreadable
 from heartbeat_tuner.tails.model import Reason, Rejected, Source, TailModel
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted
 
@@ -56,6 +57,14 @@ kept = st.builds(Kept, tails(), positive, days, days, moments)
 
 
 @st.composite
+def pools(draw: st.DrawFn) -> Pool:
+    """Return pools of one to 16 times."""
+    times = sorted(draw(st.lists(st.floats(1e-3, 2**21), min_size=1, max_size=16, unique=True)))
+    rates = draw(st.lists(positives, min_size=len(times), max_size=len(times)))
+    return Pool(draw(st.floats(0, 1e9)), draw(st.integers(1, 10**6)), tuple(times), tuple(sorted(rates, reverse=True)))
+
+
+@st.composite
 def quantities(draw: st.DrawFn) -> QuantityModel:
     """Return quantities with a tail, or without one, with a kept one or without."""
     tail = draw(tails() | rejections)
@@ -69,6 +78,7 @@ def quantities(draw: st.DrawFn) -> QuantityModel:
         median_s=draw(st.none() | st.floats(0, 2**21)),
         rate=draw(st.none() | rates),
         duration=draw(st.none() | durations),
+        pool=draw(st.none() | pools()),
     )
 
 
@@ -100,11 +110,13 @@ def test_a_model_comes_back_as_it_went(one: GroupModel) -> None:
 
 
 def test_an_object_of_an_older_version_is_read() -> None:
-    """Its quantities have neither median, rate nor duration: they are not known."""
-    full = fitted.quantity(median_s=0.1, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
+    """Its quantities have neither median, rate, duration nor pool: they are not known."""
+    full = fitted.quantity(
+        median_s=0.1, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0), pool=Pool(70.0, 5, (3.0,), (0.1,))
+    )
     document = models.document_of(fitted.model(quantities={"absence": full}))
     (stored,) = document["spec"]["quantities"]
-    for name in ("medianSeconds", "rate", "duration"):
+    for name in ("medianSeconds", "rate", "duration", "pool"):
         del stored[name]
     assert models.model_of(document) == fitted.model()
 
@@ -184,6 +196,7 @@ KEPT: dict[str, Any] = {
     "valuesPerDay": 1,
     "tail": models.document_of(fitted.model())["spec"]["quantities"][0]["tail"],
 }
+POOL = {"days": 70.0, "groups": 5, "timesSeconds": [3.0, 4.0], "perDay": [0.2, 0.1]}
 BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.tail: shape must be below 1", tail(shape=1)),
     (r"quantities.0.tail.shape: .*finite number \(value: nan\)", tail(shape=math.nan)),
@@ -202,6 +215,12 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.rate.upper: .*finite", quantity(rate={"mean": 1, "upper": math.inf})),
     (r"quantities.0.duration: worth must be above 0", quantity(duration={"meanLog": 1, "sdLog": 1, "worth": 0})),
     (r"quantities.0.duration.sdLog: .*greater", quantity(duration={"meanLog": 1, "sdLog": 0, "worth": 1})),
+    (r"quantities.0.pool: timesSeconds and perDay must be of one length", quantity(pool=POOL | {"perDay": [1.0]})),
+    (r"quantities.0.pool: timesSeconds must rise", quantity(pool=POOL | {"timesSeconds": [4.0, 4.0]})),
+    (r"quantities.0.pool: timesSeconds must rise", quantity(pool=POOL | {"timesSeconds": [0.0, 4.0]})),
+    (r"quantities.0.pool: perDay must fall", quantity(pool=POOL | {"perDay": [1.0, 2.0]})),
+    (r"quantities.0.pool: perDay must fall", quantity(pool=POOL | {"perDay": [1.0, 0.0]})),
+    (r"quantities.0.pool.perDay: .*at most 16", quantity(pool=POOL | {"perDay": [1.0] * 17})),
     (r"quantities.0: must have either", quantity(tail=None)),
     (r"quantities.0: a tail is kept only", quantity(kept=KEPT)),
     (r"spec: absence stands there more than once", lambda spec: spec["quantities"].append(spec["quantities"][0])),

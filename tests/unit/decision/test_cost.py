@@ -212,9 +212,9 @@ def test_who_is_evicted_from_a_group_without_barriers_always_joins_anew() -> Non
     """KIP-848: one out and one in each; in a classic group some are back before the others have gone on."""
     pauses = often(1.0, 8.0, 0.4)
     consumer = reckon(calm(client="java-kip848", rebalancing=Rebalancing.CONSUMER, pauses=pauses))
-    assert consumer.rebalances_per_day == pytest.approx(2 * consumer.evictions_per_month / 30)
+    assert consumer.rebalances_per_day == pytest.approx(2 * consumer.evictions_per_month / 30, abs=1e-9)
     classic = reckon(calm(pauses=pauses))
-    assert np.all(classic.rebalances_per_day < 2 * classic.evictions_per_month / 30)
+    assert classic.rebalances_per_day[0] < 1.9 * classic.evictions_per_month[0] / 30
 
 
 @pytest.mark.parametrize(

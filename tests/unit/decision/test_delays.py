@@ -11,8 +11,9 @@ from scipy import stats
 from heartbeat_tuner.decision import delays
 from heartbeat_tuner.tails import shape_free
 from heartbeat_tuner.tails.group_model import Kept, QuantityModel
-from heartbeat_tuner.tails.law import TIMES_S
+from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.profile import Happening
 from tests.support import fitted, worlds
 
@@ -76,6 +77,14 @@ def test_half_of_the_values_exceed_the_median() -> None:
     assert found.law.mean_s < 0.3
 
 
+@pytest.mark.parametrize("median_s", [0.0, 5e-324, 1e-4])
+def test_a_median_of_hardly_any_time_is_as_short_as_tables_go(median_s: float) -> None:
+    """Bucket 0 holds zero as well: half of the values are no happening at all."""
+    found = happening(fitted.quantity(median_s=median_s))
+    assert found.per_day == pytest.approx(480.0)
+    assert found.per_day * found.law.exceedance(5e-3) == pytest.approx(960 * 0.5 * 10**-0.5, rel=0.02)
+
+
 def test_without_a_median_a_tail_goes_on_as_it_begins() -> None:
     """A model that an older version fitted: at the threshold the line has the tail's own slope."""
     found = happening(fitted.quantity(tail=SURE))
@@ -102,6 +111,15 @@ def test_a_bound_is_the_fits_where_that_is_worse() -> None:
     assert found.upper_per_day is not None
     bound = np.interp(30.0, TIMES_S, found.upper_per_day)
     assert bound == pytest.approx(found.per_day * vague.exceedance_upper(30.0)[0], rel=0.02)
+
+
+def test_a_shorter_time_is_bounded_no_lower() -> None:
+    """The fit's doubt begins at its threshold: what is shorter is no surer."""
+    vague = fitted.tail(share_log_sd=1.0)
+    upper = happening(fitted.quantity(tail=vague, median_s=0.1)).upper_per_day
+    assert upper is not None
+    just_below, at = np.interp(vague.threshold_s * np.array([0.9, 1.03]), TIMES_S, upper)
+    assert just_below >= at
 
 
 def test_more_of_the_same_is_no_less_certain() -> None:
@@ -145,7 +163,7 @@ def test_short_times_do_not_count() -> None:
     assert long.upper_per_day[0] == pytest.approx(np.interp(2.0, TIMES_S, every.upper_per_day))
 
 
-@pytest.mark.parametrize("median_s", [0.05, 0.4, 3.0, 12.0])
+@pytest.mark.parametrize("median_s", [0.05, 0.4, 3.0, 12.0, 50.0])
 def test_the_largest_gap_of_a_block_is_as_it_was_seen(median_s: float) -> None:
     """From gaps between polls to blocks and back: the law of one gap is found again."""
     gaps = stats.lognorm(0.6, scale=median_s)
@@ -168,3 +186,66 @@ def test_a_kept_tail_has_the_rate_of_its_own_days() -> None:
     kept = Kept(fitted.TAIL, 1000.0, fitted.UNTIL, fitted.UNTIL, worlds.NOW)
     found = happening(fitted.quantity(tail=BAD, kept=kept, values=5))
     assert found.per_day == pytest.approx(1000 * 14 / 42)
+
+
+POOL = Pool(1_000.0, 20, (3.0, 10.0, 30.0), (0.5, 0.05, 0.01))
+FREEZES = Happening(20.0, Law.lognormal(0.2, 0.6))
+
+
+def rate(one: Happening, time_s: float) -> float:
+    """Return how often a day it lasts longer."""
+    return one.per_day * float(one.law.exceedance(time_s))
+
+
+def test_after_thirty_days_own_and_pool_weigh_the_same() -> None:
+    """Sooner the pool weighs more; without a day it is all there is."""
+    own = Happening(0.1, Law.lognormal(20.0, 0.6))
+    for time_s in (4.0, 10.0, 25.0, 60.0):
+        both = rate(own, time_s), float(POOL.rates(time_s))
+        assert rate(delays.pooled(own, POOL, 30.0), time_s) == pytest.approx(sum(both) / 2, rel=0.01)
+        assert rate(delays.pooled(own, POOL, 0.0), time_s) == pytest.approx(both[1], rel=0.01)
+        assert rate(delays.pooled(own, POOL, 1e9), time_s) == pytest.approx(both[0], rel=0.01)
+
+
+def test_without_values_of_its_own_the_pool_speaks_alone() -> None:
+    """The days without any are in its weight; nothing shorter than its first time is known."""
+    found = delays.pooled(Happening(0.0, Law.constant(0.0)), POOL, 30.0)
+    assert found.per_day == pytest.approx(0.25)
+    assert found.law.exceedance(np.array([1.0, 10.0])) == pytest.approx([1.0, 0.1], rel=0.01)
+    assert found.upper_per_day is not None
+    assert found.upper_per_day[0] == pytest.approx(0.25)
+
+
+def test_what_is_usual_stays_the_groups_own() -> None:
+    """A pool of rare freezes says nothing of short pauses, neither their number nor their length."""
+    found = delays.pooled(FREEZES, POOL, 1.0)
+    for time_s in (0.0, 0.1, 0.3, 0.5):
+        assert rate(found, time_s) == pytest.approx(rate(FREEZES, time_s), rel=1e-6)
+    assert rate(found, 2.9) == pytest.approx(30 / 31 * 0.5, rel=0.01)
+
+
+def test_a_bound_of_its_own_stays_where_it_is_higher() -> None:
+    """And where it is lower, what is expected stands in its place."""
+    high = Happening(FREEZES.per_day, FREEZES.law, np.where(TIMES_S < 20.0, 30.0, 1e-6))
+    found = delays.pooled(high, POOL, 1.0).upper_per_day
+    assert found is not None
+    assert np.interp(15.0, TIMES_S, found) == pytest.approx(30.0)
+    assert np.interp(30.0, TIMES_S, found) == pytest.approx(0.01 * 30 / 31, rel=0.01)
+
+
+@given(
+    quantities(),
+    st.lists(st.floats(1e-3, 2**21), min_size=1, max_size=16, unique=True),
+    st.floats(5e-324, 1e15),
+    st.floats(0, 1e5),
+)
+def test_any_pool_that_a_document_may_hold_gives_a_law(
+    quantity: QuantityModel, times: list[float], first: float, days: float
+) -> None:
+    """With a bound that is never under the mean, and falls."""
+    pool = Pool(100.0, 5, tuple(sorted(times)), tuple(max(first / 3**place, 5e-324) for place in range(len(times))))
+    for own in (happening(quantity), Happening(0.0, Law.constant(0.0))):
+        found = delays.pooled(own, pool, days)
+        assert found.upper_per_day is not None
+        assert np.all(np.diff(found.upper_per_day) <= 1e-9 * found.upper_per_day[:-1])
+        assert np.all(found.upper_per_day >= found.per_day * found.law.exceedances * (1 - 1e-9))

@@ -11,7 +11,9 @@ from heartbeat_tuner.decision import estimate
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.domain.evidence import Group, GroupState, Unknown
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
+from heartbeat_tuner.tails.law import TIMES_S
 from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.profile import Delivery, Profile, Rebalancing
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted, worlds
@@ -73,12 +75,11 @@ def test_facts_go_through_as_they_are() -> None:
     ("quantities", "why"),
     [
         ({}, "says nothing of absences"),
-        ({"absence": fitted.quantity(tail=BAD)}, "no threshold gives a tail that fits (Anderson-Darling 9.1)"),
         ({"absence": fitted.quantity(member_days=0.0)}, "no time in which members were watched"),
     ],
-    ids=["none", "rejected", "not watched"],
+    ids=["none", "not watched"],
 )
-def test_without_a_law_of_absences_there_is_no_profile(quantities: dict[str, QuantityModel], why: str) -> None:
+def test_without_absences_there_is_no_profile(quantities: dict[str, QuantityModel], why: str) -> None:
     """And the sentence says whose, and why."""
     found = estimate.profile(fitted.model(quantities=quantities), FACTS)
     assert isinstance(found, Unfitted)
@@ -119,11 +120,53 @@ def test_outages_are_the_groups_and_last_a_second_at_least() -> None:
     assert profile(model(outage=fitted.quantity(group_days=0.0))).outages is estimate.USUAL_OUTAGES
 
 
+def test_a_rejected_tail_of_absences_leaves_the_largest_and_nobody_knows() -> None:
+    """No law is no reason to know nothing: once in all values as long as the largest, and beyond it a heavy tail."""
+    pauses = profile(fitted.model(quantities={"absence": fitted.quantity(tail=BAD, median_s=0.1)})).pauses
+    largest_s = fitted.quantity().largest_s
+    assert largest_s is not None
+    assert pauses.upper_per_day is not None
+    beyond = np.interp([2 * largest_s, 20 * largest_s], TIMES_S, pauses.upper_per_day)
+    assert beyond[1] == pytest.approx(beyond[0] / 10**2.5, rel=0.05)
+    assert pauses.per_day * pauses.law.exceedance(largest_s) == pytest.approx(1 / 42.0, rel=0.05)
+    assert pauses.per_day * pauses.law.exceedance(2 * largest_s) <= beyond[0]
+
+
+def test_where_no_absence_showed_three_may_have_been_missed() -> None:
+    """The rule of three: after so many member-days without one, and a session must bear it."""
+    none = fitted.quantity(tail=BAD, values=0, largest_s=None, member_days=60.0)
+    pauses = profile(fitted.model(quantities={"absence": none})).pauses
+    assert pauses.upper_per_day is not None
+    assert pauses.upper_per_day[0] == pytest.approx(3.0 / 60.0)
+    assert pauses.per_day == pytest.approx(0.5 / 60.0)
+    assert pauses.law.exceedance(50.0) == pytest.approx(10**-2.5, rel=0.05)
+
+
+def test_long_pauses_may_have_been_those_of_nodes() -> None:
+    """They count once for a node, and took all its members away."""
+    alone, together = (profile(model(), node_members=many).pauses for many in (1, 3))
+    assert alone.upper_per_day is not None
+    assert together.upper_per_day is not None
+    assert np.interp(20.0, TIMES_S, together.upper_per_day) == pytest.approx(
+        3 * np.interp(20.0, TIMES_S, alone.upper_per_day)
+    )
+    assert together.law.exceedance(20.0) == alone.law.exceedance(20.0)
+    known = estimate.USUAL_RESTARTS
+    assert estimate._of_nodes(known, 3) is known  # without doubt, nothing is doubled
+
+
+def test_what_waits_for_handlers_has_slow_turns_and_no_pauses() -> None:
+    """Missing beats of KafkaJS do not tell them apart, and who handles messages works on."""
+    found = profile(model(), client="kafkajs")
+    assert found.pauses.per_day == 0
+    assert found.slow_handlers is not None
+    assert found.slow_handlers.per_day == pytest.approx(960.0)
+
+
 @pytest.mark.parametrize("client", sorted(catalogue.CLIENTS))
-def test_only_librdkafka_waits_for_a_lost_beat(client: str) -> None:
-    """Of all others beats come late, but come."""
-    lost = client in {"confluent-kafka-python", "confluent-kafka-javascript", "node-rdkafka"}
-    assert profile(model(), client=client).delivery is (Delivery.ONE_IN_FLIGHT if lost else Delivery.LATE)
+def test_delays_that_show_are_of_beats_that_came(client: str) -> None:
+    """An outage is measured by requests that were answered: those of librdkafka, too, came late."""
+    assert profile(model(), client=client).delivery is Delivery.LATE
 
 
 def test_handlers_are_usual_and_slow_ones_a_tail() -> None:
@@ -154,6 +197,17 @@ def test_a_join_is_measured_with_the_wait_for_the_others() -> None:
     quick = profile(model(rebalanceLatency=quantity), period_s=30.0)
     assert quick.settle_s == 0.2
     assert profile(model(rebalanceLatency=quantity)).settle_s == pytest.approx(found.settle_s, abs=0.1)  # Java's P: 3 s
+
+
+def test_of_many_members_the_slowest_handler_is_waited_for() -> None:
+    """Whose beats come all the time: what is left of the latency is less by the end of the last handler."""
+    slow = {
+        "pollGap": fitted.quantity(median_s=20.0),
+        "rebalanceLatency": fitted.quantity(tail=BAD, median_s=60.0),
+    }
+    few, many = (profile(model(**slow), members=members, period_s=0.001).settle_s for members in (2, 40))
+    assert 1.0 < 60.0 - few < 15.0
+    assert 60.0 - many > 2.0 * (60.0 - few)
 
 
 def test_facts_are_those_of_the_moment() -> None:
@@ -204,3 +258,28 @@ def test_partitions_that_cannot_be_counted_are_no_facts(group: Group) -> None:
     found = estimate.facts(dataclasses.replace(worlds.situation(), group=group))
     assert isinstance(found, Unknown)
     assert "orders" in found.message
+
+
+POOL = Pool(1_000.0, 20, (3.0, 60.0), (0.5, 0.05))
+
+
+def test_freezes_that_the_fleet_knows_count_in_every_group() -> None:
+    """Also where missing beats are slow turns, and where the group has no value at all; after 42 member-days."""
+    for quantity in (fitted.quantity(pool=POOL), fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL)):
+        pauses = profile(fitted.model(quantities={"absence": quantity})).pauses
+        turns = profile(fitted.model(quantities={"absence": quantity}), client="kafkajs").slow_handlers
+        assert turns is not None
+        for found in (pauses, turns):
+            expected = found.per_day * float(found.law.exceedance(60.0))
+            assert expected == pytest.approx(30 / 72 * 0.05, rel=0.1)
+            assert found.upper_per_day is not None
+            assert np.interp(60.0, TIMES_S, found.upper_per_day) >= expected * 0.99
+
+
+def test_outages_that_only_others_saw_are_no_assumption() -> None:
+    """They weigh by days of the group; and beside a fleet's own account nobody needs a made one."""
+    none = model(outage=fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL))
+    assert profile(none).outages.per_day == pytest.approx(30 / 44 * 0.5)
+    assert not any(one.startswith("outages") for one in estimate.assumed(none))
+    some = profile(model(outage=fitted.quantity(pool=POOL))).outages
+    assert some.per_day * some.law.exceedance(60.0) == pytest.approx(30 / 44 * 0.05, rel=0.05)

@@ -162,7 +162,7 @@ def test_a_group_that_is_well_is_left_alone_and_told_what_to_expect() -> None:
     """The sentence names the model, its days, and both numbers."""
     decision = decide(worlds.situation(model=fitted.fitted()))
     assert decision.verdict is Verdict.HEALTHY
-    assert decision.outlook == (
+    assert foresight.outlook(worlds.situation(model=fitted.fitted()), None) == (
         "ConsumerGroupModel orders (14 days until 2026-03-01) expects evictions a month: under 0.01 (at most 0.048) "
         "for silence at the values set"
     )
@@ -191,7 +191,7 @@ def test_a_model_of_other_quantities_says_so() -> None:
     """Poll gaps are nothing to a client without a poll limit; and without values there is nothing to expect."""
     of = worlds.situation(model=fitted.fitted(quantities={"pollGap": fitted.quantity()}))
     says = "ConsumerGroupModel orders (14 days until 2026-03-01) says nothing of the values set"
-    assert decide(of).outlook == says
+    assert foresight.outlook(of, None) == says
     mixed = dataclasses.replace(of, model=fitted.fitted(), workload=worlds.workload(mixed=True))
     assert decide(mixed).outlook == says
 
@@ -201,7 +201,7 @@ def test_an_older_tail_is_told_as_such() -> None:
     kept = Kept(fitted.TAIL, 2880.0, fitted.model().since, fitted.UNTIL - timedelta(days=3), fitted.model().fitted_at)
     of = worlds.situation(model=fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD, kept=kept)}))
     older = "the newest fit was rejected, so these are older: absence of days until 2026-02-26"
-    assert decide(of).outlook.endswith(f"for silence at the values set; {older}")
+    assert foresight.outlook(of, None).endswith(f"for silence at the values set; {older}")
 
 
 @pytest.mark.parametrize(

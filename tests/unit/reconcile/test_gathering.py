@@ -269,3 +269,24 @@ async def test_a_policy_is_measured_by_what_its_own_library_exports() -> None:
     record = (await situation_of(stage, worlds.java_policy())).record
     assert isinstance(record, Unknown)
     assert record.reason is Reason.NO_SERIES
+
+
+async def test_a_group_is_remembered_as_it_last_stood_still() -> None:
+    """While partitions are being moved nobody can count them; who was never seen still has nothing to remember."""
+    stage = stages.calm()
+    gatherer, policy = gatherer_of(stage), worlds.policy()
+    still = worlds.group([dataclasses.replace(worlds.member(one), partitions=4) for one in worlds.pods()])
+
+    async def gathered(*, rebalancing: bool) -> Situation:
+        group = worlds.group(rebalancing=True) if rebalancing else still
+        stage.groups.groups = {policy.cluster: {policy.group_id: group}}
+        found = (await gatherer.gather([policy]))[policy.key]
+        assert isinstance(found, Situation)
+        return found
+
+    assert (await gathered(rebalancing=True)).settled is None
+    assert (await gathered(rebalancing=False)).settled == still
+    moving = await gathered(rebalancing=True)
+    assert (moving.group.partitions, moving.settled) == (None, still)
+    await gatherer.gather([])  # its policy was deleted
+    assert (await gathered(rebalancing=True)).settled is None

@@ -11,7 +11,7 @@ from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile import reporting
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from tests.support import worlds
@@ -292,3 +292,64 @@ WRITTEN = decided(worlds.storm(), application=APPLICATION)
 def test_events_tell_transitions_and_only_those(outcomes: tuple[Outcome, ...], events: list[object]) -> None:
     """Good news is no news on first sight, but is after bad news."""
     assert told(*outcomes) == events
+
+
+NOW_COSTS = Prediction(123.456, 8.0, 2.3456, 4.567, 43.5, 250.0)
+NEW_COSTS = Prediction(45.678, 8.0, 0.00001, 0.456, 12.49, 200.0)
+
+
+def forecast(new: Prediction | None = NEW_COSTS) -> Forecast:
+    """Return what a model expects; its figures have more digits than a status shows."""
+    return Forecast(NOW_COSTS, new, worlds.seconds(11), worlds.seconds(20), None, Confidence.HIGH)
+
+
+def foreseen(decision: Decision, *, mode: Mode = Mode.APPLY) -> Decided:
+    """Return the outcome of a decision with a forecast, not yet carried out."""
+    return Decided(worlds.situation(of=worlds.policy(mode=mode)), decision)
+
+
+CHEAPER = Decision(
+    Verdict.CHANGE, Finding(Reason.CHEAPER, "quiet"), "Set S", CURED, outlook="a model", forecast=forecast()
+)
+HELD = dataclasses.replace(CHEAPER, hold=Finding(Reason.RECOMMEND_MODE, "only asked"))
+LEFT = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "quiet"), outlook="a model", forecast=forecast(None))
+
+
+def test_figures_have_two_digits_so_that_they_stand_still() -> None:
+    """What is hardly anything is nothing; the summary has now and then."""
+    status = after(foreseen(HELD))
+    assert status.predicted is not None
+    assert status.predicted.recommended is not None
+    assert status.predicted.current.evictions_per_month == 2.3
+    assert status.predicted.current.stalled_partition_seconds_per_day == 120
+    assert status.predicted.recommended.evictions_per_month == 0
+    assert status.predicted.confidence is Confidence.HIGH
+    assert status.summary is not None
+    assert status.summary.evictions_per_month == "2.3 → 0"
+    assert status.recommendation is not None
+    assert (status.recommendation.lower, status.recommendation.upper) == ("11s", "20s")
+
+
+@pytest.mark.parametrize(
+    ("decision", "says"),
+    [
+        (CHEAPER, (ConditionStatus.TRUE, Reason.WITHIN_OBJECTIVE)),
+        (HELD, (ConditionStatus.FALSE, Reason.ABOVE_OBJECTIVE)),
+        (LEFT, (ConditionStatus.FALSE, Reason.ABOVE_OBJECTIVE)),
+        (dataclasses.replace(LEFT, forecast=None), (ConditionStatus.UNKNOWN, Reason.TOO_LITTLE_DATA)),
+    ],
+    ids=["what will be in force", "what stays in force while a change is held", "left alone", "nobody knows"],
+)
+def test_the_objective_is_met_by_what_will_be_in_force(
+    decision: Decision, says: tuple[ConditionStatus, Reason]
+) -> None:
+    """At most 4.6 evictions a month with what is set, 0.46 with what is recommended; one is allowed."""
+    assert condition(after(foreseen(decision)), ConditionType.OBJECTIVE_MET)[:2] == says
+
+
+def test_figures_go_with_the_model() -> None:
+    """A forecast of yesterday is none of today."""
+    status = after(foreseen(LEFT), foreseen(dataclasses.replace(LEFT, forecast=None)))
+    assert status.predicted is None
+    assert status.summary is not None
+    assert status.summary.evictions_per_month is None

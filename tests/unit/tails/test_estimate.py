@@ -63,6 +63,46 @@ def test_small_groups_borrow_their_threshold() -> None:
     assert [one.source for one in found] == [Source.FLEET] * 20 + [Source.OWN] * 120
 
 
+def frozen(rng: np.random.Generator, groups: int, freezes: float, spread: float = 0.25) -> np.ndarray:
+    """Return counts of groups with 1,500 routine pauses around 0.12 s each, and a few freezes around 8 s."""
+    return np.concatenate(
+        [
+            one(
+                *rng.lognormal(rng.normal(-2.1, spread), 0.6, 1_500),
+                *rng.lognormal(2.1, 0.6, rng.poisson(freezes)),
+            )
+            for _ in range(groups)
+        ]
+    )
+
+
+def test_rare_freezes_above_routine_pauses_are_the_tail() -> None:
+    """Two freezes a group among 1,500 pauses: the law is theirs, of an ordinary shape, and nobody is without."""
+    found = accepted(estimate.models(Fleet.of(frozen(np.random.default_rng(5), 100, 2.0))))
+    assert len(found) == 100
+    assert np.median([model.shape for model in found]) < 0.4
+    told = np.mean([model.samples * model.exceedance(20.0)[0] for model in found if model.threshold_s < 20.0])
+    assert 0.5 < told / (2.0 * stats.lognorm.sf(20.0, 0.6, scale=np.exp(2.1))) < 2.0
+
+
+def test_who_saw_no_freeze_expects_what_others_saw() -> None:
+    """Pauses alone: the time over which tails are told is the same for all, and the risk hardly less than theirs."""
+    counts = frozen(np.random.default_rng(6), 100, 1.0)
+    model = accepted(estimate.models(Fleet.of(np.concatenate([counts, one(*[0.1, 0.2, 0.4] * 500)]))))[-1]
+    assert model.source is Source.FLEET
+    assert 0.02 < model.samples * model.exceedance(20.0)[0] < 0.2  # theirs: 0.07
+
+
+def test_strata_choose_for_themselves() -> None:
+    """Freezes in one client family do not take the threshold of another that has none: 2 % of it are enough."""
+    rng = np.random.default_rng(7)
+    counts = np.concatenate([seen("exact", 120, 2_880)[0], frozen(rng, 100, 2.0, spread=0.8)])
+    strata = np.repeat([0, 1], [120, 100])
+    found = accepted(estimate.models(Fleet.of(counts, strata=strata)))
+    assert np.median([model.fraction for model in found[:120]]) >= 0.02
+    assert np.median([model.threshold_s for model in found[120:]]) > 3.0
+
+
 def test_a_fleet_of_one_gets_a_cautious_model() -> None:
     """Alone, with a few hundred values: what is usual for delays, and a bound far beyond it."""
     counts, quantiles = seen("exact", 120, 300)

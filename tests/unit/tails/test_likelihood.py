@@ -117,6 +117,16 @@ def test_what_has_no_tail_does_not_converge(values_s: list[float]) -> None:
     assert not likelihood.fit(over(first, np.array(values_s))).converged[0]
 
 
+def test_a_shape_on_the_rim_is_found_under_a_prior() -> None:
+    """Values that end abruptly, as those of members that are removed later do: the least shape, not no law at all."""
+    values = RNG(12).uniform(EDGES_S[200], 1.5 * EDGES_S[200], 5_000)
+    prior = Normal(np.array([[0.15, np.log(0.5)]]), np.array([[0.15, 0.5]]))
+    fits = likelihood.fit(over(200, values), prior=prior)
+    assert fits.converged[0]
+    assert fits.theta[0, 0] == likelihood.SHAPES[0]
+    assert np.all(np.isfinite(fits.covariance))
+
+
 def test_totals() -> None:
     """Counted from the threshold on, whatever lies below."""
     exceedances = over(100, np.array([EDGES_S[100], EDGES_S[101], 9.0]))

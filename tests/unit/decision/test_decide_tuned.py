@@ -1,0 +1,159 @@
+"""A group whose record asks for nothing, and a model that knows its delays: what is recommended, and what holds it."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.decision import tuning
+from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.remembering import Remembered
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Mode, Objective
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Confidence, Verdict
+from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from tests.support import fitted, worlds
+
+
+def known(now: LivenessSettings | None = None, *, partitions: int = 4, days: float = 14.0, **changes: Any) -> Situation:
+    """Return a healthy Java group of three, watched for some days, of which a model says what delays it has."""
+    absences = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days))
+    gaps = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days), largest_s=4.0)
+    model = fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
+    base = worlds.situation(
+        of=worlds.java_policy(mode=Mode.APPLY, **changes),
+        model=model,
+        has=worlds.workload(now or worlds.java_settings()),
+    )
+    members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
+    return dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+
+
+def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
+    """A session of 45 s keeps partitions of the dead for 43 s; the delays seen need a third of it."""
+    decision = decide(known())
+    assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert decision.target is not None
+    assert decision.forecast is not None
+    assert decision.forecast.new is not None
+    assert decision.target.session_timeout < timedelta(seconds=30)
+    assert decision.forecast.new.net_per_day < 0.95 * decision.forecast.now.net_per_day
+    assert decision.forecast.new.evictions_upper <= 1.0
+    assert decision.forecast.confidence is Confidence.HIGH
+    assert "stalled partition-seconds a day" in decision.advice
+
+
+def test_what_was_recommended_is_left_as_it_is() -> None:
+    """Asked again with the recommended values set, nothing is to do."""
+    target = decide(known()).target
+    decision = decide(known(target))
+    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+    assert decision.forecast is not None
+    assert decision.advice.startswith("Left as it is")
+
+
+@pytest.mark.parametrize(
+    ("situation", "reason"),
+    [
+        (known(horizon=timedelta(hours=1)), Reason.NOT_WORTH_RESTART),
+        (known(days=3.0), Reason.TOO_LITTLE_DATA),
+        (known(suspended=True), Reason.SUSPENDED),
+    ],
+    ids=["it does not pay for its restarts", "a tightening after three days", "suspended"],
+)
+def test_a_saving_is_held_back(situation: Situation, reason: Reason) -> None:
+    """What nothing urgent demands is told, and waits."""
+    decision = decide(situation)
+    assert decision.verdict is Verdict.CHANGE
+    assert decision.hold is not None
+    assert decision.hold.reason is reason
+    assert decision.to_apply is None
+
+
+def moving(situation: Situation) -> Situation:
+    """Return the same while its partitions are being moved."""
+    return dataclasses.replace(situation, group=worlds.group(rebalancing=True))
+
+
+def test_a_saving_waits_for_a_rebalance_to_end() -> None:
+    """It is recommended all the same, from what the group was: advice must not come and go with each rebalance."""
+    quiet = known()
+    found = _Fixed(decide(quiet).target)
+    decision = decide(dataclasses.replace(moving(quiet), settled=quiet.group), answer=found)
+    assert decision.target == decide(quiet).target
+    assert decision.hold is not None
+    assert decision.hold.reason is Reason.REBALANCING
+
+
+def test_a_group_that_was_never_seen_still_is_not_reckoned_with() -> None:
+    """Nobody knows how many partitions it has."""
+    decision = decide(moving(known()))
+    assert decision.target is None
+    assert "no values are compared" in decision.outlook
+
+
+class _Fixed:
+    """Answers that a change of no restriction is due."""
+
+    def __init__(self, target: LivenessSettings | None) -> None:
+        self._target = target
+
+    def __call__(self, question: Question) -> Answer:
+        found = tuning.answer(question)
+        return dataclasses.replace(found, target=self._target, wait_for_restart=False, only_recommend=False)
+
+
+def test_a_saving_that_pays_is_written() -> None:
+    """Nothing holds it."""
+    situation = known()
+    decision = decide(situation, answer=_Fixed(decide(situation).target))
+    assert decision.to_apply == decision.target
+    assert decision.to_apply is not None
+
+
+def test_numbers_that_collide_are_named() -> None:
+    """Nothing is moved to the least bad value."""
+    decision = decide(known(worlds.java_settings("6s"), objective=Objective(timedelta(seconds=6), 0.0001)))
+    assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
+    assert decision.finding.reason is Reason.INFEASIBLE
+
+
+def test_a_group_without_partitions_is_not_reckoned_with() -> None:
+    """Nobody knows what its standstill would cost; the outlook says so, and its record still speaks."""
+    decision = decide(known(partitions=0))
+    assert (decision.verdict, decision.forecast) == (Verdict.HEALTHY, None)
+    assert "no values are compared" in decision.outlook
+    assert "has no partitions" in decision.outlook
+
+
+def test_a_cure_by_the_record_is_forecast_too() -> None:
+    """Members are being evicted, so the record's rule raises S; the model says what that brings."""
+    situation = dataclasses.replace(known(worlds.java_settings("10s")), record=worlds.record(evictions=5))
+    decision = decide(situation)
+    assert decision.finding.reason is Reason.DANGER
+    assert decision.target is not None
+    assert decision.target[Setting.SESSION_TIMEOUT] > timedelta(seconds=10)
+    assert decision.forecast is not None
+    assert decision.forecast.new is not None
+    assert decision.forecast.new.evictions_per_month < decision.forecast.now.evictions_per_month
+
+
+def test_an_answer_is_found_once_while_nothing_changes() -> None:
+    """A minute later the record is longer, and the question still the same."""
+    counted: list[Question] = []
+
+    class Counting(Remembered):
+        def answer(self, question: Question) -> Answer:
+            counted.append(question)
+            return super().answer(question)
+
+    answers = Counting(10)
+    first = decide(known(), answer=answers.answer)
+    later = dataclasses.replace(known(), record=worlds.record(span=timedelta(minutes=61)))
+    assert decide(later, answer=answers.answer) == first
+    assert len(counted) == 2
+    assert len(answers._answers) == 1
