@@ -29,9 +29,9 @@ def forecast_rows(case: Case) -> list[tuple[str, str, str, str]]:
     floor = number(now.floor_per_day)
     most, latest = number(objective.max_false_evictions_per_month), durations.show(objective.max_detection_time)
     lines = (
-        ("false evictions a month", _evictions, f"objective: at most {most}"),
-        ("detection of a crash", lambda one: f"{number(one.detection_s)} s", f"objective: at most {latest}"),
-        ("partition-s a day stalled", lambda one: number(one.net_per_day), f"beside {floor} that nothing changes"),
+        ("false evictions a month", _evictions, f"allowed: {most}"),
+        ("detection of a crash", lambda one: f"{number(one.detection_s)} s", f"allowed: {latest}"),
+        ("partition-s a day stalled", lambda one: number(one.net_per_day), f"and {floor} unavoidable"),
     )
     unknown = decision.verdict in {Verdict.UNKNOWN, Verdict.INFEASIBLE}
     rows = []

@@ -158,13 +158,12 @@ def as_text(case: Case, plan: Plan, scenes: list[Scene], days: float, seed: int)
             rows.append((name, *cells))
     blocks.append("\n".join(line.rstrip() for line in table(rows, "")))
     floor = number(scenes[0].formula.floor_per_day)
-    blocks.append(
-        wrapped(
-            f"Played for {number(days)} days with seed {seed}; stalled partition-seconds are those beside {floor} a "
-            f"day that no setting can change. What is rare wants many days, like --days 365.",
-            "",
-        )
+    length = f"{number(days)} day{'' if days == 1 else 's'}"
+    told = (
+        f"Played for {length} with seed {seed}; stalled partition-seconds are those beside {floor} a day that no "
+        f"setting can change. What is rare wants many days, like --days 365."
     )
+    blocks.append(wrapped(told, ""))
     if len(scenes) > 1:
         blocks.append(wrapped(f"What if: {plan.why}.", ""))
     else:

@@ -46,6 +46,13 @@ PERIOD_MARGIN: Final = 0.2
 """How far a measured beat period may be from what the settings give: a scrape sees a beat late, a pause delays it."""
 
 
+_VERDICTS: Final = {
+    tuning.Verdict.UNKNOWN: Verdict.UNKNOWN,
+    tuning.Verdict.INFEASIBLE: Verdict.INFEASIBLE,
+    tuning.Verdict.UNSTABLE: Verdict.UNKNOWN,  # only a record shows what would cure it
+}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Told:
     """What somebody says of a group, since metrics do not.
@@ -196,11 +203,12 @@ def by_model(asked: Question | Unfitted, found: Answer | None) -> Decision:
     if isinstance(asked, Unfitted) or found is None:
         why = asked.message if isinstance(asked, Unfitted) else "nothing was asked"
         return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, why))
-    verdict = {tuning.Verdict.UNKNOWN: Verdict.UNKNOWN, tuning.Verdict.INFEASIBLE: Verdict.INFEASIBLE}.get(
-        found.verdict, Verdict.HEALTHY if found.target is None else Verdict.CHANGE
-    )
-    finding = Finding(found.reason, found.message)
-    return Decision(verdict, finding, target=found.target, forecast=tuning.forecast(found))
+    verdict = _VERDICTS.get(found.verdict, Verdict.HEALTHY if found.target is None else Verdict.CHANGE)
+    finding, advice = Finding(found.reason, found.message), ""
+    if found.verdict is tuning.Verdict.UNSTABLE:
+        advice = "`heartbeat-tuner check` says which values cannot hold; a record (--prometheus), what would cure it"
+    target = found.target if verdict is Verdict.CHANGE else None
+    return Decision(verdict, finding, advice=advice, target=target, forecast=tuning.forecast(found))
 
 
 def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:

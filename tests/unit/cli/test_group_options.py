@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from heartbeat_tuner.adapters.model_files import ModelFiles
 from heartbeat_tuner.cli import cli
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.tails.group_model import GroupModel
 from tests.support import cases
 
@@ -57,13 +58,16 @@ def test_a_model_is_enough_for_an_answer(command: str, folder: Path) -> None:
     options = (*GROUP, "--models", str(folder), "-o", "json")
     result = run(command, *options, *(("--days", "1") if command == "simulate" else ()))
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
+    found, decision = json.loads(result.stdout), cases.by_model().decision
+    assert decision is not None
+    assert decision.target is not None
+    session = decision.target.session_timeout
     if command == "recommend":
-        assert found["settings"]["sessionTimeout"]["recommendedMilliseconds"] == 15_000
+        assert found["settings"]["sessionTimeout"]["recommendedMilliseconds"] == durations.to_ms(session)
     elif command == "explain":
-        assert "sessionTimeout 45s → 15s" in found["links"][-1]["sentences"][0]
+        assert f"sessionTimeout 45s → {durations.show(session)}" in found["links"][-1]["sentences"][0]
     else:
-        assert found["scenes"]["whatIf"]["settingsMilliseconds"]["sessionTimeout"] == 15_000
+        assert found["scenes"]["whatIf"]["settingsMilliseconds"]["sessionTimeout"] == durations.to_ms(session)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

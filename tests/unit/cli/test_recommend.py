@@ -9,8 +9,10 @@ from heartbeat_tuner.cli import cli, group_case, recommend
 from heartbeat_tuner.cli.group_case import Case
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Source
 from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.tails.group_model import Fitted
 from tests.support import cases, counters, worlds
 from tests.support.inventories import diagnosed, exported
 from tests.support.worlds import HOUR, NOW
@@ -112,3 +114,38 @@ def test_a_group_in_two_namespaces_or_of_another_library_is_asked_back() -> None
     with pytest.raises(UsageProblem, match="exported by kafkajs-prometheus-exporter, as consumers of kafkajs are"):
         group_case.the_group(diagnosed(exported(kafkajs.EXPORTER)).only("orders"), client)
     assert group_case.the_group(diagnosed().only("orders"), client) is None
+
+
+def test_what_a_model_expects_stands_in_the_table() -> None:
+    """Now, at what is recommended, and how sure that is."""
+    said = cases.by_model()
+    assert said.decision is not None
+    assert said.decision.target is not None
+    session = said.decision.target.session_timeout
+    assert f"session timeout 45s {durations.show(session)} Cheaper" in text(said)
+    assert "confidence - High 14 days, 42 member-days" in text(said)
+    assert "make it with the next deploy" in text(said)
+    found = recommend.document(said)["forecast"]
+    assert found["recommended"]["stalledPartitionSecondsPerDay"] < found["now"]["stalledPartitionSecondsPerDay"]
+    low, high = found["sessionTimeoutBandMilliseconds"]
+    assert low <= durations.to_ms(session) <= high
+
+
+def test_a_record_that_demands_a_cure_goes_before_the_model() -> None:
+    """The model says what the cure brings."""
+    model = Fitted("orders", cases.model(client="kafkajs"))
+    told = cases.unmodelled(model=model, members=3, partitions=12)
+    said = cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), told)
+    assert "session timeout 1s 30s CadenceExceedsSession" in text(said)
+    found = recommend.document(said)["forecast"]
+    assert found["recommended"]["evictionsPerMonth"] < 1
+    assert found["now"]["evictionsPerMonth"] > 100
+
+
+def test_without_partitions_a_model_is_not_used() -> None:
+    """KafkaJS' exporter tells none; what to say is told."""
+    told = cases.unmodelled(worlds.settings(), model=Fitted("orders", cases.model(client="kafkajs")))
+    said = cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), told)
+    assert "the model is not used" in text(said)
+    assert "say --members and --partitions" in text(said)
+    assert recommend.document(said)["forecast"] is None

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import outside
+from heartbeat_tuner.decision import outside, tuning
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.outside import Outside, Told
+from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain.evidence import GroupState, Pod, Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Source
 from heartbeat_tuner.domain.policies import Objective
@@ -18,7 +19,8 @@ from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from tests.support import counters, worlds
+from heartbeat_tuner.tails.group_model import Unfitted
+from tests.support import counters, questions, worlds
 from tests.support.counters import Answers
 from tests.support.worlds import HOUR, NOW
 
@@ -204,3 +206,33 @@ def test_what_somebody_says_goes_before_what_was_counted() -> None:
     assert all(one.instance_id for one in group.members)
     group = outside.unwatched(dataclasses.replace(of.told, members=2, partitions=5), NOW).group
     assert [one.partitions for one in group.members] == [3, 2]
+
+
+def test_a_model_alone_does_not_cure_a_storm() -> None:
+    """Where a group rebalances all the time no formula holds: it is unknown what to set, and surely not well."""
+    unstable = Answer(tuning.Verdict.UNSTABLE, Reason.UNSTABLE, "it rebalances", target=worlds.settings())
+    decision = outside.by_model(questions.question(), unstable)
+    assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
+    assert "`heartbeat-tuner check`" in decision.advice
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (Answer(tuning.Verdict.KEEP, Reason.HEALTHY, "left"), Verdict.HEALTHY),
+        (Answer(tuning.Verdict.CHANGE, Reason.CHEAPER, "set", target=worlds.settings()), Verdict.CHANGE),
+        (Answer(tuning.Verdict.INFEASIBLE, Reason.INFEASIBLE, "collide"), Verdict.INFEASIBLE),
+        (Answer(tuning.Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, "no"), Verdict.UNKNOWN),
+    ],
+)
+def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, verdict: Verdict) -> None:
+    """With its reason and its sentence."""
+    decision = outside.by_model(questions.question(), found)
+    assert (decision.verdict, decision.target) == (verdict, found.target)
+    assert (decision.finding.reason, decision.finding.message) == (found.reason, found.message)
+
+
+def test_without_a_model_that_may_be_used_nothing_is_known() -> None:
+    """And the reason is told."""
+    decision = outside.by_model(Unfitted("too old"), None)
+    assert (decision.verdict, decision.finding.message) == (Verdict.UNKNOWN, "too old")
