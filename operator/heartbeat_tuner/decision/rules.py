@@ -130,13 +130,12 @@ class Rules:
         ceiling = Limit(bounds.max or LONGEST, "bounds.maxPollInterval.max")
         gap_s = POLL_GAP_MARGIN * (self.largest_poll_gap_s or 0.0) / self.client.poll_limit_factor
         gap = timedelta(seconds=min(gap_s, LONGEST.total_seconds()))
+        least = min(USUAL_POLL_LIMIT, self.current.max_poll_interval or USUAL_POLL_LIMIT, ceiling.value)
         floors = [
+            Limit(least, "the least that is worth setting"),
             Limit(durations.ceil_to_second(gap), f"{POLL_GAP_MARGIN:g} times the longest poll gap"),
             Limit(bounds.min or timedelta(0), "bounds.maxPollInterval.min"),
         ]
-        if self.current.max_poll_interval is not None:
-            least = min(USUAL_POLL_LIMIT, self.current.max_poll_interval, ceiling.value)
-            floors.append(Limit(least, "the least that is worth setting"))
         if Setting.MAX_POLL_INTERVAL in self.client.must_cover_session:
             allowed = self._bounds(Setting.SESSION_TIMEOUT).max or LONGEST
             longest = min(allowed, self.broker_session.max or LONGEST, self.max_detection_time)

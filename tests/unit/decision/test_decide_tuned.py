@@ -157,3 +157,11 @@ def test_an_answer_is_found_once_while_nothing_changes() -> None:
     assert decide(later, answer=answers.answer) == first
     assert len(counted) == 2
     assert len(answers._answers) == 1
+
+
+def test_a_model_that_says_nothing_of_absences_compares_no_values() -> None:
+    """Nobody knows then what a session must bear."""
+    gaps = fitted.fitted(client="java", quantities={POLL_GAP: fitted.quantity(largest_s=4.0)})
+    decision = decide(dataclasses.replace(known(), model=gaps))
+    assert (decision.verdict, decision.forecast) == (Verdict.HEALTHY, None)
+    assert "says nothing of absences" in decision.outlook

@@ -530,3 +530,25 @@ def test_the_absurd_gets_a_reason(of: object) -> None:
     """And no traceback."""
     found = answer(dataclasses.replace(question(), profile=of))  # type: ignore[arg-type]
     assert found.message
+
+
+def test_what_is_expected_of_others_values_is_what_an_answer_expects() -> None:
+    """Whoever chose them."""
+    found = answer(question())
+    told = tuning.expected(question(), found.target)
+    assert told is not None
+    assert (told.now, told.new) == (found.now, found.new)
+    alone = tuning.expected(question(), None)
+    assert alone is not None
+    assert alone.new is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [question(largest_absence_s=None), question(profile(pauses=happening(1e308, 1e3, doubt=1e3)))],
+    ids=["not measured", "beyond all that can be reckoned"],
+)
+def test_of_what_is_not_known_nothing_is_expected(asked: Question) -> None:
+    """No figure is better than a wrong one."""
+    assert tuning.expected(asked, None) is None
+    assert tuning.forecast(answer(asked)) is None

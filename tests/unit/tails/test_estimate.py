@@ -365,3 +365,11 @@ def test_a_share_that_nobody_knows_is_no_share() -> None:
     assert isinstance(found, Rejected)
     assert found.reason is Reason.NO_TAIL
     assert "neither they nor the fleet say how many do" in found.detail
+
+
+def test_a_fleet_whose_tails_are_heavy_wherever_they_begin_is_told_so() -> None:
+    """A deeper threshold does not make them lighter, and a light tail would be a lie."""
+    rng = np.random.default_rng(1)
+    drawn = [np.minimum(0.1 * rng.random(20_000) ** -1.5, 1e6) for _ in range(25)]
+    found = accepted(estimate.models(Fleet.of(np.concatenate([one(*values) for values in drawn]))))
+    assert np.median([model.shape for model in found]) > 0.5

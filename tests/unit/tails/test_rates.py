@@ -16,6 +16,11 @@ def test_gamma_quantiles_are_scipy_s(probability: float) -> None:
     assert gamma.quantile(shape, probability) == pytest.approx(stats.gamma.ppf(probability, shape), rel=1e-8)
 
 
+def test_gamma_quantiles_of_very_many_events_are_near_enough() -> None:
+    """The continued fraction is cut off; the law is hardly wider than its mean there."""
+    assert gamma.quantile(np.array([1e6]), 0.95) == pytest.approx(stats.gamma.ppf(0.95, 1e6), rel=1e-8)
+
+
 @given(st.floats(0.01, 10_000), st.floats(-4, 4))
 def test_gamma_probabilities_are_scipy_s(shape: float, away: float) -> None:
     """On both sides of the mean."""
