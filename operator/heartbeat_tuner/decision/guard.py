@@ -107,7 +107,7 @@ def unstable(now: Point) -> bool:
 
 
 def settled(rules: Rules, largest_absence_s: float) -> LivenessSettings | Infeasible:
-    """Return values for a group that is outside the formulas, by its record alone: W of at most H, S never lower.
+    """Return values for a group that is outside the formulas and evicts: W of at most H, S never lower.
 
     Args:
         rules: of its values.
@@ -116,13 +116,16 @@ def settled(rules: Rules, largest_absence_s: float) -> LivenessSettings | Infeas
     beat = limits.with_interval(rules.current, rules.client, rules.current.heartbeat_interval)
     period = rules.client.period(beat, Circumstances()).longest
     floor, ceiling = dataclasses.replace(rules, upwards=True).session(beat)
-    absence = timedelta(seconds=min(ABSENCE_MARGIN * largest_absence_s, ceiling.value.total_seconds()))
+    # Who was evicted was away for at least S - P, however little of that shows.
+    set_period = rules.client.period(rules.current, Circumstances()).longest
+    largest_s = max(largest_absence_s, (rules.current.session_timeout - set_period).total_seconds())
+    absence = timedelta(seconds=min(ABSENCE_MARGIN * largest_s, ceiling.value.total_seconds()))
     needed = [
         floor,
         Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
         Limit(
             durations.ceil_to_second(period + absence),
-            f"{ABSENCE_MARGIN:g} times the largest absence seen, {largest_absence_s:.2g} s",
+            f"{ABSENCE_MARGIN:g} times the largest absence, {largest_s:.2g} s",
         ),
     ]
     session = limits.session_between(max(needed, key=lambda one: one.value), ceiling, rules.client)

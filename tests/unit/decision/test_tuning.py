@@ -23,6 +23,8 @@ from tests.support.questions import happening, profile, question, seconds
 FROZEN = profile(pauses=happening(0.1, 15.0, doubt=3.0))
 """Frozen for a quarter of a minute once a fortnight, and it may be three times as often."""
 
+WIDE = Objective(seconds(600), 1.0)
+
 STORM = profile(pauses=happening(20_000.0, 45.0, 0.2))
 """Always away: it rebalances all day."""
 
@@ -360,10 +362,18 @@ def test_a_storm_that_needs_more_than_is_allowed() -> None:
 
 
 def test_a_storm_whose_record_asks_for_nothing_more() -> None:
-    """It has what the rule gives already."""
-    found = answer(with_session(question(STORM, evictions=500, objective=Objective(seconds(60), 1.0)), 60))
+    """No member was evicted, so nothing says that a longer session would help."""
+    found = answer(with_session(question(STORM), 60))
     assert said(found) == (Verdict.UNSTABLE, Reason.UNSTABLE)
     assert found.target is None
+
+
+def test_a_storm_that_evicts_gets_a_session_beyond_what_it_hides() -> None:
+    """Absences longer than the session show as evictions alone: S grows by half, however short those are that show."""
+    found = answer(with_session(question(STORM, evictions=500, largest_absence_s=5.0, objective=WIDE), 60))
+    assert found.verdict is Verdict.UNSTABLE
+    assert found.target is not None
+    assert found.target.session_timeout == seconds(90)
 
 
 def test_what_the_policy_forbids_is_told_as_uncapped() -> None:
