@@ -185,10 +185,11 @@ def test_members_and_partitions_are_those_that_every_pod_tells() -> None:
     [
         assigned({0: 4, 1: 4}),
         assigned({0: 4, 1: 4, 2: float("nan")}),
+        assigned({0: 4, 1: 4, 2: -1.0}),
         assigned({0: 4, 1: 4, 2: 4}, until=NOW - timedelta(minutes=10)),
         {},
     ],
-    ids=["two of three", "not a number", "stale", "none"],
+    ids=["two of three", "not a number", "less than none", "stale", "none"],
 )
 def test_half_a_group_is_no_group(found: Answers) -> None:
     """It would cost half as much."""
