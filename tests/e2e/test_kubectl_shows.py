@@ -23,7 +23,19 @@ def test_get_answers_at_a_glance(recommended: Team) -> None:
     (line,) = [one for one in lines if one.startswith(recommended.namespace)]
 
     assert re.split(r"\s{2,}", lines[0]) == [
-        *("NAMESPACE", "NAME", "MODE", "VERDICT", "SESSION", "HEARTBEAT", "FETCHWAIT", "MAXPOLL", "REASON", "AGE")
+        *(
+            "NAMESPACE",
+            "NAME",
+            "MODE",
+            "VERDICT",
+            "SESSION",
+            "HEARTBEAT",
+            "FETCHWAIT",
+            "MAXPOLL",
+            "EVICTIONS",
+            "REASON",
+            "AGE",
+        )
     ]
     assert re.split(r"\s{2,}", line)[:-1] == [
         *(recommended.namespace, recommended.name, "Recommend", "Change"),

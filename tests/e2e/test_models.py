@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from heartbeat_tuner.api import models
+from heartbeat_tuner.domain import durations
 from tests.e2e.operators import Operators, await_cycles
 from tests.e2e.teams import Team
 from tests.support import fitted
@@ -27,7 +28,7 @@ def modelled(healthy: Team, operators: Operators) -> Iterator[Team]:
         fitted_at=now,
     )
     healthy.apply(json.dumps(models.document_of(model)))
-    healthy.apply_policy(healthy.name, mode="Apply")
+    healthy.apply_policy(healthy.name, mode="Recommend")
     yield healthy
     healthy.delete_policy()
     healthy.kubectl("delete", "cgm", "--all", f"--namespace={healthy.namespace}")
@@ -35,9 +36,9 @@ def modelled(healthy: Team, operators: Operators) -> Iterator[Team]:
 
 
 def test_a_status_names_the_model_that_was_asked(modelled: Team, operators: Operators) -> None:
-    """What it expects stands beside the verdict, and nothing is written while nothing happens."""
+    """What it expects and recommends stands in the status, and nothing is written while nothing happens."""
     operator = operators.get()
-    modelled.await_verdict("Healthy", timeout_s=150)
+    modelled.await_verdict("Change", timeout_s=150)
     await_cycles(operator, 1)
     since, status = datetime.now(UTC), modelled.status()
     await_cycles(operator, 5)
@@ -47,7 +48,16 @@ def test_a_status_names_the_model_that_was_asked(modelled: Team, operators: Oper
     assert (model["source"], model["name"], model["days"]) == ("Model", modelled.name, 14)
     assert model["until"] in {yesterday, (datetime.now(UTC).date() - timedelta(days=2)).isoformat()}
     assert "expects evictions a month: " in model["message"]
-    recommended = next(one for one in status["conditions"] if one["type"] == "Recommended")
-    assert recommended["message"].endswith(f"left as it is. {model['message']}")
+    said = {one["type"]: one for one in status["conditions"]}
+    assert said["Recommended"]["reason"] == "Cheaper"
+    assert said["Recommended"]["message"].endswith(model["message"])
+    assert (said["ObjectiveMet"]["status"], said["ObjectiveMet"]["reason"]) == ("True", "WithinObjective")
+    predicted, recommendation = status["predicted"], status["recommendation"]
+    assert (
+        predicted["recommended"]["stalledPartitionSecondsPerDay"]
+        < (predicted["current"]["stalledPartitionSecondsPerDay"])
+    )
+    band = [durations.parse(recommendation[side]) for side in ("lower", "upper")]
+    assert band[0] <= durations.parse(recommendation["target"]["sessionTimeout"]) <= band[1]
     assert modelled.status() == status
     assert not modelled.operator_writes("consumergrouppolicies", since=since)

@@ -143,7 +143,7 @@ def test_smallest_policy_gets_its_defaults(team: Team) -> None:
         "workloadRef": {"kind": "Deployment", "name": team.name, "container": "app"},
         "mode": "Recommend",
         "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
-        "rollout": {"cooldown": "24h"},
+        "rollout": {"cooldown": "24h", "horizon": "336h"},
         "suspend": False,
     }
 
@@ -166,7 +166,7 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
             "heartbeatInterval": {"min": "1s", "max": "10s"},
             "fetchWait": {"min": "500ms", "max": "10s"},
         },
-        "rollout": {"cooldown": "1h"},
+        "rollout": {"cooldown": "1h", "horizon": "72h"},
         "suspend": True,
     }
 
