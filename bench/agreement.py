@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -259,11 +259,11 @@ def _row(case: Case, found: dict[str, Ratio], *, stable: bool, reasons: dict[str
     }
 
 
-def _summary(rows: list[dict[str, object]]) -> dict[str, object]:
+def _summary(rows: list[dict[str, Any]]) -> dict[str, object]:
     summary: dict[str, object] = {}
     for name in ("gross", "net", "evictions", "rebalances", "rollout"):
         some = [row for row in rows if row["stable"] and isinstance(row.get(name), dict)]
-        values = np.array([row[name]["ratio"] for row in some])  # type: ignore[index]
+        values = np.array([row[name]["ratio"] for row in some])
         summary[name] = {
             "groups": len(some),
             "median": float(np.median(values)),

@@ -132,7 +132,7 @@ def _healthy(record: Record) -> Finding:
     seen = "no eviction" if record.evictions == 0 else _evictions(record)
     left = f", {record.poll_gap_evictions} left for not polling" if record.poll_gap_evictions else ""
     beat = "" if record.beat_period is None else f", a heartbeat every {durations.about(record.beat_period)}"
-    return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{left}{beat}; left as it is")
+    return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{left}{beat}")
 
 
 def _evictions(record: Record) -> str:

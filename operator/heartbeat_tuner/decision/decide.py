@@ -64,7 +64,8 @@ def _weighed(situation: Situation, record: Record, current: LivenessSettings, an
         return dataclasses.replace(cured, forecast=_forecast(asked, cured.target))
     if isinstance(asked, Unfitted):
         why = "" if asked is situation.model else f"; no values are compared: {asked.message}"
-        return Decision(Verdict.HEALTHY, finding, outlook=why)
+        alone = dataclasses.replace(finding, message=f"{finding.message}; left as it is")
+        return Decision(Verdict.HEALTHY, alone, outlook=why)
     return _tuned(situation, finding, answer(asked))
 
 

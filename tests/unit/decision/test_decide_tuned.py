@@ -45,6 +45,7 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
     assert decision.forecast.new.evictions_upper <= 1.0
     assert decision.forecast.confidence is Confidence.HIGH
     assert "stalled partition-seconds a day" in decision.advice
+    assert "left as it is" not in decision.story.message
 
 
 def test_what_was_recommended_is_left_as_it_is() -> None:
