@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration e2e faults schedules spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e faults schedules static-members spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +17,10 @@ demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure 
 test: $(INSTALLED) $(SPARK)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
-lint unit integration faults schedules: $(INSTALLED)  ## Run one ring of the tests
+lint unit integration chart faults schedules: $(INSTALLED)  ## Run one ring of the tests
+	@$(PYTHON) tests/rings.py $@
+
+static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json
 	@$(PYTHON) tests/rings.py $@
 
 spark e2e: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
@@ -34,6 +37,9 @@ bench-fit: $(SPARK) $(BENCH)  ## Measure how fast values become models beside pa
 
 bench-decide: $(INSTALLED)  ## Measure how long deciding for 10,000 groups takes, a minute or two
 	@$(PYTHON) -m bench.decide
+
+bench-admission: $(INSTALLED)  ## Measure what admission costs pods with and without a slot, in 6 minutes
+	@$(PYTHON) -m bench.admission
 
 bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
 	@$(PYTHON) -m bench.agreement
@@ -56,8 +62,9 @@ down: $(INSTALLED)  ## End what `make up` or a kept demo started
 doctor: $(INSTALLED)  ## Say what this machine has and lacks
 	@$(PYTHON) -m sandbox doctor
 
-docs: $(INSTALLED)  ## Generate crds/ and the reference pages from the code
+docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from the code
 	$(PYTHON) docs/reference/generate.py
+	$(PYTHON) docs/reference/generate_chart.py
 
 COMPILE := uv pip compile -q --upgrade --generate-hashes --no-header --no-annotate --universal --python-version 3.11
 

@@ -49,12 +49,14 @@ class Run:
     Attributes:
         work_s: from the first row read to the fitted models.
         wall_s: of the whole process.
+        cpu_s: of the whole process and all that it started, but for what they did in their last half second.
         peak_mib: the most memory that it and what it started had at a time.
         told: what it said itself.
     """
 
     work_s: float
     wall_s: float
+    cpu_s: float
     peak_mib: float
     told: dict[str, Any]
 
@@ -64,11 +66,14 @@ def run(design: str, lake: Path, history: Path | None = None) -> Run:
     command = [sys.executable, "-m", "bench.fit_designs", design, str(lake)]
     command += ["--history", str(history)] if history else []
     began, peak_kib = time.monotonic(), 0
+    cpu_s: dict[int, float] = {}
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
         process = subprocess.Popen(command, stdout=said, stderr=complained)  # noqa: S603 - our own code
         try:
             while process.poll() is None:
-                peak_kib = max(peak_kib, sum(_pss_kib(pid) for pid in _tree(process.pid)))
+                there = list(_tree(process.pid))
+                peak_kib = max(peak_kib, sum(map(_pss_kib, there)))
+                cpu_s |= {pid: spent for pid in there if (spent := _cpu_s(pid)) is not None}
                 if sys.stdout.isatty():
                     print(f"\r{design}: {time.monotonic() - began:.0f} s, {peak_kib >> 10} MiB ", end="", flush=True)
                 assert time.monotonic() - began < _TIMEOUT_S, f"{design} took longer than {_TIMEOUT_S:.0f} s"
@@ -82,7 +87,7 @@ def run(design: str, lake: Path, history: Path | None = None) -> Run:
         said.seek(0)
         told = json.load(said)
     print(f"{_BACK}{design}: {told.get('work_s', wall_s):.1f} s of work, {wall_s:.1f} s in all, {peak_kib >> 10} MiB")
-    return Run(told.get("work_s", wall_s), wall_s, peak_kib / 1024, told)
+    return Run(told.get("work_s", wall_s), wall_s, sum(cpu_s.values()), peak_kib / 1024, told)
 
 
 def best(design: str, lake: Path, *, times: int) -> Run:
@@ -100,6 +105,15 @@ def _tree(root: int) -> Iterator[int]:
             continue
         for child in children:
             yield from _tree(int(child))
+
+
+def _cpu_s(pid: int) -> float | None:
+    """Return what a process itself has spent."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _pss_kib(pid: int) -> int:
@@ -151,9 +165,9 @@ class Bench:
     def main_size(self, place: Path, lake: Lake) -> dict[str, Any]:
         """Return ours beside the others on one day, which goes after it."""
         with tempfile.TemporaryDirectory(dir=self.folder) as history:
-            run("first", place, Path(history))
+            run("ours", place, Path(history))
             run("same", place, Path(history))
-        ours, theirs, ducks = (best(name, place, times=self.times) for name in ("first", "pandas", "duckdb"))
+        ours, theirs, ducks = (best(name, place, times=self.times) for name in ("ours", "pandas", "duckdb"))
         shutil.rmtree(place.parent)
         assert ours.told["models"] == theirs.told["models"] == ducks.told["models"] == lake.groups
         return {
@@ -167,27 +181,35 @@ class Bench:
         }
 
     def incremental(self, place: Path, lake: Lake) -> dict[str, Any]:
-        """Return what the run of a new day takes, as part of a re-scan of all; both on the first days of a lake."""
+        """Return what the run of a new day takes, as part of a re-scan of all; both on the first days of a lake.
+
+        Others share the machine, and what they take of its cores is no part of the CPU's share. The mean of two runs
+        of the new day counts.
+        """
         some, fewer = self.first_days(place, lake, _DAYS)
         history = some.parent / "history"
-        rescan = run("first", some, history)
-        last = max(history.iterdir())
-        shutil.rmtree(last)
-        added = run("new-day", some, history)
+        rescan = run("ours", some, history)
+        added = [self._new_day(some, history) for _ in range(2)]
         shutil.rmtree(some.parent)
         return {
-            "incremental_share": round(added.work_s / rescan.work_s, 3),
+            "incremental_share": round(sum(one.work_s for one in added) / len(added) / rescan.work_s, 3),
+            "incremental_cpu_share": round(sum(one.cpu_s for one in added) / len(added) / rescan.cpu_s, 3),
             "incremental": {
                 "rows": fewer.rows,
                 "rows_of_the_new_day": fewer.rows // fewer.days,
                 "rescan": _told(rescan),
-                "new_day": _told(added),
+                "new_day": [_told(one) for one in added],
             },
         }
 
+    def _new_day(self, lake: Path, history: Path) -> Run:
+        """Forget the last day, and run for it."""
+        shutil.rmtree(max(history.iterdir()))
+        return run("ours", lake, history)
+
     def _line(self, place: Path, lake: Lake) -> dict[str, Any]:
         """Return ours and DuckDB on a lake, which goes after it."""
-        runs = {name: _told(best(name, place, times=1)) for name in ("first", "duckdb")}
+        runs = {name: _told(best(name, place, times=1)) for name in ("ours", "duckdb")}
         shutil.rmtree(place.parent)
         return {"rows": lake.rows, "groups": lake.groups, "days": lake.days, **runs}
 
@@ -197,13 +219,13 @@ class Bench:
 
 def _told(one: Run) -> dict[str, Any]:
     rounded = {name: round(value, 2) if isinstance(value, float) else value for name, value in one.told.items()}
-    return {**rounded, "process_s": round(one.wall_s, 2), "peak_mib": round(one.peak_mib)}
+    return {**rounded, "process_s": round(one.wall_s, 2), "cpu_s": round(one.cpu_s, 1), "peak_mib": round(one.peak_mib)}
 
 
 def plot(found: dict[str, Any]) -> str:
     """Return seconds over rows, of ours and DuckDB, as SVG."""
     by_rows = [one for one in found["sizes"] if one["groups"] == found["groups"]]
-    named = (("heartbeat-tuner", "first"), ("DuckDB, our fit", "duckdb"))
+    named = (("heartbeat-tuner", "ours"), ("DuckDB, our fit", "duckdb"))
     lines = [plots.Line(name, [(one["rows"], one[key]["work_s"]) for one in by_rows]) for name, key in named]
     theirs = found["designs"]["pandas"]["work_s"]
     lines.append(plots.Line("pandas + SciPy", [(found["rows"], theirs)]))

@@ -1,25 +1,29 @@
 """The designs that `bench.fit` compares, each run in a process of its own: `python -m bench.fit_designs DESIGN LAKE`.
 
 Each prints one line of JSON: seconds of the work from the first row read to the fitted models, of what came before,
-and how many models there are. `first`, `rescan` and `new-day` are ours as shipped: on an empty history, likewise, and
-on one that lacks the last day.
+and how many models there are. `ours` is the job as shipped: it reads what its history lacks, all days or the last one.
 """
 
 import argparse
+import contextlib
+import dataclasses
+import functools
 import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from heartbeat_tuner.fitting import contract, estimate
 from heartbeat_tuner.fitting.history import History
+from heartbeat_tuner.fitting.outcome import Status
+from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.histogram import EDGES_S
 
 _MASTER: Final = "local[2]"
@@ -58,42 +62,73 @@ _ROWS: Final = """
 """
 
 
-def ours(lake: Path, history: History, missing: Collection[date]) -> dict[str, Any]:
-    """Read the missing days with Spark, keep them, and fit all days of the history."""
-    from heartbeat_tuner.fitting import observations, session  # noqa: PLC0415 - the others run without Spark
+@dataclasses.dataclass
+class Clock:
+    """Takes the times of a run: of its stages, and of the session, which is no part of the work.
 
-    began = time.monotonic()
-    with session.session(_MASTER, log=lake.parent / "spark.log") as spark:
-        started = time.monotonic()
-        observed = observations.read(spark, str(lake), cluster="main", days=missing)
-        rows = observed.rows.toArrow()
-        read = time.monotonic()
-        for day in missing:
-            history.write(day, rows.filter(pc.equal(rows["day"], day)))
-        held = history.read(history.days())
-        kept = time.monotonic()
-        models = estimate.models(held.rows, on=max(held.days), fitted_at=datetime.now(UTC), job="bench")
-        done = time.monotonic()
+    Attributes:
+        began_s: when the run began.
+        session_s: how long the session took to start and to end.
+        stages: when each stage ended.
+    """
+
+    began_s: float = dataclasses.field(default_factory=time.monotonic)
+    session_s: float = 0.0
+    stages: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def stage(self, name: str, **_facts: object) -> None:
+        """Take note of the work until now."""
+        self.stages[name] = time.monotonic() - self.began_s - self.session_s
+
+    def day(self, day: date, *, done: int, days: int) -> None:
+        """Take no note."""
+
+    @contextlib.contextmanager
+    def apart(self, session: AbstractContextManager[Any]) -> Iterator[Any]:
+        """Leave out what a session takes to start and to end."""
+        entered = time.monotonic()
+        with session as spark:
+            self.session_s += time.monotonic() - entered
+            yield spark
+            entered = time.monotonic()
+        self.session_s += time.monotonic() - entered
+
+
+def ours(lake: Path, history: Path) -> dict[str, Any]:
+    """Do the job as it is shipped: read the days that a history lacks, keep them, and fit all that is kept."""
+    from heartbeat_tuner.fitting import job, session  # noqa: PLC0415 - the others run without Spark
+    from heartbeat_tuner.fitting.reading_days import SparkDays  # noqa: PLC0415 - likewise
+
+    every, fitted_at = _days(lake), datetime.now(UTC)
+    clock = Clock()
+    models: list[GroupModel] = []
+
+    def estimated(rows: pa.Table) -> Sequence[GroupModel]:
+        models.extend(estimate.models(rows, on=every[-1], fitted_at=fitted_at, job="bench"))
+        return models
+
+    days = SparkDays(lambda: clock.apart(session.session(_MASTER, log=lake.parent / "spark.log")), lambda _: None)
+    told, rows = job.run(
+        job.Order(until=every[-1], since=timedelta(days=len(every)), now=fitted_at, job="bench"),
+        job.Parts(
+            days=functools.partial(days.from_lake, str(lake), "main"),
+            history=History(str(history)),
+            estimate=estimated,
+            write=None,
+        ),
+        clock,
+    )
+    assert told.status is Status.DONE, told
     return {
-        "before_s": started - began,
-        "work_s": done - started,
-        "read_s": read - started,
-        "history_s": kept - read,
-        "fit_s": done - kept,
-        "history_rows": held.rows.num_rows,
+        "session_s": clock.session_s,
+        "work_s": clock.stages["fit"],
+        "history_s": clock.stages["history"],
+        "read_s": clock.stages["read"] - clock.stages["history"],
+        "fit_s": clock.stages["fit"] - clock.stages["read"],
+        "days_read": len(told.reading.read),
+        "history_rows": rows.num_rows,
         "models": len(models),
     }
-
-
-def first(lake: Path, history: Path) -> dict[str, Any]:
-    """Read every day."""
-    return ours(lake, History(str(history)), _days(lake))
-
-
-def new_day(lake: Path, history: Path) -> dict[str, Any]:
-    """Read the days that the history lacks."""
-    kept = History(str(history))
-    return ours(lake, kept, sorted(set(_days(lake)) - set(kept.days())))
 
 
 def pandas(lake: Path, _history: Path) -> dict[str, Any]:
@@ -152,8 +187,7 @@ def _days(lake: Path) -> list[date]:
 
 
 DESIGNS: Final[dict[str, Callable[[Path, Path], dict[str, Any]]]] = {
-    "first": first,
-    "new-day": new_day,
+    "ours": ours,
     "pandas": pandas,
     "duckdb": duckdb,
     "same": same,

@@ -4,13 +4,13 @@ Drawn is only what a model keeps: how many blocks of 90 s had their longest abse
 bucket of the histogram. That is multinomial, by the law of the largest of a block, hour by hour of the day; so two
 weeks of 300 groups take a minute. What shows, and what does not, is as `heartbeat_tuner.metrics` has it:
 
-- The Java client's pauses show as they were (garbage collection, gaps between polls). Of KafkaJS and librdkafka
-  missing beats show, and only what surely was: the absence less 1.25 periods, but for the phase. KafkaJS'
-  handlers and outages are absences, too.
-- Who is evicted for silence under the set values shows no absence, but counts in the record.
+- The Java client's pauses show as they were (garbage collection, gaps between polls), whether the member was still one
+  or not. Of KafkaJS and librdkafka missing beats show, and only what surely was: the absence less 1.25 periods, but for
+  the phase. KafkaJS' handlers and outages are absences, too.
+- Who is evicted for silence under the set values counts in the record; missing beats show no absence then.
 - Gaps between polls show of the Java client alone, and show in full: its own clock measures them, whether the member
   was still one or not. Delays of network and coordinator show of all but KafkaJS.
-- Pauses of a node count once. A downtime is what scrapes every 15 s surely show of it.
+- Pauses of a node count once. A downtime is the middle of what scrapes every 15 s leave open.
 """
 
 import dataclasses
@@ -172,7 +172,7 @@ class _Watch:
         counts += self._events(profile.node_pauses, 1)
         if self._library.name in _HIDE_OUTAGES:
             counts += self._events(profile.outages, profile.members)
-        return self._surviving(counts, each=1)
+        return self._surviving(counts, each=1, witnessed=not self._by_beats)
 
     def _poll_gaps(self) -> Whole:
         longest = 1.0 - (1.0 - self._longest_handlers()) * (1.0 - self._some(self._profile.pauses, self._bursts))
@@ -188,8 +188,8 @@ class _Watch:
         counts = _binned(usual)
         return counts + self._surviving(self._events(self._profile.outages, 1), each=self._profile.members, exact=True)
 
-    def _surviving(self, counts: Whole, *, each: int, exact: bool = False) -> Whole:
-        """Return what shows of absences: not of those that are evicted, `each` time so many members."""
+    def _surviving(self, counts: Whole, *, each: int, exact: bool = False, witnessed: bool = False) -> Whole:
+        """Return what shows of absences; those that are evicted, `each` time so many members, only if `witnessed`."""
         days, places = np.nonzero(counts)
         times = counts[days, places]
         days, values = np.repeat(days, times), np.repeat(_MIDDLES_S[places], times)
@@ -197,7 +197,7 @@ class _Watch:
         evicted = silences > self._session_s
         self._evictions += each * int(evicted.sum())
         shown = values if exact or not self._by_beats else silences - _UNSEEN_PERIODS * self._period_s
-        kept = ~evicted & (shown > 0)
+        kept = (witnessed | ~evicted) & (shown > 0)
         found = np.zeros_like(counts)
         np.add.at(found, (days[kept], bucket_of(np.round(shown[kept], 3)).astype(int)), 1)
         return found
@@ -206,14 +206,19 @@ class _Watch:
         """Draw restarts and crashes, write their downtimes, and return how many there were."""
         profile, scale = self._profile, self._profile.members * self._watched_days
         planned, crashed = (int(self._rng.poisson(scale * one.per_day)) for one in (profile.restarts, profile.crashes))
-        # When a container ended is told, when a pod did shows by its last scrape.
-        away = profile.restarts.law.quantile(self._rng.random(planned)) - self._rng.uniform(0, _SCRAPE_S, planned)
+        # When a container ended is told, when a pod did shows by its last scrape; the middle of what is open counts.
+        away = self._middles_s(profile.restarts.law.quantile(self._rng.random(planned)), open_ends=2)
         away = np.zeros(planned) if profile.surge else away
-        back = profile.crashes.law.quantile(self._rng.random(crashed))
-        for quantity, times_s in ((quantities.RESTART_DOWNTIME, away), (quantities.CRASH_DOWNTIME, back)):
-            shown_s = np.maximum(times_s - self._rng.uniform(0, _SCRAPE_S, times_s.size), 0.0)
+        back = self._middles_s(profile.crashes.law.quantile(self._rng.random(crashed)), open_ends=1)
+        for quantity, shown_s in ((quantities.RESTART_DOWNTIME, away), (quantities.CRASH_DOWNTIME, back)):
             self._write(quantity, self._by_day(shown_s), watched=profile.members)
         return planned, crashed
+
+    def _middles_s(self, times_s: Array, *, open_ends: int) -> Array:
+        """Return the middle of what downtimes surely were and what scrapes leave open, an interval at each such end."""
+        hidden = self._rng.uniform(0.0, _SCRAPE_S, (times_s.size, open_ends)).sum(axis=1)
+        surely = np.maximum(times_s - hidden, 0.0)
+        return np.asarray((surely + times_s - hidden + open_ends * _SCRAPE_S) / 2)
 
     def _rebalances(self, planned: int, crashed: int) -> None:
         """Draw what restarts, crashes and evictions made the group go through: somebody left, and somebody came."""

@@ -147,7 +147,6 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
         members=truth.members,
         partitions=truth.partitions,
         static=truth.static,
-        node_members=truth.node_members,
         surge=truth.surge,
     )
     found = estimate.profile(model, facts)

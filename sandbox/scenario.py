@@ -182,9 +182,10 @@ class Operator:
         bootstrap: where it asks about groups of cluster `main`; None likewise. Cluster `direct` is the sandbox's own.
         source_timeout_s: how long it waits for Prometheus and for the broker.
         lease_times: of its leader election.
+        max_rollouts: how many Deployments it may be rolling out at once.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what tests make different, one at a time
         self,
         sandbox: Sandbox,
         *,
@@ -195,6 +196,7 @@ class Operator:
         bootstrap: str | None = None,
         source_timeout_s: float = 5.0,
         lease_times: LeaseTimes = LeaseTimes(),
+        max_rollouts: int = 5,
     ) -> None:
         (self._port,) = network.free_ports(1)
         self.user = user
@@ -215,6 +217,7 @@ class Operator:
                     },
                     "http": {"address": network.LOOPBACK, "port": self._port},
                     "interval": f"{interval_s:g}s",
+                    "rollout": {"maxConcurrent": max_rollouts},
                     "leaderElection": {
                         "namespace": LEASE_NAMESPACE,
                         "leaseDuration": lease_times.lease_duration,

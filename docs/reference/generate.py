@@ -196,6 +196,9 @@ def _card(client: Client) -> Iterator[str]:
     if len(client.protocols) > 1:
         variables = " | ".join(f"`{cards.variables(client, one)['group protocol']}`" for one in presets)
         yield f"| group protocol | | {client.protocols[0]} | {variables} |"
+    if client.static_membership.holds:
+        variables = " | ".join(f"`{cards.variables(client, one)['static id']}`" for one in presets)
+        yield f"| static id | | | {variables} |"
     yield from ("", cards.values(client))
     yield from cards.lacks(client).values()
     yield from ("", "| its group knows, at the defaults, that | after |", "|---|---|")

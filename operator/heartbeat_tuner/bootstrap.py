@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
 import structlog
@@ -16,6 +16,7 @@ from heartbeat_tuner.adapters.leases import KubernetesLeases
 from heartbeat_tuner.adapters.models import KubernetesModels
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.slot_views import KubernetesSlotViews
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.connections import prometheus_source
@@ -127,17 +128,29 @@ class _Parts:
     elector: Elector
     policies: KubernetesPolicies
     workloads: KubernetesWorkloads
+    slots: KubernetesSlotViews
     models: KubernetesModels
     metrics: PrometheusSource
     groups: KafkaGroups
     clock: SystemClock
+    heartbeat_budgets: Mapping[str, float]
+    max_rollouts: int
 
     def new_cycle(self, store: PolicyStore, shelf: ModelShelf) -> Cycle:
         """Return a cycle that remembers nothing."""
         gatherer = Gatherer(
             metrics=self.metrics, groups=self.groups, workloads=self.workloads, models=shelf, clock=self.clock
         )
-        return Cycle(store=store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock)
+        return Cycle(
+            store=store,
+            gatherer=gatherer,
+            workloads=self.workloads,
+            policies=self.policies,
+            slots=self.slots,
+            clock=self.clock,
+            heartbeat_budgets=self.heartbeat_budgets,
+            max_rollouts=self.max_rollouts,
+        )
 
 
 @contextlib.asynccontextmanager
@@ -165,7 +178,21 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
-        yield _Parts(elector, policies, workloads, KubernetesModels(api), metrics, groups, clock)
+        clusters = settings.kafka.clusters.items()
+        yield _Parts(
+            elector=elector,
+            policies=policies,
+            workloads=workloads,
+            slots=KubernetesSlotViews(api, clock),
+            models=KubernetesModels(api),
+            metrics=metrics,
+            groups=groups,
+            clock=clock,
+            heartbeat_budgets={
+                name: one.heartbeat_budget for name, one in clusters if one.heartbeat_budget is not None
+            },
+            max_rollouts=settings.rollout.max_concurrent,
+        )
 
 
 def _access(cluster: KafkaClusterSettings) -> kafka_access.Access:

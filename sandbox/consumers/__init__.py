@@ -6,6 +6,7 @@ dependencies are installed, in the cache, and returns the command line for a pod
 """
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ _JAVA_CHECKSUMS: Final = _JAVA / "checksums.sha256"
 _JAVA_SOURCES: Final = [_JAVA / name for name in ("Consumer.java", "PodSockets.java")]
 _JAVA_RESOURCES: Final = [_JAVA / name for name in ("jmx.yaml", "simplelogger.properties")]
 _JMX_AGENT: Final = "jmx_prometheus_javaagent-1.0.1.jar"
+_PYTHON: Final = Path(__file__).parent / "python" / "consumer.py"
 _JDK_INTERNALS: Final = ("--add-exports", "java.base/sun.nio.ch=ALL-UNNAMED")  # what PodSockets is put before
 _SMALL_JVM: Final = ("-Xmx48m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 
@@ -39,6 +41,14 @@ def kafkajs_command() -> list[str]:
 
     home = cache.entry("kafkajs", cache.key(*_KAFKAJS_FILES), make)
     return [node, str(home / "consumer.js")]
+
+
+def confluent_python_command() -> list[str]:
+    """Return the command line of the confluent-kafka consumer, which is the very library that the operator uses.
+
+    It exports no metrics, and its connections come from the node's address.
+    """
+    return [sys.executable, str(_PYTHON)]
 
 
 def java_command(*, address: str = "$(POD_IP)", metrics_port: int | str = "$(METRICS_PORT)") -> list[str]:

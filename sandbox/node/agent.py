@@ -154,6 +154,9 @@ class Agent:
             task.add_done_callback(lambda _: self._workers.pop(_uid(pod), None))
 
     async def _bind(self, pod: Document) -> None:
+        own = await self._api.get(f"{_NODES}/{self._name}")
+        if own["spec"].get("unschedulable"):  # `kubectl cordon`
+            return
         metadata = pod["metadata"]
         binding = {
             "apiVersion": "v1",

@@ -9,13 +9,17 @@ import pytest
 
 from sandbox import consumers, kafka, scenario
 from sandbox.binaries import Binaries
-from sandbox.environment import Sandbox
+from sandbox.environment import OPERATOR_USERS, Sandbox
 from sandbox.scenario import Operator
 from tests.e2e import steered
 from tests.e2e.operators import AUDIT_LAG_S, Operators
 from tests.e2e.replicas import writes_without_lease
+from tests.e2e.static_figures import Figures
+from tests.e2e.static_members import started_webhook
 from tests.e2e.steered import Pair
 from tests.e2e.teams import Team
+from tests.support import webhooks
+from tests.support.webhooks import Replica
 
 NewTeam: TypeAlias = Callable[[str], Team]
 """Makes a team for a purpose; it is deleted after the test."""
@@ -36,7 +40,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """API server, node, Kafka and Prometheus, with the CustomResourceDefinition and the operator's rights."""
-    with Sandbox(tmp_path_factory.mktemp("sandbox")) as started:
+    with Sandbox(tmp_path_factory.mktemp("sandbox"), users=(*OPERATOR_USERS, webhooks.USER)) as started:
         scenario.install(started)
         yield started
 
@@ -99,6 +103,23 @@ def storm(storming: Team, pair: Pair) -> Iterator[Team]:
     with steered.frozen(storming) as team:
         steered.recommend(team)
         yield team
+
+
+@pytest.fixture(scope="module")
+def webhook(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
+    """The webhook, asked about each new pod; it gives nothing where no policy has static membership."""
+    with started_webhook(sandbox, tmp_path_factory.mktemp("webhook")) as replica:
+        yield replica
+
+
+@pytest.fixture(scope="session")
+def figures(request: pytest.FixtureRequest) -> Iterator[Figures]:
+    """What is measured of static members; shown at the end."""
+    measured = Figures()
+    yield measured
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        print(f"\n{measured}\n")  # noqa: T201 - figures are for people, too
 
 
 @pytest.fixture

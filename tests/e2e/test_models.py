@@ -8,6 +8,8 @@ import pytest
 
 from heartbeat_tuner.api import models
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.metrics.quantities import ABSENCE, CRASH_DOWNTIME
+from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.e2e.operators import Operators, await_cycles
 from tests.e2e.teams import Team
 from tests.support import fitted
@@ -17,15 +19,20 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def modelled(healthy: Team, operators: Operators) -> Iterator[Team]:
-    """The healthy team with a model that was fitted last night; operators read models when they begin to lead."""
+    """The healthy team with a model that was fitted last night: a member crashes once in five days, and is soon back.
+
+    Operators read models when they begin to lead.
+    """
     operators.stop()
     now = datetime.now(UTC)
+    crashes = fitted.quantity(values=8, rate=Rate(0.2, 0.3), duration=Duration(3.0, 0.4, 8.0))
     model = fitted.model(
         namespace=healthy.namespace,
         group=healthy.name,
         since=now.date() - timedelta(days=14),
         until=now.date() - timedelta(days=1),
         fitted_at=now,
+        quantities={ABSENCE: fitted.quantity(), CRASH_DOWNTIME: crashes},
     )
     healthy.apply(json.dumps(models.document_of(model)))
     healthy.apply_policy(healthy.name, mode="Recommend")

@@ -64,6 +64,38 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         "spec.rollout.cooldown: .*must be a duration of at most 999999h",
     ),
     "duration-in-days": ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: .*must be a duration .*no days"),
+    "window-of-six-fields": (
+        {"rollout": {"windows": [{"schedule": "0 0 2 * * 1-5", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*must be five fields",
+    ),
+    "window-by-a-nickname": (
+        {"rollout": {"windows": [{"schedule": "@daily", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*must be five fields",
+    ),
+    "window-at-an-hour-25": (
+        {"rollout": {"windows": [{"schedule": "0 25 * * *", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*must be five fields",
+    ),
+    "window-that-crons-read-differently": (
+        {"rollout": {"windows": [{"schedule": "0 2 */2 * MON", "duration": "3h"}]}},
+        r"spec.rollout.windows\[0\].schedule: .*crons differ on a step over all days",
+    ),
+    "window-of-no-time": (
+        {"rollout": {"windows": [{"schedule": "0 2 * * *", "duration": "0s"}]}},
+        r"spec.rollout.windows\[0\]: .*duration must be 1m to 168h",
+    ),
+    "window-of-eight-days": (
+        {"rollout": {"windows": [{"schedule": "0 2 * * *", "duration": "192h"}]}},
+        r"spec.rollout.windows\[0\]: .*duration must be 1m to 168h",
+    ),
+    "zone-that-is-a-path": (
+        {"rollout": {"windows": [{"schedule": "0 2 * * *", "duration": "3h", "timeZone": "../UTC"}]}},
+        r"spec.rollout.windows\[0\].timeZone: .*must be an IANA time zone",
+    ),
+    "eleven-windows": (
+        {"rollout": {"windows": [{"schedule": "0 2 * * *", "duration": "3h"}] * 11}},
+        "spec.rollout.windows: Too many: 11: must have at most 10 items",
+    ),
     "no-group": ({"groupId": None}, "spec.groupId: Required value"),
     "empty-group": ({"groupId": ""}, "spec.groupId: .*at least 1 chars"),
     "negative-evictions": (
@@ -144,6 +176,7 @@ def test_smallest_policy_gets_its_defaults(team: Team) -> None:
         "mode": "Recommend",
         "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
         "rollout": {"cooldown": "24h", "horizon": "336h"},
+        "staticMembership": "Disabled",
         "suspend": False,
     }
 
@@ -166,7 +199,12 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
             "heartbeatInterval": {"min": "1s", "max": "10s"},
             "fetchWait": {"min": "500ms", "max": "10s"},
         },
-        "rollout": {"cooldown": "1h", "horizon": "72h"},
+        "rollout": {
+            "cooldown": "1h",
+            "horizon": "72h",
+            "windows": [{"schedule": "0-59/15 2 ? jan-MAR 1-5,sat", "duration": "3h", "timeZone": "Europe/Berlin"}],
+        },
+        "staticMembership": "Disabled",
         "suspend": True,
     }
 

@@ -15,6 +15,7 @@ from sandbox.prometheus import Prometheus
 from tests.exporters import recording, replay
 from tests.exporters.recording import Recording, Series
 from tests.exporters.replayed import Replayed
+from tests.exporters.replayed import replayed as replay_all
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -38,8 +39,15 @@ LACKING: Final = {
 
 
 @pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[Replayed]:
+    """A Prometheus of this module's own: of what ended ten minutes ago not everything is found any more."""
+    with replay_all(tmp_path_factory.mktemp("replayed"), binaries) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
 def found(replayed: Replayed) -> dict[str, Any]:
-    """What it finds of all recordings, however long ago they were loaded."""
+    """What it finds of all recordings."""
     url = replayed.prometheus.url
     command = [sys.executable, "-m", "heartbeat_tuner", "doctor", "--prometheus", url, "-o", "json"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)

@@ -34,7 +34,7 @@ def test_the_definition_installs_and_takes_the_readme_s_policy(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     """The installation page's first command makes the README's policy acceptable."""
-    install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
+    _, _, install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")  # after two of Helm
     _run(control_plane, namespace, install, tmp_path)
     control_plane.await_definitions()
     (policy,) = documents.code_blocks("README.md", "yaml")
@@ -102,7 +102,7 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
     control_plane: ControlPlane, namespace: str, tmp_path: Path
 ) -> None:
     """The lease by its name in the operator's own namespace, and nothing that a reader would be surprised at."""
-    define, bind, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
+    _, _, define, bind, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
     _run(control_plane, namespace, define, tmp_path)  # kubectl asks for rights on kinds that are known
     control_plane.await_definitions()
     _run(control_plane, namespace, bind, tmp_path)
@@ -121,10 +121,11 @@ def test_the_documented_bindings_give_the_operator_its_rights_and_no_more(
         assert may("create", lease, own)
         assert may("patch", "deployments.apps", namespace)
         assert may("list", "consumergroupmodels.heartbeat-tuner.dev", namespace)
+        assert may("list", lease, namespace)
         refused = [
             ("update", f"{lease}/another", own),
             ("delete", f"{lease}/heartbeat-tuner", own),
-            ("list", lease, own),
+            ("get", lease, namespace),
             ("create", lease, namespace),
             ("get", "secrets", own),
             ("update", "deployments.apps", namespace),

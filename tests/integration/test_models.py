@@ -21,6 +21,7 @@ from kubernetes.aio import client, config
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.models import FIELD_MANAGER, KubernetesModels
 from heartbeat_tuner.api import crd, models
+from heartbeat_tuner.api.fields import GROUP
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.ports import Written
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted, Unreadable
@@ -28,6 +29,7 @@ from heartbeat_tuner.tails.model import Reason, Rejected
 from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError
 from sandbox.network import LOOPBACK
+from sandbox.processes import wait_until
 from sandbox.proxy import FaultProxy
 from tests.support import fitted
 
@@ -329,9 +331,19 @@ async def test_an_api_server_that_falls_silent_ends_a_namespace_soon(plane: Cont
     assert again.written + again.unchanged == 60
 
 
+def is_forgotten(plane: ControlPlane) -> bool:
+    """Whether the API server serves models no more, which it does for a moment after their definition has gone."""
+    try:
+        plane.kubectl("get", "--raw", f"/apis/{GROUP}/v1alpha1/consumergroupmodels")
+    except SandboxError:
+        return True
+    return False
+
+
 def test_without_the_definition_there_are_no_models(plane: ControlPlane) -> None:
     """The operator learns it as a fact, the fit as an error with its fix."""
     plane.kubectl("delete", f"--filename={DEFINITION}")
+    wait_until(lambda: is_forgotten(plane), part="kube-apiserver", what="it to forget models", timeout_s=30)
 
     async def run() -> tuple[object, str]:
         async with connected(plane) as store:

@@ -202,6 +202,21 @@ def test_a_scheduling_gate_holds_a_pod_back(cluster: _Cluster, apply: Apply, con
     _wait(lambda: cluster.pid() is not None, "the pod without its gate")
 
 
+def test_a_cordoned_node_takes_no_pods_of_its_own_accord(cluster: _Cluster, apply: Apply) -> None:
+    """Only who names it runs there, until it is uncordoned; then those that waited do, when it looks again."""
+    cluster.kubectl("cordon", cluster.node.name)
+    try:
+        apply(_pod({"command": _SLEEP}))
+        apply(_pod({"command": _SLEEP}, nodeName=cluster.node.name) | {"metadata": {"name": "bound"}})
+        _wait(lambda: cluster.pid("bound") is not None, "a pod that came later")
+        waiting = next(pod for pod in cluster.pods() if pod["metadata"]["name"] == "pod")
+        assert "nodeName" not in waiting["spec"]
+    finally:
+        cluster.kubectl("uncordon", cluster.node.name)
+    cluster.kubectl("label", "pod", "pod", "-n", cluster.namespace, "seen=again")
+    _wait(lambda: cluster.pid() is not None, "the pod after all")
+
+
 def test_a_missing_config_map_is_reported_and_waited_for(cluster: _Cluster, apply: Apply) -> None:
     """The container waits with the kubelet's reason and starts when the ConfigMap appears."""
     reference = {"configMapKeyRef": {"name": "settings", "key": "COLOUR"}}

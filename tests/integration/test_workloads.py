@@ -1,5 +1,6 @@
 """Server-side apply on a real API server: what is written, what is kept, what is refused."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -17,6 +18,9 @@ from sandbox.control_plane import ControlPlane
 from tests.support import worlds
 
 pytestmark = pytest.mark.timeout(180)
+
+TIMES_DIFFER_S = 1.1
+"""Times in managedFields are whole seconds."""
 
 STORM, CURED = worlds.settings("1s", "333ms", "5s"), worlds.settings("30s", "1s", "1s")
 CURED_ENV = {
@@ -79,11 +83,12 @@ async def _read(workloads: KubernetesWorkloads, policy: Policy) -> Workload:
 
 async def _apply(workloads: KubernetesWorkloads, policy: Policy) -> None:
     """Read and write, again while the Deployment's own controller writes in between."""
-    for _ in range(50):
+    for _ in range(150):
         try:
             view = await _read(workloads, policy)
             await workloads.apply(policy, view, _cure(view))
         except WriteConflictError:
+            await asyncio.sleep(0.1)  # its controllers may be busy with others
             continue
         return
     pytest.fail("the Deployment never came to rest")
@@ -110,6 +115,45 @@ async def test_values_come_from_the_config_map_and_go_into_the_env(
     assert (after.current.settings, after.foreign_env) == (CURED, {})
     assert after.applications == {"app": _cure(before)}
     assert _env(control_plane, deployed) == {"app": CURED_ENV, "second": {}}
+
+
+async def test_a_stateful_set_is_read_and_written_like_a_deployment(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, namespace: str
+) -> None:
+    """By the same apply; it has no surge, and of its pods only its own count."""
+    document = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "orders-consumer"},
+        "spec": {
+            "replicas": 2,
+            "serviceName": "orders",
+            "podManagementPolicy": "Parallel",
+            "selector": {"matchLabels": {"app": "orders"}},
+            "template": {
+                "metadata": {"labels": {"app": "orders"}},
+                "spec": {"schedulerName": "nobody", "containers": [{"name": "app", "image": "none"}]},
+            },
+        },
+    }
+    control_plane.kubectl("apply", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(document))
+    reference = WorkloadRef("StatefulSet", ObjectKey(namespace, "orders-consumer"), "app")
+    policy = worlds.policy(key=ObjectKey(namespace, "orders"), workload=reference)
+    for _ in range(150):
+        view = await _read(workloads, policy)
+        if not view.rolling_out:
+            break
+        await asyncio.sleep(0.2)
+    assert (view.rolling_out, view.most_pods) == (False, 2)
+    await _apply(workloads, policy)
+    view = await _read(workloads, policy)
+    assert view.applications == {"app": _cure(view)}
+    assert (view.rolling_out, view.our_rollout, view.foreign_env) == (True, True, {})
+    shown = json.loads(control_plane.kubectl("get", "statefulset", "orders-consumer", f"-n={namespace}", "-o=json"))
+    (container,) = shown["spec"]["template"]["spec"]["containers"]
+    # Nothing was set, and S is the library's default already.
+    beat = {name: value for name, value in CURED_ENV.items() if name != "KAFKA_SESSION_TIMEOUT_MS"}
+    assert {one["name"]: one["value"] for one in container["env"]} == beat
 
 
 async def test_two_containers_keep_both_their_cures(
@@ -174,3 +218,32 @@ async def test_a_field_of_another_manager_is_not_taken(
     with pytest.raises(FieldOwnedError):
         await _apply(workloads, policy)
     assert _env(control_plane, deployed)["app"] == {"KAFKA_SESSION_TIMEOUT_MS": "1000"}
+
+
+def _scale(control_plane: ControlPlane, namespace: str, replicas: int) -> None:
+    control_plane.kubectl("scale", "deployment/orders-consumer", f"-n={namespace}", f"--replicas={replicas}")
+
+
+def _restart(control_plane: ControlPlane, namespace: str) -> None:
+    control_plane.kubectl("rollout", "restart", "deployment/orders-consumer", f"-n={namespace}")
+
+
+async def test_a_rollout_is_ours_until_somebody_else_changes_the_template(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """Who scales takes nothing over; who restarts does. No pod ever runs here, so that no rollout ends."""
+    policy = _policy(deployed)
+    _scale(control_plane, deployed, 1)
+    await asyncio.sleep(TIMES_DIFFER_S)
+    before = await _read(workloads, policy)
+    await _apply(workloads, policy)
+    began = await _read(workloads, policy)
+    await asyncio.sleep(TIMES_DIFFER_S)
+    _scale(control_plane, deployed, 2)
+    scaled = await _read(workloads, policy)
+    _restart(control_plane, deployed)
+    restarted = await _read(workloads, policy)
+    assert not before.our_rollout
+    assert (began.rolling_out, began.our_rollout) == (True, True)
+    assert (scaled.rolling_out, scaled.our_rollout) == (True, True)
+    assert (restarted.rolling_out, restarted.our_rollout) == (True, False)

@@ -46,6 +46,7 @@ class Replicas:
                         api_url=f"https://{LOOPBACK}:{wire.port}",
                         prometheus_url=self._prometheus_url,
                         lease_times=LEASE_TIMES,
+                        max_rollouts=100,  # all at once, so that schedules strike while much is being written
                     )
                 )
             self._running = starting.pop_all()

@@ -192,7 +192,7 @@ def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
     assert java == pools["orders-3"] == pools["orders-5"]
     assert java.days == pytest.approx(72.0)
     assert java.groups == 6
-    assert java.rates(256.0) == pytest.approx(1 / 72.0)
+    assert java.per_day[java.times_s.index(256.0)] == pytest.approx(1 / 72.0)
     kafkajs = pools["js-0"]
     assert kafkajs is not None
     assert kafkajs.days == pytest.approx(50.0)
@@ -210,6 +210,25 @@ def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
         )
         found = models(rows)[0].quantities[name].pool
         assert found is None if watched is None else found is not None and found.days == pytest.approx(watched)
+
+
+def test_groups_whose_pauses_are_usually_long_are_a_kind_of_their_own() -> None:
+    """A full heap freezes for longer, too; fewer than five such groups know what all of the library's saw."""
+    watched = {-1: 9_600, -2: 960}
+    quick = of_day(TODAY, {f"quick-{number}": {100: 1_000, 300: 1, **watched} for number in range(6)})
+    slow = of_day(TODAY, {f"slow-{number}": {400: 1_000, **watched} for number in range(6)})
+    pools = {one.group: absences(one).pool for one in models(pa.concat_tables([quick, slow]))}
+    apart = pools["quick-0"], pools["slow-0"]
+    assert apart[0] is not None
+    assert apart[1] is not None
+    assert (apart[0].groups, apart[1].groups) == (6, 6)
+    assert apart[0].per_day[0] == pytest.approx(6 / 60.0)
+    assert apart[1].per_day[0] == pytest.approx(6_000 / 60.0)
+    few = of_day(TODAY, {f"slow-{number}": {400: 1_000, **watched} for number in range(4)})
+    together = {one.group: absences(one).pool for one in models(pa.concat_tables([quick, few]))}
+    assert together["slow-0"] is not None
+    assert together["slow-0"].groups == 10
+    assert together["quick-0"] == apart[0]
 
 
 def test_nothing_gives_nothing() -> None:

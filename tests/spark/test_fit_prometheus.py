@@ -34,8 +34,7 @@ CLUSTER: Final = "main"
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """A real one, that has a small fleet on four days, and in the last hour of the one before."""
-    late = {"storage": {"tsdb": {"out_of_order_time_window": "30d"}}}
-    with Prometheus(tmp_path_factory.mktemp("prometheus"), Binaries(), kubeconfig=None, sections=late) as started:
+    with Prometheus(tmp_path_factory.mktemp("prometheus"), Binaries(), kubeconfig=None) as started:
         write_series(int(started.url.rpartition(":")[2]), histories.of_days(DAYS[3], DAYS[0], members=2, every_s=300.0))
         yield started
 

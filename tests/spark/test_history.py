@@ -120,6 +120,19 @@ def test_a_broken_file_costs_its_day(history: History) -> None:
     assert "day=2026-11-12/histograms.parquet: is not there" in str(missing)
 
 
+def test_what_is_read_later_joins_what_was_read(history: History) -> None:
+    """In the order of the days, with the newer word on those that are in both."""
+    for age in (0, 2):
+        history.write(ago(age), of_day(ago(age), {"orders": {5: 1}}))
+    early = history.read([ago(2), ago(1), TODAY])
+    history.write(ago(1), of_day(ago(1), {"bills": {9: 7}}))
+    Path(history.path(TODAY)).write_bytes(b"PAR1")
+    both = early | history.read([ago(1), TODAY])
+    assert both.days == (ago(2), ago(1))
+    assert list(both.broken) == [TODAY]
+    assert both.rows.cast(contract.ROWS).equals(history.read(history.days()).rows.cast(contract.ROWS))
+
+
 def test_no_lost_bit_goes_unnoticed(history: History) -> None:
     """Nor a lost end: what is read is what was written, or an error that can be told."""
     history.write(TODAY, LITTLE)

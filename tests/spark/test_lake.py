@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heartbeat_tuner.fitting import contract, lake, lake_reading, lake_rows
+from heartbeat_tuner.fitting import contract, lake, lake_reading, lake_rows, lake_survey
 from heartbeat_tuner.fitting.lake import ObservationsError
 from heartbeat_tuner.fitting.lake_reading import Order
 from heartbeat_tuner.tails.histogram import bucket_of
 
 DAY = date(2026, 11, 20)
+ADDERS = 3
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 
 
@@ -67,10 +68,20 @@ def read(path: Path, *, shares: int = 1, days: Sequence[date] | None = None) -> 
         found.uri, found.root, None if days is None else frozenset(days), None if "cluster" in found.types else "eu"
     )
     sent = pa.Table.from_batches(
-        [batch for share in found.shared_out(shares) for batch in lake_reading.read(order, share)], lake_rows.SENT
+        [
+            batch
+            for share in lake_survey.shared_out(lake_survey.of_days(lake_survey.surveyed(found), days), shares)
+            for batch in lake_reading.read(order, share)
+        ],
+        lake_rows.SENT,
     )
-    counted = sent.filter(sent["day"].is_valid()).to_batches()
-    rows = pa.Table.from_batches(lake_rows.added_up(counted), contract.ROWS)
+    parts = [
+        [part for place, part in lake_rows.parted(sent.to_batches(), ADDERS) if place == number]
+        for number in range(ADDERS)
+    ]
+    added = [batch for some in parts for batch in lake_rows.added_up(lake_rows.unpacked(some))]
+    rows = lake_rows.rows_of(added)
+    assert lake_rows.refused_in(added) == sum(sent["refused"].to_pylist())
     assert contract.merged(rows).num_rows == rows.num_rows
     return contract.merged(rows), sum(sent["refused"].to_pylist())
 
@@ -106,7 +117,7 @@ def test_the_files_of_a_day_are_spread_over_the_shares(tmp_path: Path) -> None:
     for day in range(4):
         for shard in range(4):
             written(tmp_path / "lake" / f"dt={day}" / f"{shard}.parquet", table)
-    for share in lake.found(str(tmp_path / "lake")).shared_out(4):
+    for share in lake_survey.shared_out(lake_survey.surveyed(lake.found(str(tmp_path / "lake"))), 4):
         assert {piece.path.split("/")[-2] for piece in share} == {f"dt={day}" for day in range(4)}
 
 
@@ -226,6 +237,9 @@ def test_a_file_that_goes_away_is_named(tmp_path: Path) -> None:
     """Between the look at the folder and the task."""
     path = written(tmp_path / "lake" / "a.parquet", lines(5))
     found = lake.found(str(tmp_path / "lake"))
+    (share,) = lake_survey.shared_out(lake_survey.surveyed(found), 1)
     path.unlink()
     with pytest.raises(ObservationsError, match=f"^{path}: is not there: "):
-        list(lake_reading.read(Order(found.uri, found.root, None, ""), found.shared_out(1)[0]))
+        list(lake_reading.read(Order(found.uri, found.root, None, ""), share))
+    with pytest.raises(ObservationsError, match=f"^{path}: is not there: "):
+        lake_survey.surveyed(found)

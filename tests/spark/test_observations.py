@@ -51,7 +51,12 @@ def lake(folder: Path, *tables: pa.Table) -> str:
 
 def rows(observed: observations.Observed) -> pa.Table:
     """Return what was read, in its one form."""
-    return contract.merged(observed.rows.toArrow())
+    return contract.merged(observed.rows)
+
+
+def read(spark: SparkSession, path: str, *, cluster: str, days: Sequence[date] | None = None) -> observations.Observed:
+    """Return what lies there, all at once."""
+    return observations.source(spark, path, cluster=cluster).read(days)
 
 
 def test_values_become_rows(spark: SparkSession, tmp_path: Path) -> None:
@@ -68,11 +73,11 @@ def test_values_become_rows(spark: SparkSession, tmp_path: Path) -> None:
         of_day(day, {group: Histogram.of(found).to_counts() | watched}, cluster="eu")
         for (day, group), found in delays.items()
     )
-    observed = observations.read(spark, path, cluster="eu")
+    observed = read(spark, path, cluster="eu")
     assert rows(observed).equals(contract.merged(want))
-    assert observed.refused() == 0
+    assert observed.refused == 0
     named = [one.append_column("cluster", pa.array(["us"] * one.num_rows)) for one in tables]
-    found = rows(observations.read(spark, lake(tmp_path / "named", *named), cluster="eu"))
+    found = rows(read(spark, lake(tmp_path / "named", *named), cluster="eu"))
     assert set(found["cluster"].to_pylist()) == {"us"}
 
 
@@ -83,14 +88,14 @@ def test_days_are_chosen(spark: SparkSession, tmp_path: Path) -> None:
         for age in range(6)
     ]
     path = lake(tmp_path / "lake", *tables)
-    observed = observations.read(spark, path, cluster="", days=[ago(5), ago(2), ago(1)])
+    observed = read(spark, path, cluster="", days=[ago(5), ago(2), ago(1)])
     assert set(rows(observed)["day"].to_pylist()) == {ago(5), ago(2), ago(1)}
-    assert observed.refused() == 3
-    assert rows(observations.read(spark, path, cluster="", days=[])).num_rows == 0
+    assert observed.refused == 3
+    assert rows(read(spark, path, cluster="", days=[])).num_rows == 0
     history = History(str(tmp_path / "history"))
     for age in range(3):
         history.write(ago(age), of_day(ago(age), {"orders": {5: 1}}))
-    kept = rows(observations.read(spark, history.uri, cluster="", days=[ago(1)]))
+    kept = rows(read(spark, history.uri, cluster="", days=[ago(1)]))
     assert kept["day"].to_pylist() == [ago(1)]
 
 
@@ -100,9 +105,9 @@ def test_what_is_no_time_is_refused_and_told(spark: SparkSession, tmp_path: Path
     found = values([(midnight(TODAY), "orders", value) for value in (1.0, *bad)])
     nameless = found.slice(0, 1).set_column(2, "group", pa.array([None], pa.string()))
     timeless = found.slice(0, 1).set_column(0, "ts", pa.array([None], found["ts"].type))
-    observed = observations.read(spark, lake(tmp_path / "lake", found, nameless, timeless), cluster="")
+    observed = read(spark, lake(tmp_path / "lake", found, nameless, timeless), cluster="")
     assert rows(observed).equals(contract.merged(of_day(TODAY, {"orders": {bucket_of(1.0).item(): 1, -1: 1, -2: 1}})))
-    assert observed.refused() == 8
+    assert observed.refused == 8
 
 
 def test_what_was_watched_is_told_by_any_line(spark: SparkSession, tmp_path: Path) -> None:
@@ -110,7 +115,7 @@ def test_what_was_watched_is_told_by_any_line(spark: SparkSession, tmp_path: Pat
     start = midnight(TODAY)
     hour = [(start + number * BLOCK, "orders", 0.1) for number in range(40) for _ in range(3)]
     event = values([(start + timedelta(hours=20), "orders", 12.0)], quantity="restartDowntime")
-    found = rows(observations.read(spark, lake(tmp_path / "lake", values(hour), event), cluster=""))
+    found = rows(read(spark, lake(tmp_path / "lake", values(hour), event), cluster=""))
     watched = {(row["quantity"], row["bucket"]): row["n"] for row in found.to_pylist() if row["bucket"] < 0}
     parts = 3 + 1  # three of 22.5 minutes make the hour, and one has the event
     assert watched == {
@@ -128,11 +133,11 @@ def test_rows_of_the_contract_pass(spark: SparkSession, tmp_path: Path) -> None:
     for age in range(3):
         day = want.filter(pa.compute.equal(want["day"], ago(age)))
         history.write(ago(age), day)
-    observed = observations.read(spark, history.uri, cluster="ignored")
+    observed = read(spark, history.uri, cluster="ignored")
     assert rows(observed).equals(contract.merged(want))
-    assert observed.refused() == 0
+    assert observed.refused == 0
     stamped = want.replace_schema_metadata({"heartbeat-tuner.schema": "1"})
-    assert rows(observations.read(spark, lake(tmp_path / "lake", stamped), cluster="")).equals(contract.merged(want))
+    assert rows(read(spark, lake(tmp_path / "lake", stamped), cluster="")).equals(contract.merged(want))
 
 
 GOOD = values([(midnight(TODAY), "orders", 1.0)])
@@ -168,7 +173,7 @@ def test_what_is_wrong_is_said_at_once(spark: SparkSession, tmp_path: Path, bad:
     """With the path, the column, the rule and what to do, before a row is read."""
     path = lake(tmp_path / "lake", bad)
     with pytest.raises(ObservationsError) as caught:
-        observations.read(spark, path, cluster="")
+        read(spark, path, cluster="")
     assert path in str(caught.value)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -181,5 +186,5 @@ def test_places_without_parquet_are_told(spark: SparkSession, tmp_path: Path) ->
     (tmp_path / "other" / "x.parquet").write_text("not Parquet at all")
     for name in ("none", "empty", "other"):
         with pytest.raises(ObservationsError, match="give a folder or a file of Parquet") as caught:
-            observations.read(spark, str(tmp_path / name), cluster="")
+            read(spark, str(tmp_path / name), cluster="")
         assert "\n" not in str(caught.value)

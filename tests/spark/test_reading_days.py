@@ -15,7 +15,7 @@ from heartbeat_tuner.fitting import contract, job
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.outcome import DayFailure
 from heartbeat_tuner.fitting.progress import Progress
-from heartbeat_tuner.fitting.reading_days import GIVE_UP_AFTER, Read, SparkDays
+from heartbeat_tuner.fitting.reading_days import GIVE_UP_AFTER, SPAN, Read, SparkDays
 from tests.support.contract_rows import rows_of, values_lake
 
 UNTIL = date(2026, 11, 20)
@@ -88,6 +88,22 @@ def test_a_file_that_breaks_off_in_the_middle_is_told(spark: SparkSession, tmp_p
     assert {type(one) for one in read.values()} == {DayFailure}
     assert read[DAYS[0]].message.startswith(f"{path}: is no whole Parquet file (")
     assert "\n" not in read[DAYS[0]].message
+
+
+def test_a_lake_s_days_are_there_before_older_ones_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """So that they are kept, whatever comes; and a file that breaks costs the days of its span only."""
+    values_lake(tmp_path / "lake", DAYS)
+    read = days_of(spark).from_lake(str(tmp_path / "lake"), "main", DAYS)
+    first = dict([next(read)])
+    path = tmp_path / "lake" / f"{DAYS[SPAN]}.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
+    rest = found(read)
+    assert list(first | rest) == list(DAYS)
+    for day in (*DAYS[:SPAN], *DAYS[2 * SPAN :]):
+        assert job.values_of((first | rest)[day]) == 4_000
+    for day in DAYS[SPAN : 2 * SPAN]:
+        assert rest[day].message.startswith(f"{path}: is no whole Parquet file (")
 
 
 def test_a_failed_day_costs_itself(spark: SparkSession) -> None:

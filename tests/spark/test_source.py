@@ -71,8 +71,7 @@ def as_rows(table: pa.Table) -> list[tuple[Any, ...]]:
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     """A real one, that has the fleet's two days."""
     run_dir = tmp_path_factory.mktemp("prometheus")
-    late = {"storage": {"tsdb": {"out_of_order_time_window": "30d"}}}
-    with Prometheus(run_dir, Binaries(), kubeconfig=None, sections=late) as started:
+    with Prometheus(run_dir, Binaries(), kubeconfig=None) as started:
         write_series(int(started.url.rpartition(":")[2]), fleet())
         yield started
 

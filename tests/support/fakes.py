@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Listing
@@ -111,6 +113,7 @@ class FakeWorkloads:
         self.apply_error: Exception | None = None
         self.answer_error: Exception | None = None
         self.broken: set[ObjectKey] = set()
+        self.denied: set[ObjectKey] = set()
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
         """Return the Deployment as stored."""
@@ -126,6 +129,8 @@ class FakeWorkloads:
         if self.apply_error is not None:
             raise self.apply_error
         key = policy.workload.key
+        if key in self.denied:
+            raise ApiServerError("an admission webhook denied the request", status=403)
         stored = self.stored.get(key)
         if stored is None or (stored.uid, stored.resource_version) != (workload.uid, workload.resource_version):
             raise WriteConflictError(f"{policy.workload} changed")
@@ -134,6 +139,7 @@ class FakeWorkloads:
             stored,
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
+            our_rollout=True,
             applications={**stored.applications, policy.workload.container: application},
         )
         if self.answer_error is not None:
@@ -145,8 +151,9 @@ class FakeWorkloads:
         generation = int(stored.resource_version)
         self.stored[key] = dataclasses.replace(
             stored,
-            current=worlds.current(self.writes[-1].target),
+            current=worlds.current(stored.applications["app"].values),
             rolling_out=False,
+            our_rollout=False,
             pods=tuple(worlds.pod(generation + number, started=at) for number, _ in enumerate(stored.pods)),
         )
 
@@ -165,6 +172,22 @@ class FakeModels:
         if self.error is not None:
             raise self.error
         return self.stored
+
+
+class FakeSlotViews:
+    """Slots and their pods, for who only looks."""
+
+    def __init__(self) -> None:
+        self.views: dict[SlotPlace, View] = {}
+        self.error: Exception | None = None
+        self.reads = 0
+
+    async def read(self) -> Mapping[SlotPlace, View]:
+        """Return all views."""
+        self.reads += 1
+        if self.error is not None:
+            raise self.error
+        return self.views
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

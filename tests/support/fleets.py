@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER
 from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.v1alpha1 import PLURAL
+from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.metrics.samples import Sample
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox import scenario
@@ -161,6 +161,10 @@ class Fleet(Tenant):
     def annotate(self, name: str, text: str) -> None:
         """Write an annotation of nobody's concern into a Deployment: its version is another one then."""
         self.admin.merge(f"{self._deployments_path}/{name}", {"metadata": {"annotations": {"example.com/note": text}}})
+
+    def pause(self, name: str, *, paused: bool) -> None:
+        """Let no change of a Deployment reach its pods, or let it go on."""
+        self.admin.merge(f"{self._deployments_path}/{name}", {"spec": {"paused": paused}})
 
     def deployments(self) -> dict[str, dict[str, Any]]:
         """Return the Deployments by name."""

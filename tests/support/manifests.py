@@ -50,6 +50,18 @@ def policy(
     return body
 
 
+def condition(kind: str, reason: str, *, status: str = "True") -> dict[str, Any]:
+    """Return a condition of a policy as stored."""
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": "so it is",
+        "lastTransitionTime": "2026-03-02T11:00:00Z",
+        "observedGeneration": 1,
+    }
+
+
 def container(
     *, env: list[dict[str, Any]] | None = None, env_from: list[dict[str, Any]] | None = None, name: str = "app"
 ) -> dict[str, Any]:

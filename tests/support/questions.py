@@ -2,13 +2,15 @@
 
 import dataclasses
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision.tuning import Question
+from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
@@ -52,6 +54,10 @@ def profile(**fields: Any) -> Profile:
     return dataclasses.replace(QUIET, **fields)
 
 
+FROZEN: Final = profile(pauses=happening(0.1, 15.0, doubt=3.0))
+"""Frozen for a quarter of a minute once a fortnight, and it may be three times as often."""
+
+
 def question(of: Profile = QUIET, **fields: Any) -> Question:
     """Return the question of a group that has its library's defaults, with other fields."""
     asked = Question(
@@ -70,3 +76,20 @@ def question(of: Profile = QUIET, **fields: Any) -> Question:
         horizon=timedelta(days=14),
     )
     return dataclasses.replace(asked, **fields)
+
+
+def said(of: Answer) -> tuple[Verdict, Reason]:
+    """Return the answer at a glance."""
+    return of.verdict, of.reason
+
+
+def target(asked: Question) -> LivenessSettings:
+    """Return what should be set."""
+    found = answer(asked).target
+    assert found is not None
+    return found
+
+
+def with_session(of: Question, session_s: float) -> Question:
+    """Return the question of a group that has another session timeout."""
+    return dataclasses.replace(of, current=dataclasses.replace(of.current, session_timeout=seconds(session_s)))

@@ -8,13 +8,22 @@ from typing import Any, Final
 from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
-from tests.support.fakes import FakeClock, FakeGroups, FakeModels, FakePolicies, FakePrometheus, FakeWorkloads
+from tests.support.fakes import (
+    FakeClock,
+    FakeGroups,
+    FakeModels,
+    FakePolicies,
+    FakePrometheus,
+    FakeSlotViews,
+    FakeWorkloads,
+)
 
 ORDERS: Final = ObjectKey("shop", "orders")
 CONSUMER: Final = ObjectKey("shop", "orders-consumer")
@@ -32,6 +41,8 @@ class Stage:
         models: the fitted models.
         store: what the operator watches.
         policies: the policies as the API server has them.
+        slots: who has which static id.
+        max_rollouts: how many rollouts of its own the operator may have under way.
     """
 
     def __init__(
@@ -41,7 +52,10 @@ class Stage:
         now: LivenessSettings = worlds.STORM,
         answers: Answers | None = None,
         workloads: dict[ObjectKey, Workload] | None = None,
+        heartbeat_budget: float | None = None,
+        max_rollouts: int = 5,
     ) -> None:
+        self.max_rollouts = max_rollouts
         self.clock = FakeClock()
         pods = worlds.pods()
         hour_ago, in_an_hour = worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR
@@ -52,6 +66,8 @@ class Stage:
         self.models = FakeModels()
         self.store = PolicyStore()
         self.policies = FakePolicies(self.store, bodies)
+        self.slots = FakeSlotViews()
+        self._budgets = {} if heartbeat_budget is None else {"main": heartbeat_budget}
         self.restart()
 
     def restart(self) -> None:
@@ -65,7 +81,14 @@ class Stage:
             clock=self.clock,
         )
         self.operator = Cycle(
-            store=self.store, gatherer=gatherer, workloads=self.workloads, policies=self.policies, clock=self.clock
+            store=self.store,
+            gatherer=gatherer,
+            workloads=self.workloads,
+            policies=self.policies,
+            slots=self.slots,
+            clock=self.clock,
+            heartbeat_budgets=self._budgets,
+            max_rollouts=self.max_rollouts,
         )
 
     async def cycle(self, after: timedelta = MINUTE) -> CycleReport:
@@ -96,7 +119,7 @@ def calm(**spec: Any) -> Stage:
     return Stage([manifests.policy(spec=spec)], now=worlds.settings(), answers=answers)
 
 
-def fleet(count: int) -> Stage:
+def fleet(count: int, *, max_rollouts: int = 5) -> Stage:
     """Return `count` stormy groups, each with its policy, its workload and its Kafka group."""
     names = [f"g{number}" for number in range(count)]
     bodies = [
@@ -109,9 +132,31 @@ def fleet(count: int) -> Stage:
         )
         for name in names
     ]
-    stage = Stage(bodies, workloads={ObjectKey("shop", f"{name}-consumer"): worlds.workload() for name in names})
+    stage = Stage(
+        bodies,
+        workloads={ObjectKey("shop", f"{name}-consumer"): worlds.workload() for name in names},
+        max_rollouts=max_rollouts,
+    )
     groups: dict[str, Group | UnreadableGroup] = {
         name: dataclasses.replace(worlds.group(), group_id=name) for name in names
     }
     stage.groups.groups = {"main": groups}
+    return stage
+
+
+def storms(count: int, *, max_rollouts: int = 5) -> Stage:
+    """Return a fleet in a storm, each group of one pod that has run for ten minutes, and will for 40 more."""
+    stage = fleet(count, max_rollouts=max_rollouts)
+    pod = worlds.pod(started=worlds.NOW - 10 * MINUTE)
+    for key in stage.workloads.stored:
+        stage.workloads.stored[key] = worlds.workload(worlds.STORM, running=[pod])
+    series = counters.stormy([pod], pod.started, worlds.NOW + 40 * MINUTE)
+    stage.prometheus.answers = {
+        quantity: [
+            Series({**one.labels, "group_id": group}, one.samples)
+            for group in stage.groups.groups["main"]
+            for one in of
+        ]
+        for quantity, of in series.items()
+    }
     return stage

@@ -106,16 +106,20 @@ def workload(
     *,
     mixed: bool = False,
     rolling_out: bool = False,
+    ours: bool = False,
     foreign: Mapping[Setting, str] | None = None,
     running: Sequence[Pod] | None = None,
 ) -> Workload:
-    """Return the Deployment; `mixed` pods differ in their values.
+    """Return the Deployment; `mixed` pods differ in their values, a rollout may be `ours`.
 
     Raises:
-        ImpossibleWorldError: pods differ without a reason, or values are given for pods that differ.
+        ImpossibleWorldError: pods differ without a reason, values are given for pods that differ, or a rollout that
+            is not there is ours.
     """
     if mixed and now is not None:
         raise ImpossibleWorldError("pods that differ have no common values")
+    if ours and not rolling_out:
+        raise ImpossibleWorldError("there is no rollout")
     return Workload(
         uid="workload-1",
         resource_version="100",
@@ -125,6 +129,7 @@ def workload(
         kept_env={},
         applications={},
         pods=pods() if running is None else tuple(running),
+        our_rollout=ours,
     )
 
 

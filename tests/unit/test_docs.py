@@ -11,10 +11,12 @@ import yaml
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.cli import fit
+from heartbeat_tuner.decision import gates
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
-from tests.support import documents
+from tests.support import documents, worlds
 
 _REFERENCE = documents.CHECKOUT / "docs" / "reference"
 _GENERATED = runpy.run_path(str(_REFERENCE / "generate.py"))["PAGES"]
@@ -60,6 +62,20 @@ def test_the_documented_ways_to_reach_prometheus_are_accepted() -> None:
         assert all("cannot be read" in one["msg"] for one in caught.value.errors())
 
 
+def test_the_documented_windows_and_budget_are_as_told(tmp_path: Path) -> None:
+    """The policy is held by its windows in the words of the page, and the budget is the default that it states."""
+    policy, budget = (yaml.safe_load(text) for text in documents.code_blocks("docs/how-to/rollouts.md", "yaml"))
+    policy["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    asked = parsing.policy_of(policy)
+    hold = gates.first_hold(worlds.storm(policy=asked), worlds.settings())
+    assert hold is not None
+    assert documents.code_blocks("docs/how-to/rollouts.md", "text") == [f"{hold.message}\n"]
+    path = tmp_path / "config.yaml"
+    (first,) = documents.code_blocks("docs/how-to/install.md", "yaml")
+    path.write_text(first + yaml.safe_dump(budget))
+    assert settings.load(path).rollout == settings.RolloutSettings()
+
+
 def test_the_documented_deployment_runs_the_documented_configuration() -> None:
     """Two replicas with the page's file where the command looks for it, and time to end."""
     (text,) = documents.code_blocks("docs/how-to/install.md", "yaml")
@@ -73,7 +89,7 @@ def test_the_documented_deployment_runs_the_documented_configuration() -> None:
     (container,) = pod["containers"]
     (mount,) = container["volumeMounts"]
     assert container["args"] == ["run", "--config", f"{mount['mountPath']}/config.yaml"]
-    assert container["ports"][0]["containerPort"] == settings.HttpSettings().port
+    assert container["ports"][0]["containerPort"] == sections.HttpSettings().port
 
 
 def test_reasons_named_on_pages_exist() -> None:

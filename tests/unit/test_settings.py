@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import serialization
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.settings import webhook
 
 MINIMAL = """
 prometheus: {url: "http://prometheus:9090"}
@@ -31,6 +32,7 @@ def test_a_minimal_file_has_defaults(tmp_path: Path) -> None:
     assert found.prometheus.url == "http://prometheus:9090"
     assert found.kafka.clusters["main"].bootstrap_servers == "kafka:9092"
     assert found.interval == timedelta(seconds=60)
+    assert found.rollout.max_concurrent == 5
     assert (found.http.address, found.http.port) == ("0.0.0.0", 8080)  # noqa: S104 - the documented default
 
 
@@ -58,6 +60,9 @@ def test_times_are_durations(tmp_path: Path) -> None:
         (MINIMAL.replace("kafka: {", "kafka: {timeout: 10m, "), "kafka.timeout: '10m' is not between 100ms and 1m"),
         (MINIMAL.replace("prometheus: {", "prometheus: {timeout: 2m, "), "prometheus.timeout: '2m' is not between"),
         (MINIMAL + "leaderElection: {retryPeriod: 0s}", "leaderElection.retryPeriod: must be greater than zero"),
+        (MINIMAL + "rollout: {maxConcurrent: -1}", "rollout.maxConcurrent: Input should be greater than or equal to 0"),
+        (MINIMAL + "rollout: {maxConcurrent: 10%}", "rollout.maxConcurrent: Input should be a valid integer"),
+        (MINIMAL + "rollout: {maxConcurrent: 2.5}", "rollout.maxConcurrent: Input should be a valid integer"),
         (MINIMAL + "http: {port: 0}", "http.port: Input should be greater than or equal to 1"),
         (
             MINIMAL + "leaderElection: {leaseDuration: 2.5s, renewDeadline: 2s, retryPeriod: 1s}",
@@ -91,6 +96,19 @@ CLUSTER = "kafka.clusters.main"
 def reached(by: str) -> str:
     """Return a file whose cluster is reached in some way."""
     return MINIMAL.replace('"kafka:9092"', f'"kafka:9092", {by}')
+
+
+def test_heartbeats_have_no_budget_unless_one_is_set(tmp_path: Path) -> None:
+    """In requests a second, of one Kafka cluster."""
+    assert loaded(tmp_path, MINIMAL).kafka.clusters["main"].heartbeat_budget is None
+    assert loaded(tmp_path, reached("heartbeatBudget: 2.5")).kafka.clusters["main"].heartbeat_budget == 2.5
+
+
+@pytest.mark.parametrize("budget", ["0", "-1", ".inf", ".nan", "10s"])
+def test_a_budget_is_a_number_of_requests(tmp_path: Path, budget: str) -> None:
+    """None of them would be noticed as a mistake otherwise: who wants no limit leaves it out."""
+    with pytest.raises(InvalidSettingsError, match=rf"{CLUSTER}\.heartbeatBudget: "):
+        loaded(tmp_path, reached(f"heartbeatBudget: {budget}"))
 
 
 @pytest.mark.parametrize(
@@ -374,3 +392,39 @@ def test_a_file_that_is_no_yaml_is_named(tmp_path: Path) -> None:
     """With the place where it breaks."""
     with pytest.raises(InvalidSettingsError, match=r"config\.yaml is no YAML: (?s:.*)line 1"):
         loaded(tmp_path, "a: [")
+
+
+def test_the_webhook_has_defaults_for_all_and_is_called_by_its_service(tmp_path: Path) -> None:
+    """Within a cluster nothing has to be said; another name is one more."""
+    path, account = tmp_path / "webhook.yaml", tmp_path / "namespace"
+    path.write_text("certificate: {names: [127.0.0.1]}")
+    account.write_text("tuner\n")
+    found = webhook.load(path)
+    assert (found.admission.port, found.http.port, found.drain) == (8443, 8080, timedelta(seconds=5))
+    namespace = found.certificate.where(account)
+    assert found.certificate.made_out_to(namespace) == ("heartbeat-tuner-webhook.tuner.svc", "127.0.0.1")
+    path.write_text("certificate: {namespace: here}")
+    assert webhook.load(path).certificate.where(account) == "here"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("admission: {port: 0}", "admission.port"),
+        ("drain: 2m", "drain"),
+        ("certificate: {names: ['*']}", "certificate.names.0"),
+        ("prometheus: {}", "prometheus"),
+    ],
+)
+def test_what_the_webhook_cannot_use_is_refused_by_field(tmp_path: Path, text: str, field: str) -> None:
+    """As the operator does."""
+    path = tmp_path / "webhook.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidSettingsError, match=field):
+        webhook.load(path)
+
+
+def test_outside_a_pod_the_webhook_s_secret_needs_a_namespace(tmp_path: Path) -> None:
+    """It says which field gives it."""
+    with pytest.raises(InvalidSettingsError, match=r"certificate\.namespace is not set"):
+        webhook.CertificateSettings().where(tmp_path / "nothing")

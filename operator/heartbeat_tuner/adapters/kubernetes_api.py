@@ -9,7 +9,8 @@ connection and is about to be sent, and it does not wait for an answer beyond th
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+import urllib.request
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -41,6 +42,8 @@ class KubernetesApi:
         self._client = api_client
         self._timeout_s = request_timeout.total_seconds()
         self._fence = fence
+        # To look for a proxy costs each request two errands to other threads: done only where there is one.
+        api_client.configuration.client_session_kwargs = {"trust_env": bool(urllib.request.getproxies())}
         if fence is not None:
             api_client.configuration.trace_configs = [_last_look(fence)]
 
@@ -76,6 +79,39 @@ class KubernetesApi:
             ApiServerError: any other failure.
         """
         return await self._request("GET", path, query=query, timeout_s=self._timeout_s)
+
+    async def lines(self, path: str, *, silence: timedelta, **query: str) -> AsyncGenerator[bytes, None]:
+        """Yield the lines of an answer that goes on, as a watch's does, until the API server ends it.
+
+        Args:
+            path: what is asked for.
+            silence: how long nothing may come; a connection that is dead says nothing either.
+            query: of the request.
+
+        Raises:
+            ApiServerError: it refused, or the connection broke.
+        """
+        request = await self._client.param_serialize(
+            "GET",
+            path,
+            query_params=list(query.items()),
+            header_params={"Accept": JSON},
+            auth_settings=["BearerToken"],
+        )
+        patience = aiohttp.ClientTimeout(
+            total=None, connect=self._timeout_s, sock_connect=self._timeout_s, sock_read=silence.total_seconds()
+        )
+        try:
+            answer = (await self._client.call_api(*request, _request_timeout=patience)).response
+            async with answer:
+                if answer.status >= HTTPStatus.BAD_REQUEST:
+                    text = (await answer.text())[:SHOWN_BODY]
+                    sentence = f"the API server refused GET {path} with {answer.status}: {text}"
+                    raise ApiServerError(sentence, status=answer.status)
+                async for line in answer.content:
+                    yield line
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:  # ValueError: a line beyond all measure
+            raise ApiServerError(f"the API server broke off GET {path}: {error}") from error
 
     async def write(
         self, method: str, path: str, body: Mapping[str, Any], *, content_type: str = JSON, **query: str

@@ -14,6 +14,7 @@ from typing import Any, Final
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET
 
 _DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
 _REFERENCE: Final = re.compile(r"\$\([^()=\s]{1,253}\)")
@@ -162,6 +163,19 @@ def is_rolling_out(deployment: Mapping[str, Any]) -> bool:
     return bool(behind or updated < wanted or status.get("replicas", 0) > updated)
 
 
+def is_rollout_of(deployment: Mapping[str, Any], manager: str) -> bool:
+    """Whether a rollout is not finished, and the newest change of the pods' template is `manager`'s.
+
+    Of two in one second, `manager`'s counts as the newer: what may be ours is counted as ours.
+    """
+    changes = [
+        (entry.get("time", ""), entry.get("manager") == manager)
+        for entry in deployment["metadata"].get("managedFields", ())
+        if "f:template" in entry.get("fieldsV1", {}).get("f:spec", {})
+    ]
+    return is_rolling_out(deployment) and max(changes, default=("", False))[1]
+
+
 def label_selector(selector: Mapping[str, Any]) -> str:
     """Return a `metav1.LabelSelector` as the API server's `labelSelector` parameter."""
     terms = [f"{key}={value}" for key, value in selector.get("matchLabels", {}).items()]
@@ -179,15 +193,16 @@ def label_selector(selector: Mapping[str, Any]) -> str:
     return ",".join(terms)
 
 
-def is_pod_of(pod: Mapping[str, Any], deployment: Mapping[str, Any]) -> bool:
-    """Whether one of the deployment's ReplicaSets controls the pod: labels alone prove nothing.
+def is_pod_of(pod: Mapping[str, Any], workload: Mapping[str, Any], kind: str = DEPLOYMENT) -> bool:
+    """Whether the StatefulSet, or one of the deployment's ReplicaSets, controls the pod: labels alone prove nothing.
 
     A ReplicaSet is called after its deployment and the template's hash, which its pods carry as a label.
     """
-    metadata = pod["metadata"]
-    replica_set = f"{deployment['metadata']['name']}-{metadata.get('labels', {}).get('pod-template-hash')}"
+    metadata, name = pod["metadata"], workload["metadata"]["name"]
+    hashed = f"{name}-{metadata.get('labels', {}).get('pod-template-hash')}"
+    wanted = (STATEFUL_SET, name) if kind == STATEFUL_SET else ("ReplicaSet", hashed)
     return any(
-        owner.get("controller") and owner["kind"] == "ReplicaSet" and owner["name"] == replica_set
+        owner.get("controller") and (owner["kind"], owner["name"]) == wanted
         for owner in metadata.get("ownerReferences", ())
     )
 

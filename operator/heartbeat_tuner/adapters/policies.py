@@ -8,8 +8,8 @@ import structlog
 
 from heartbeat_tuner.adapters import kubernetes_api
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.api import v1alpha1
 from heartbeat_tuner.api.fields import API_VERSION
+from heartbeat_tuner.api.spec_v1alpha1 import KIND, PLURAL
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
 from heartbeat_tuner.ports import Listing, NotLeaderError
 
@@ -31,7 +31,7 @@ class KubernetesPolicies:
 
     async def served(self) -> bool:
         """Whether the API server knows the resource at all."""
-        return await self._api.get(f"/apis/{API_VERSION}/{v1alpha1.PLURAL}", limit="1") is not None
+        return await self._api.get(f"/apis/{API_VERSION}/{PLURAL}", limit="1") is not None
 
     async def list_all(self) -> Listing:
         """Return all policies of the cluster, page by page.
@@ -42,7 +42,7 @@ class KubernetesPolicies:
         bodies: list[Mapping[str, Any]] = []
         query = {"limit": str(self._page)}
         while True:
-            page = await self._api.get(f"/apis/{API_VERSION}/{v1alpha1.PLURAL}", **query)
+            page = await self._api.get(f"/apis/{API_VERSION}/{PLURAL}", **query)
             if page is None:
                 raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
             bodies += page["items"]
@@ -74,7 +74,7 @@ class KubernetesPolicies:
         # A PUT of the whole status: fields that are gone must go, and resourceVersion and uid refuse a stale view.
         document = {
             "apiVersion": API_VERSION,
-            "kind": v1alpha1.KIND,
+            "kind": KIND,
             "metadata": {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion")},
             "spec": body["spec"],
             "status": status,
@@ -100,7 +100,7 @@ class KubernetesPolicies:
             "metadata": {"generateName": f"{metadata['name'][:200]}.", "namespace": metadata["namespace"]},
             "involvedObject": {
                 "apiVersion": API_VERSION,
-                "kind": v1alpha1.KIND,
+                "kind": KIND,
                 "name": metadata["name"],
                 "namespace": metadata["namespace"],
                 "uid": metadata["uid"],
@@ -123,4 +123,4 @@ class KubernetesPolicies:
 
 def _path(body: Mapping[str, Any]) -> str:
     metadata = body["metadata"]
-    return f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{v1alpha1.PLURAL}/{metadata['name']}"
+    return f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{PLURAL}/{metadata['name']}"

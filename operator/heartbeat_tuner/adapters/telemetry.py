@@ -1,28 +1,19 @@
-"""The operator's own metrics and probes, over HTTP.
+"""The operator's own metrics; what they say comes from outside."""
 
-`/metrics` for Prometheus, `/healthz` (fails when this process should be started anew) and `/readyz` (fails while it
-could not lead); what they say comes from outside.
-"""
+from collections.abc import Callable, Mapping
 
-from collections.abc import Awaitable, Callable, Mapping
-
-import prometheus_client
-from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.adapters.pages import Complaint, Pages
 from heartbeat_tuner.domain.verdicts import Verdict
-
-Complaint = Callable[[], str]
-"""Says what is wrong; an empty text if nothing is."""
 
 
 class Telemetry:
     """What the operator tells about itself."""
 
     def __init__(self) -> None:
-        self._runner: web.AppRunner | None = None
         self.registry = CollectorRegistry()
+        self._pages = Pages(self.registry)
         self._cycles = Histogram(
             "heartbeat_tuner_cycle_duration_seconds", "Length of one pass over all policies.", registry=self.registry
         )
@@ -80,37 +71,8 @@ class Telemetry:
             InvalidSettingsError: nothing can listen there.
         """
         self._leader.set_function(lambda: float(leads()))
-        app = web.Application()
-        app.add_routes(
-            [
-                web.get("/metrics", self._metrics),
-                web.get("/healthz", _probe(unhealthy)),
-                web.get("/readyz", _probe(unready)),
-            ]
-        )
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, address, port).start()
-        except OSError as error:
-            await self.close()
-            raise InvalidSettingsError(f"http: cannot listen on {address}:{port}: {error.strerror}") from error
+        await self._pages.serve(address, port, unhealthy=unhealthy, unready=unready)
 
     async def close(self) -> None:
         """Stop answering."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-
-    async def _metrics(self, _request: web.Request) -> web.Response:
-        body = prometheus_client.generate_latest(self.registry)
-        return web.Response(body=body, headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
-
-
-def _probe(complaint: Complaint) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """Return what answers a probe."""
-
-    async def answer(_request: web.Request) -> web.Response:
-        wrong = complaint()
-        return web.Response(status=503, text=f"{wrong}\n") if wrong else web.Response(text="ok\n")
-
-    return answer
+        await self._pages.close()

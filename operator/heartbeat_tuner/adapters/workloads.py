@@ -1,4 +1,4 @@
-"""Deployments and their pods: read as a `Workload`, written by server-side apply.
+"""Deployments, StatefulSets and their pods: read as a `Workload`, written by server-side apply.
 
 Every write carries uid and resourceVersion of what was read, names only our own entries, and is never forced; it
 repeats all entries we own, since an apply that leaves one out gives it up. It carries its own record as well, so that
@@ -10,21 +10,21 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from heartbeat_tuner.adapters import kubernetes_api, manifests
+from heartbeat_tuner.adapters import kubernetes_api, manifests, workload_sizes
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
 from heartbeat_tuner.api import applied
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
-from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 
 
 class KubernetesWorkloads:
-    """Deployments through the API server."""
+    """Deployments and StatefulSets through the API server."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
@@ -36,7 +36,7 @@ class KubernetesWorkloads:
             ApiServerError: the API server did not answer.
         """
         reference = policy.workload
-        deployment = await self._api.get(_path(reference.key))
+        deployment = await self._api.get(_path(reference))
         if deployment is None:
             return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{reference} does not exist")
         template = manifests.container_of(deployment["spec"]["template"]["spec"], reference.container)
@@ -44,7 +44,7 @@ class KubernetesWorkloads:
             names = ", ".join(one["name"] for one in deployment["spec"]["template"]["spec"]["containers"])
             sentence = f"{reference} has no container {reference.container}; it has {names}"
             return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence)
-        pods = await self._pods(reference.key.namespace, deployment)
+        pods = await self._pods(reference, deployment)
         try:
             current = await self._current(policy, template, pods)
         except SettingUnreadableError as error:
@@ -65,9 +65,8 @@ class KubernetesWorkloads:
         changed = liveness.changed(workload.current.settings, target)
         entries = {container: dict(env) for container, env in workload.kept_env.items()}
         ours = entries.setdefault(reference.container, {})
-        for setting, name in policy.env_names.items():
-            if setting in changed or name in ours:
-                ours[name] = str(durations.to_ms(target[setting]))
+        wanted = {one for one, name in policy.env_names.items() if one in changed or name in ours}
+        ours |= policy.entries({one: target[one] for one in wanted})
         containers = [
             {"name": container, "env": [{"name": name, "value": value} for name, value in env.items()]}
             for container, env in entries.items()
@@ -90,7 +89,7 @@ class KubernetesWorkloads:
         }
         stored = await self._api.write(
             "PATCH",
-            _path(reference.key),
+            _path(reference),
             document,
             content_type=kubernetes_api.APPLY,
             fieldManager=kubernetes_api.FIELD_MANAGER,
@@ -98,12 +97,13 @@ class KubernetesWorkloads:
         if stored is None:
             raise WriteConflictError(f"{reference} is gone")
 
-    async def _pods(self, namespace: str, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    async def _pods(self, reference: WorkloadRef, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        namespace = reference.key.namespace
         selector = manifests.label_selector(deployment["spec"]["selector"])
         listed = await self._api.get(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
         if listed is None:
             raise ApiServerError(f"namespace {namespace} has no pods resource")
-        return [pod for pod in listed["items"] if manifests.is_pod_of(pod, deployment)]
+        return [pod for pod in listed["items"] if manifests.is_pod_of(pod, deployment, reference.kind)]
 
     async def _current(
         self, policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
@@ -162,6 +162,8 @@ def _workload(
             deployment["metadata"].get("annotations", {}).get(applied.ANNOTATION),
             workload_uid=deployment["metadata"]["uid"],
         ),
+        our_rollout=manifests.is_rollout_of(deployment, us),
+        most_pods=workload_sizes.size_of(deployment["spec"], policy.workload.kind),
         pods=tuple(sorted(running, key=lambda pod: (pod.started, pod.name))),
     )
 
@@ -182,5 +184,5 @@ def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: S
     return CurrentSettings(LivenessSettings.of(values), sources)
 
 
-def _path(key: ObjectKey) -> str:
-    return f"/apis/apps/v1/namespaces/{key.namespace}/deployments/{key.name}"
+def _path(reference: WorkloadRef) -> str:
+    return f"/apis/apps/v1/namespaces/{reference.key.namespace}/{reference.kind.lower()}s/{reference.key.name}"

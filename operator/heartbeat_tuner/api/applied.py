@@ -6,12 +6,13 @@ of it, even if the writer never got its answer or died before it wrote a status.
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pydantic
 
-from heartbeat_tuner.api import fields, v1alpha1
+from heartbeat_tuner.api import fields
+from heartbeat_tuner.api.status_v1alpha1 import Applied, SomeValues, Values
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application
@@ -23,16 +24,16 @@ YEARS: Final = range(2020, 2200)
 """In which years a write may have been; others are not ours, and may not even bear arithmetic."""
 
 
-def values_of(settings: LivenessSettings) -> v1alpha1.Values:
+def values_of(settings: LivenessSettings) -> Values:
     """Return settings in the API's notation."""
-    return v1alpha1.Values.model_validate(
+    return Values.model_validate(
         {setting.value: durations.show(value) for setting, value in settings.by_setting.items()}
     )
 
 
-def applied_of(application: Application) -> v1alpha1.Applied:
+def applied_of(application: Application) -> Applied:
     """Return an application in the API's notation."""
-    return v1alpha1.Applied(
+    return Applied(
         values=values_of(application.values),
         previous=values_of(application.previous),
         at=f"{application.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -40,11 +41,11 @@ def applied_of(application: Application) -> v1alpha1.Applied:
     )
 
 
-def application_of(applied: v1alpha1.Applied) -> Application:
+def application_of(applied: Applied) -> Application:
     """Return the application that was noted."""
     return Application(
-        values=_settings(applied.values),
-        previous=_settings(applied.previous),
+        values=settings_of(applied.values),
+        previous=settings_of(applied.previous),
         at=datetime.fromisoformat(applied.at),
         workload_uid=applied.workload_uid,
     )
@@ -73,7 +74,7 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
     found: dict[str, Application] = {}
     for container, document in entries:
         try:
-            application = application_of(v1alpha1.Applied.model_validate(document))
+            application = application_of(Applied.model_validate(document))
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
@@ -82,6 +83,12 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
     return found
 
 
-def _settings(values: v1alpha1.Values) -> LivenessSettings:
+def settings_of(values: Values) -> LivenessSettings:
+    """Return what was written in the API's notation."""
+    return LivenessSettings.of(durations_of(values))
+
+
+def durations_of(values: Values | SomeValues) -> dict[Setting, timedelta]:
+    """Return the values that there are, by setting."""
     given = values.model_dump(by_alias=True, exclude_none=True)
-    return LivenessSettings.of({Setting(name): durations.parse(text) for name, text in given.items()})
+    return {Setting(name): durations.parse(text) for name, text in given.items()}

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions, made from the models of `v1alpha1` and `models_v1alpha1`.
+"""The CustomResourceDefinitions, made from the models of `spec_v1alpha1`, `status_v1alpha1` and `models_v1alpha1`.
 
 Kubernetes wants a *structural* schema: every `$ref` inlined, no `anyOf` with null, no titles. `manifest` makes one and
 refuses what the API server would refuse, so that a mistake in a model fails a unit test and not an installation.
@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 from pydantic import BaseModel
 
-from heartbeat_tuner.api import fields, models_v1alpha1, v1alpha1
+from heartbeat_tuner.api import fields, models_v1alpha1, spec_v1alpha1, status_v1alpha1
 
 _FORBIDDEN: Final = ("anyOf", "oneOf", "allOf", "not", "prefixItems", "patternProperties", "const")
 _DROPPED: Final = ("title", "$defs")
@@ -45,13 +45,13 @@ class Kind:
 
 
 POLICY: Final = Kind(
-    name=v1alpha1.KIND,
-    plural=v1alpha1.PLURAL,
+    name=spec_v1alpha1.KIND,
+    plural=spec_v1alpha1.PLURAL,
     short="cgp",
     description="How the liveness settings of one Kafka consumer group are tuned.",
-    spec=v1alpha1.Spec,
-    status=v1alpha1.Status,
-    columns=v1alpha1.PRINTER_COLUMNS,
+    spec=spec_v1alpha1.Spec,
+    status=status_v1alpha1.Status,
+    columns=status_v1alpha1.PRINTER_COLUMNS,
 )
 MODEL: Final = Kind(
     name=models_v1alpha1.KIND,
@@ -145,8 +145,11 @@ def _convert(node: dict[str, Any], definitions: dict[str, Any], *, path: str) ->
     if "exclusiveMinimum" in node or "exclusiveMaximum" in node:
         raise NotStructuralError(f"{path or '.'}: numeric exclusive bounds are not structural")
     result = {key: value for key, value in node.items() if key not in _DROPPED}
-    if "default" in result and result["default"] is None:
-        del result["default"]
+    match result.get("default"):
+        case None:
+            result.pop("default", None)
+        case dict(fields):
+            result["default"] = {name: value for name, value in fields.items() if value is not None}
     if "properties" in result:
         if "additionalProperties" in result:
             raise NotStructuralError(f"{path or '.'}: additionalProperties beside properties is not structural")

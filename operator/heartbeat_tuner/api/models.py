@@ -193,6 +193,7 @@ def _quantity_of(name: str, one: QuantityModel) -> dict[str, Any]:
             "groups": one.pool.groups,
             "timesSeconds": list(one.pool.times_s),
             "perDay": list(one.pool.per_day),
+            "spreads": list(one.pool.spreads),
         }
     if isinstance(one.tail, TailModel):
         found["tail"] = _tail_of(one.tail)
@@ -271,7 +272,13 @@ def _quantity_from(one: Quantity) -> QuantityModel:
         else Duration(one.duration.mean_log, one.duration.sd_log, one.duration.worth),
         pool=None
         if one.pool is None
-        else Pool(one.pool.days, one.pool.groups, tuple(one.pool.times_seconds), tuple(one.pool.per_day)),
+        else Pool(
+            one.pool.days,
+            one.pool.groups,
+            tuple(one.pool.times_seconds),
+            tuple(one.pool.per_day),
+            tuple(one.pool.spreads),
+        ),
     )
 
 

@@ -49,6 +49,7 @@ Time = Annotated[float, Field(allow_inf_nan=False, ge=0, le=LONGEST_S)]
 Share = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)]
 Count = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
+Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=1e3)]
 Variance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_LOGS**2)]
 
 _POSITIVE_DEFINITE: Final = (
@@ -178,15 +179,15 @@ class Duration(Model):
 
 
 _OF_A_POOL: Final = (
-    "size(self.timesSeconds) == size(self.perDay)",
-    "timesSeconds and perDay must be of one length: each time has its rate",
+    "size(self.timesSeconds) == size(self.perDay) && size(self.timesSeconds) == size(self.spreads)",
+    "timesSeconds, perDay and spreads must be of one length: each time has its rate, and how much groups differ in it",
 )
 _RISING: Final = "timesSeconds must rise from above 0"
 _FALLING: Final = "perDay must fall, and stay above 0: what is longer is rarer, and nothing never happens"
 
 
 class Pool(Model):
-    """What all groups of this client library on this cluster saw together; worth 30 days of the group's own."""
+    """What groups of this client library on this cluster saw together, those that are usually away for as long."""
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_POOL))
 
@@ -199,10 +200,18 @@ class Pool(Model):
         list[Count],
         Field(min_length=1, max_length=16, description="How often a day each of these times is exceeded; falling."),
     ]
+    spreads: Annotated[
+        list[Spread],
+        Field(
+            min_length=1,
+            max_length=16,
+            description="How much groups differ in that: the squared coefficient of variation of their rates.",
+        ),
+    ]
 
     @model_validator(mode="after")
     def _is_a_curve(self) -> Self:
-        if len(self.times_seconds) != len(self.per_day):
+        if not len(self.times_seconds) == len(self.per_day) == len(self.spreads):
             raise ValueError(_OF_A_POOL[1])
         if any(later <= sooner for sooner, later in itertools.pairwise([0.0, *self.times_seconds])):
             raise ValueError(_RISING)

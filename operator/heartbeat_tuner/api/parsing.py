@@ -7,16 +7,30 @@ stored under an older schema, say) becomes an `InvalidPolicyError` that names th
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pydantic
 
-from heartbeat_tuner.api import fields, v1alpha1
+from heartbeat_tuner.api import fields
 from heartbeat_tuner.api.applied import application_of
+from heartbeat_tuner.api.naming_v1alpha1 import AUTO, Metrics
+from heartbeat_tuner.api.rollout_v1alpha1 import Rollout, plain
+from heartbeat_tuner.api.spec_v1alpha1 import Bounds, Client, DeclaredSettings, Spec
+from heartbeat_tuner.api.status_v1alpha1 import Applied, Status
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import TUNED, Setting
-from heartbeat_tuner.domain.policies import Naming, Objective, ObjectKey, Policy, Range, WorkloadRef
+from heartbeat_tuner.domain.policies import (
+    Naming,
+    Objective,
+    ObjectKey,
+    Policy,
+    Range,
+    StaticMembership,
+    Window,
+    WorkloadRef,
+)
 from heartbeat_tuner.metrics.conventions import custom
 
 
@@ -25,18 +39,18 @@ def key_of(body: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"])
 
 
-def status_of(body: Mapping[str, Any]) -> v1alpha1.Status:
+def status_of(body: Mapping[str, Any]) -> Status:
     """Return the object's status; an unreadable one counts as empty, since the tuner writes it anew."""
     try:
-        return v1alpha1.Status.model_validate(body.get("status") or {})
+        return Status.model_validate(body.get("status") or {})
     except pydantic.ValidationError:
-        return v1alpha1.Status(applied=_readable_applied(body))
+        return Status(applied=_readable_applied(body))
 
 
-def _readable_applied(body: Mapping[str, Any]) -> v1alpha1.Applied | None:
+def _readable_applied(body: Mapping[str, Any]) -> Applied | None:
     """Return the last change alone: the cooldown must outlive a word that only another version knows."""
     try:
-        return v1alpha1.Applied.model_validate(body["status"]["applied"])
+        return Applied.model_validate(body["status"]["applied"])
     except (pydantic.ValidationError, KeyError, TypeError):
         return None
 
@@ -48,13 +62,13 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
         InvalidPolicyError: a field does not fit; the message names it, its value and the rule.
     """
     try:
-        spec = v1alpha1.Spec.model_validate(body.get("spec") or {})
+        spec = Spec.model_validate(body.get("spec") or {})
         return _policy(body, spec, status_of(body))
     except pydantic.ValidationError as error:
         raise InvalidPolicyError(fields.told(error, "spec")) from error
 
 
-def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Status) -> Policy:
+def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
     metadata = body["metadata"]
     key = key_of(body)
     return Policy(
@@ -81,12 +95,15 @@ def _policy(body: Mapping[str, Any], spec: v1alpha1.Spec, status: v1alpha1.Statu
         cooldown=durations.parse(spec.rollout.cooldown),
         horizon=durations.parse(spec.rollout.horizon),
         suspended=spec.suspend,
+        windows=_windows(spec.rollout),
         naming=_naming(spec.metrics, spec.client.library),
         application=None if status.applied is None else application_of(status.applied),
+        instance_id_env=_instance_id_env(spec),
+        static_membership=spec.static_membership,
     )
 
 
-def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
+def _env_names(client: Client) -> dict[Setting, str]:
     """Return the environment name of each setting: the policy's where it has one, else the library's."""
     overrides = {} if client.env is None else client.env.model_dump(by_alias=True, exclude_none=True)
     preset = catalogue.client(client.library).env_preset
@@ -103,7 +120,30 @@ def _env_names(client: v1alpha1.Client) -> dict[Setting, str]:
     return names
 
 
-def _naming(metrics: v1alpha1.Metrics | None, library: str) -> Naming:
+def _instance_id_env(spec: Spec) -> str | None:
+    """Return the variable of static ids; None where members are dynamic whatever happens."""
+    if spec.static_membership is StaticMembership.DISABLED:
+        return None
+    card, given = catalogue.client(spec.client.library), spec.client.env
+    if not card.static_membership.holds and spec.static_membership is StaticMembership.AUTO:
+        return None
+    if not card.static_membership.holds:
+        raise InvalidPolicyError(
+            f"spec.staticMembership: Enabled does not fit {card.name}, whose static membership is "
+            f"{card.static_membership}; set Disabled"
+        )
+    own = None if given is None else given.group_instance_id
+    name = card.instance_id_variable if own is None else own.name
+    twin = next((setting for setting, other in _env_names(spec.client).items() if other == name), None)
+    if twin is not None:
+        raise InvalidPolicyError(
+            f"spec.client.env.groupInstanceId: {name} is the variable of {twin} too; one variable cannot hold two "
+            f"things, name another"
+        )
+    return name
+
+
+def _naming(metrics: Metrics | None, library: str) -> Naming:
     """Return the policy's names, each metric for one quantity only."""
     if metrics is None:
         return Naming()
@@ -116,7 +156,7 @@ def _naming(metrics: v1alpha1.Metrics | None, library: str) -> Naming:
                 f"spec.metrics.names.{quantity}: {name} is named for {twin} too; one metric cannot be two quantities, "
                 f"name another"
             )
-    naming = Naming(None if metrics.convention == v1alpha1.AUTO else metrics.convention, names, labels)
+    naming = Naming(None if metrics.convention == AUTO else metrics.convention, names, labels)
     if not custom.of_policy(naming, library):
         raise InvalidPolicyError(
             f"spec.metrics.convention: {metrics.convention} is not how {library} consumers are exported; name another, "
@@ -125,12 +165,19 @@ def _naming(metrics: v1alpha1.Metrics | None, library: str) -> Naming:
     return naming
 
 
-def _declared(current: v1alpha1.DeclaredSettings | None) -> dict[Setting, timedelta]:
+def _windows(rollout: Rollout) -> tuple[Window, ...]:
+    return tuple(
+        Window(plain(one.schedule), durations.parse(one.duration), ZoneInfo(one.time_zone))
+        for one in rollout.windows or ()
+    )
+
+
+def _declared(current: DeclaredSettings | None) -> dict[Setting, timedelta]:
     given = {} if current is None else current.model_dump(by_alias=True, exclude_none=True)
     return {Setting(name): durations.parse(text) for name, text in given.items()}
 
 
-def _bounds(bounds: v1alpha1.Bounds | None) -> dict[Setting, Range]:
+def _bounds(bounds: Bounds | None) -> dict[Setting, Range]:
     given = {} if bounds is None else bounds.model_dump(by_alias=True, exclude_none=True)
     return {
         Setting(name): Range(

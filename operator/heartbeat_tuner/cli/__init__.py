@@ -11,7 +11,7 @@ import click
 
 from heartbeat_tuner import __version__
 
-COMMANDS: Final = ("check", "clients", "crds", "doctor", "explain", "fit", "recommend", "run", "simulate")
+COMMANDS: Final = ("check", "clients", "crds", "doctor", "explain", "fit", "recommend", "run", "simulate", "webhook")
 """Each is the module of that name, in which the command is called `command`."""
 
 

@@ -13,8 +13,8 @@ from heartbeat_tuner.clients import presets, removal
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Period, Protocol, StaticMembership
 from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.clients.removal import Delay, Event
-from heartbeat_tuner.decision.limits import BEATS_PER_SESSION
 from heartbeat_tuner.decision.linting import NAMES
+from heartbeat_tuner.decision.rules import BEATS_PER_SESSION
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import Setting
@@ -129,7 +129,11 @@ def lacks(client: Client) -> dict[Setting, str]:
 def variables(client: Client, preset: str) -> dict[str, str]:
     """Return the variables of a preset, by the name of what they hold."""
     found = {NAMES[setting]: name for setting, name in client.presets[preset].items()}
-    return found | ({"group protocol": presets.group_protocol(preset)} if len(client.protocols) > 1 else {})
+    if len(client.protocols) > 1:
+        found["group protocol"] = presets.group_protocol(preset)
+    if client.static_membership.holds:
+        found["static id"] = presets.group_instance_id(preset)
+    return found
 
 
 def values(client: Client) -> str:

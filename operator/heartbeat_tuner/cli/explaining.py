@@ -46,6 +46,8 @@ def chain(case: Case) -> list[Link]:
         found = workings.of(case.asked, case.found)
         links.append(_profile(case, case.asked.profile))
         links += explaining_answer.links(case, case.asked, case.found, found)
+    if case.weighed:
+        links.append(Link("static-ids", "whether static ids pay", sentences=(f"{case.weighed}.",)))
     links.append(
         Link("gates", "what holds a change back", sentences=("None outside a cluster: nothing is written here.",))
     )
@@ -173,7 +175,7 @@ def _profile(case: Case, profile: Profile) -> Link:
             rows.append(Row(title, one.per_day, f"a {whose}", note=f"{typical}{_longer(one, session_s)}"))
     rows.append(Row("settling", profile.settle_s, "s", note="of a rebalance, once all have joined"))
     model = case.told.model
-    priors = () if isinstance(model, Unfitted) else estimate.assumed(model.model)
+    priors = () if isinstance(model, Unfitted) else estimate.assumed(model.model, surge=profile.surge)
     told = (f"Of a fleet, not of this group: {'; '.join(priors)}.",) if priors else ()
     return Link("profile", "what befalls the group", tuple(rows), told)
 

@@ -21,13 +21,13 @@ from heartbeat_tuner.cli.group_options import Wanted
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, shown
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import fitted, outside, question, tuning
+from heartbeat_tuner.decision import fitted, outside, question, static_ids, tuning
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.outside import Outside, Told
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import Record
-from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, StaticAdvice, Verdict, Worth
 from heartbeat_tuner.metrics import diagnosis, discovery, resolver
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, FoundGroup
@@ -56,6 +56,7 @@ class Case:
         decision: what the operator would do.
         findings: what is missing, by `doctor`.
         assumed: what stands for what was not said, as sentences.
+        static_ids: whether members should have static ids.
     """
 
     told: Told
@@ -66,6 +67,13 @@ class Case:
     decision: Decision | None = None
     findings: tuple[Finding, ...] = ()
     assumed: tuple[str, ...] = ()
+    static_ids: StaticAdvice | None = None
+
+    @property
+    def weighed(self) -> str:
+        """Whether static ids pay, as a sentence without its stop; empty where that was not reckoned."""
+        advice = self.static_ids
+        return "" if advice is None or advice.worth in {Worth.UNKNOWN, Worth.REFUSED} else advice.message
 
     @property
     def is_known(self) -> bool:
@@ -110,7 +118,8 @@ def of(
     if decision.forecast is None and not isinstance(asked, Unfitted):
         # Where the record is too little for a decision, the model still knows what the values set bring.
         decision = dataclasses.replace(decision, forecast=tuning.expected(asked, decision.target))
-    return Case(told, situation, seen, asked, found, decision, findings, assumed)
+    advice = static_ids.advise(told.client, asked)
+    return Case(told, situation, seen, asked, found, decision, findings, assumed, advice)
 
 
 async def _watched(source: PrometheusSource, wanted: Wanted, asked: Asked) -> Case:

@@ -10,6 +10,7 @@ from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import cost, rules, workings
 from heartbeat_tuner.decision.cost import Costs
+from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.simulation import play
 from heartbeat_tuner.simulation.play import Played
@@ -23,8 +24,6 @@ ROLLOUTS_PER_DAY: Final = 0.25
 """Ten rollouts, one long over before the next begins."""
 
 _LEAST_DAYS: Final = 0.01
-_DAY_S: Final = 86_400.0
-_MONTH_DAYS: Final = 30.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def scene(
 
 def _figures(played: Played, rolled: float | None) -> Figures:
     return Figures(
-        played.false_evictions_per_day * _MONTH_DAYS,
+        played.false_evictions_per_day * MONTH_DAYS,
         played.rebalances_per_day,
         played.net_per_day,
         played.floor_per_day,
@@ -171,8 +170,8 @@ def events_per_day(profile: Profile, settings: LivenessSettings, reckoned: Costs
     elif client.handler_delays_beat:
         bearable_s = max((settings.session_timeout - settings.heartbeat_interval).total_seconds(), 0.0)
         late = float(profile.handlers.exceedance(bearable_s))
-        events += profile.members * late * _DAY_S / max(profile.handlers.mean_s, 1e-3)
-    most = _DAY_S / max(profile.settle_s, 0.1)  # a group that rebalances without end
+        events += profile.members * late * DAY_S / max(profile.handlers.mean_s, 1e-3)
+    most = DAY_S / max(profile.settle_s, 0.1)  # a group that rebalances without end
     rebalances = float(reckoned.rebalances_per_day[0])
     each = 1 if profile.rebalancing is Rebalancing.CONSUMER else profile.members
     return events + each * (min(rebalances, most) if np.isfinite(rebalances) else most)

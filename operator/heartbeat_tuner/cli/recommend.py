@@ -86,6 +86,7 @@ def document(case: Case) -> dict[str, Any]:
             "measured": None if case.seen is None else _measured_object(case.seen, case.situation),
             "model": model_object(case),
             "forecast": forecast_object(case),
+            "staticIds": static_ids_object(case),
             "settings": {
                 setting.value: {
                     "nowMilliseconds": durations.to_ms(value),
@@ -121,6 +122,12 @@ def model_object(case: Case) -> dict[str, Any]:
     }
 
 
+def static_ids_object(case: Case) -> dict[str, Any] | None:
+    """Return whether members should have static ids."""
+    advice = case.static_ids
+    return None if advice is None else {"worth": advice.worth.value, "message": advice.message}
+
+
 def title(case: Case, situation: Situation) -> str:
     """Return which group this is, and how it is known."""
     pods, told = len(situation.workload.pods), case.told
@@ -140,6 +147,8 @@ def _told(case: Case, situation: Situation, decision: Decision) -> list[str]:
         blocks.append("\n".join(_table(case, decision)))
     message = f"{decision.finding.message}{f'. {decision.advice}' if decision.advice else ''}."
     blocks.append("\n".join([f"{decision.verdict}: {decision.finding.reason}", wrapped(harmless(message), "  ")]))
+    if case.weighed:
+        blocks.append(wrapped(f"Advice: {harmless(case.weighed)}.", "", "  "))
     blocks += [wrapped(f"Note: {harmless(note)}", "", "  ") for note in notes(case)]
     return blocks
 

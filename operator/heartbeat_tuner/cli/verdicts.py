@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from heartbeat_tuner.cli.sources import Subject, Wanted
 from heartbeat_tuner.cli.wording import sentence, wrapped
-from heartbeat_tuner.decision.limits import Infeasible
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import NAMES, Finding, Inspected, Origin
 from heartbeat_tuner.decision.remedies import Remedy
+from heartbeat_tuner.decision.rules import Infeasible
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
+from heartbeat_tuner.clients import presets
 from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -91,6 +92,11 @@ class StaticMembership(enum.StrEnum):
     GUARDED = "supported; the newer of two members with one id is refused until the older one's session is over"
     STEALS = "supported, but two members with one id steal it from each other for ever"
     LEAVES = "of no use: the id is sent, and the member leaves all the same when it closes"
+
+    @property
+    def holds(self) -> bool:
+        """Whether a member that comes back finds its partitions, and two with one id do not go on for ever."""
+        return self in {StaticMembership.WORKS, StaticMembership.GUARDED}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -191,6 +197,11 @@ class Client:
     def env_preset(self) -> Mapping[Setting, str]:
         """The names of environment variables that are expected unless something else is said."""
         return next(iter(self.presets.values()))
+
+    @property
+    def instance_id_variable(self) -> str:
+        """The variable that holds a member's static id unless something else is said."""
+        return presets.group_instance_id(next(iter(self.presets)))
 
     @property
     def default_session_timeout(self) -> timedelta:

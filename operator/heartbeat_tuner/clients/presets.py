@@ -23,6 +23,11 @@ _GROUP_PROTOCOL: Final = {
     SPRING_UNDERSCORES: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_PROTOCOL",
 }
 
+_GROUP_INSTANCE_ID: Final = {
+    SPRING: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_INSTANCE_ID",
+    SPRING_UNDERSCORES: "SPRING_KAFKA_CONSUMER_PROPERTIES_GROUP_INSTANCE_ID",
+}
+
 
 def upper(names: Mapping[Setting, str], prefix: str = "KAFKA_") -> Mapping[Setting, str]:
     """Return a prefix and the names in capitals: `session.timeout.ms` gives `KAFKA_SESSION_TIMEOUT_MS`."""
@@ -32,3 +37,8 @@ def upper(names: Mapping[Setting, str], prefix: str = "KAFKA_") -> Mapping[Setti
 def group_protocol(preset: str) -> str:
     """Return the variable that says the group's protocol, for clients that have more than one."""
     return _GROUP_PROTOCOL.get(preset, "KAFKA_GROUP_PROTOCOL")
+
+
+def group_instance_id(preset: str) -> str:
+    """Return the variable that holds a member's static id, for clients that have static members."""
+    return _GROUP_INSTANCE_ID.get(preset, "KAFKA_GROUP_INSTANCE_ID")

@@ -36,6 +36,9 @@ class Hearing:
     times_s: Array
     late: Array
     mean_s: float
+    _lasts: dict[float, "Barrier"] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    _longest_s: dict[float, float] = dataclasses.field(default_factory=dict, init=False, repr=False)
+    _shortest_s: dict[float, float] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, later: Callable[[Array], Array], cap_s: float) -> "Hearing":
@@ -45,12 +48,31 @@ class Hearing:
         return cls(times, late, _mean(late, times))
 
     def last_of(self, count: float) -> "Barrier":
-        """Return the law of the last of so many members; of none it is over at once."""
+        """Return the law of the last of so many members, kept, too; of none it is over at once."""
         if count <= 0:
             return _NONE
-        waiting = 1.0 - (1.0 - self.late) ** count
-        quantiles = np.interp(_SHARES, 1.0 - waiting, self.times_s)
-        return Barrier(_mean(waiting, self.times_s), quantiles, count * float(self.late[-1]))
+        if count not in self._lasts:
+            heard = (1.0 - self.late) ** count
+            quantiles = np.interp(_SHARES, heard, self.times_s)
+            self._lasts[count] = Barrier(_mean(1.0 - heard, self.times_s), quantiles, count * float(self.late[-1]))
+        return self._lasts[count]
+
+    def longest_s(self, count: float) -> float:
+        """Return the mean of the longest t of so many members, 0 of none; kept, since many periods ask for it."""
+        if count not in self._longest_s:
+            self._longest_s[count] = _mean(1.0 - (1.0 - self.late) ** count, self.times_s) if count > 0 else 0.0
+        return self._longest_s[count]
+
+    def shortest_s(self, count: float) -> float:
+        """Return the mean of the shortest t of so many members; kept, too."""
+        if count not in self._shortest_s:
+            self._shortest_s[count] = _mean(self.late**count, self.times_s)
+        return self._shortest_s[count]
+
+    def any_later(self, count: float, than_s: float) -> float:
+        """Return P(the longest t of so many members > a time)."""
+        late = float(np.interp(than_s, self.times_s, self.late))
+        return float(1.0 - (1.0 - late) ** count)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -101,17 +123,24 @@ class Crowd:
 
     Attributes:
         stay: members that stay, and must hear.
+        come: members that join together.
         partitions: of the group.
         orphaned: partitions of those that leave.
-        moved: partitions that a member gets that joins: a whole number, for no more move than must.
+        moved: partitions that those get that join: a whole number, for no more move than must.
         settle_s: B0.
     """
 
     stay: float
+    come: float
     partitions: float
     orphaned: float
     moved: float
     settle_s: float
+
+    @property
+    def kept(self) -> float:
+        """Members that gave nothing up when some joined, and must hear of the second round: those at least."""
+        return self.stay + self.come - min(self.moved, self.stay)
 
 
 def after_a_beat(remaining: Law, period_s: float) -> Callable[[Array], Array]:
@@ -119,14 +148,13 @@ def after_a_beat(remaining: Law, period_s: float) -> Callable[[Array], Array]:
     return lambda times: (remaining.integral(times) - remaining.integral(times - period_s)) / period_s
 
 
-def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bool) -> Moves:
-    """Return what the moves of a group cost whose members beat out of step.
+def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd) -> Moves:
+    """Return what the moves of a group cost whose members beat out of step, each of them by itself.
 
     Args:
         rebalancing: the protocol.
         hearing: the law of t.
         crowd: who takes part.
-        drops: whether members that join after R are not counted elsewhere, as those are that exceed M = R.
     """
     if rebalancing is Rebalancing.CONSUMER:
         none = dataclasses.replace(_NONE, mean_s=hearing.mean_s)
@@ -139,10 +167,9 @@ def moves(rebalancing: Rebalancing, hearing: Hearing, crowd: Crowd, *, drops: bo
         back, rounds = crowd.partitions * stopped, 1.0
     else:
         out = crowd.orphaned * whole
-        second = hearing.last_of(crowd.stay + 1 - min(crowd.moved, crowd.stay))
+        second = hearing.last_of(crowd.kept)
         back, rounds = crowd.moved * (second.mean_s + crowd.settle_s), 2.0 if crowd.moved else 1.0
-    again = min(barrier.dropped, 1.0) if drops else 0.0
-    return Moves(out + again * back, back * (1.0 + again), barrier, hearing.mean_s, rounds)
+    return Moves(out, back, barrier, hearing.mean_s, rounds)
 
 
 def moves_in_step(rebalancing: Rebalancing, together: Hearing, crowd: Crowd, *, period_s: float) -> tuple[float, float]:
@@ -159,14 +186,14 @@ def moves_in_step(rebalancing: Rebalancing, together: Hearing, crowd: Crowd, *, 
     if rebalancing is Rebalancing.CONSUMER:
         each = period_s / 2 + together.mean_s
         return crowd.orphaned * each, crowd.moved * each
-    last = together.last_of(crowd.stay)
-    orphans = crowd.orphaned * (period_s / 2 + last.mean_s + crowd.settle_s)
+    last_s = together.longest_s(crowd.stay)
+    orphans = crowd.orphaned * (period_s / 2 + last_s + crowd.settle_s)
     if rebalancing is Rebalancing.EAGER:
-        stopped = last.mean_s - together.mean_s + crowd.settle_s
+        stopped = max(last_s - together.mean_s + crowd.settle_s, 0.0)
         return orphans + (crowd.partitions - crowd.orphaned) * stopped, crowd.partitions * stopped
     # Those whose timers the first round has set beat a whole period later.
-    second = together.last_of(crowd.stay + 1 - min(crowd.moved, crowd.stay))
-    return orphans, crowd.moved * (period_s + second.mean_s + crowd.settle_s)
+    second_s = together.longest_s(crowd.kept)
+    return orphans, crowd.moved * (period_s + second_s + crowd.settle_s)
 
 
 def _mean(exceedances: Array, times_s: Array) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from heartbeat_tuner.clients import java
 from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.decision.shares import FEW, few
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import TIMES_S, Law
@@ -32,10 +33,6 @@ _MIDDLES: Final = (_EDGES[1:] + _EDGES[:-1]) / 2
 """Shares of times: finer where they are long, for it is the longest of many members that a barrier waits for."""
 
 _SHORTEST_S: Final = 1e-3
-
-_GROUPS: Final = 12
-_PARTS: Final = np.arange(_GROUPS + 1) / _GROUPS
-"""Into how many ages that measure is summed up again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -135,10 +132,10 @@ def in_turns(handlers: Law, *, idle: float, interval_s: float, wait_s: float) ->
         renewals[at] = renewals[0] * (lengths[at:0:-1] @ renewals[:at])
     count = float(renewals.sum())
     mean = max((1.0 - idle) * handlers.mean_s + idle * wait_s, _SHORTEST_S)
-    shares = renewals.reshape(_GROUPS, -1)
+    shares = renewals.reshape(FEW, -1)
     weights = shares.sum(axis=1)
-    ages = (width * np.arange(_CELLS).reshape(_GROUPS, -1) * shares).sum(axis=1)
-    starts = np.divide(ages, weights, out=np.zeros(_GROUPS), where=weights > 0)
+    ages = (width * np.arange(_CELLS).reshape(FEW, -1) * shares).sum(axis=1)
+    starts = np.divide(ages, weights, out=np.zeros(FEW), where=weights > 0)
     left = _GRID_S - starts[:, None]
     gaps = weights @ ((1.0 - idle) * handlers.exceedance(left) + idle * (wait_s > left))
     gaps = np.where(interval_s > _GRID_S, 1.0, np.minimum(gaps, 1.0))
@@ -163,21 +160,10 @@ def in_turns(handlers: Law, *, idle: float, interval_s: float, wait_s: float) ->
     return Cadence(
         period_s=mean * count,
         ages_s=few(ages_s, np.repeat(turns.weights, 18)),
-        weights=np.full(_GROUPS, 1.0 / _GROUPS),
+        weights=np.full(FEW, 1.0 / FEW),
         silences_s=few(silences.ravel(), np.repeat(turns.weights, 6)),
         turns=turns,
     )
-
-
-def few(values: Array, weights: Array) -> Array:
-    """Return `_GROUPS` values of equal share that stand for many: the means of the parts of their distribution."""
-    order = values.argsort()
-    shares = weights[order]
-    total, sums = np.zeros(order.size + 1), np.zeros(order.size + 1)
-    shares.cumsum(out=total[1:])
-    (shares * values[order]).cumsum(out=sums[1:])
-    parts = np.interp(_PARTS * total[-1], total, sums)
-    return np.asarray((parts[1:] - parts[:-1]) * (_GROUPS / total[-1]))
 
 
 def _whole_ms(seconds: float) -> timedelta:

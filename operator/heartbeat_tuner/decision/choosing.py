@@ -1,8 +1,8 @@
 """Which of the values that may be set cost the group least, within its objective?
 
 The cost of a session timeout has more than one minimum in one group of ten, so all that may be set are compared, for
-each H, and no slope is followed. M comes first, since few things depend on both. What is uncertain is judged twice: a
-value is the cheapest by what is expected, and within the objective by what is possible (95 %).
+each H, and no slope is followed. M comes first (`poll_limits`), since few things depend on both. What is uncertain is
+judged twice: a value is the cheapest by what is expected, and within the objective by what is possible (95 %).
 
 Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S likewise: it
 evicts less.
@@ -16,16 +16,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from heartbeat_tuner.decision import grid, poll_limits
 from heartbeat_tuner.decision import rules as allowed
 from heartbeat_tuner.decision.cost import Costs, Reckoner
 from heartbeat_tuner.decision.foresight import figure
-from heartbeat_tuner.decision.limits import Infeasible
-from heartbeat_tuner.decision.rules import Rules
+from heartbeat_tuner.decision.rules import Infeasible, Limit, Rules
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.law import TIMES_S
-from heartbeat_tuner.tails.profile import Profile, Rebalancing
+from heartbeat_tuner.tails.profile import Profile
 
 INTERVAL_SHARE: Final = 0.03
 """So much more may a longer H cost."""
@@ -37,15 +36,6 @@ LONGER_SHARE: Final = 0.01
 """So much more may a longer S cost."""
 
 Mask = NDArray[np.bool_]
-
-MONTH_DAYS: Final = 30.0
-DAY_S: Final = 86_400.0
-
-_POLL_SHARE: Final = 0.5
-"""Of the objective, for members that do not poll; the rest is for silences."""
-
-_HANGS_PER_DAY: Final = 1e-3
-"""Of each member."""
 
 _LONGEST_LOOKED_AT_S: Final = 1_800.0
 """How far is looked for a session that would do: the broker's usual maximum."""
@@ -135,6 +125,7 @@ class Prices:
         self._polls_are_known = rules.largest_poll_gap_s is not None
         self._reckoner = Reckoner(profile)
         self._reckoned = functools.cache(self._reckon)
+        self._rolled_out = functools.cache(self._roll_out)
 
     def at(self, settings: LivenessSettings) -> Point:
         """Return what one set of values costs."""
@@ -142,11 +133,7 @@ class Prices:
 
     def rollout(self, settings: LivenessSettings) -> float:
         """Return the stalled partition-seconds of replacing every pod once."""
-        return self._rolling.rollout(
-            interval_s=settings.heartbeat_interval.total_seconds(),
-            wait_s=settings.fetch_wait.total_seconds(),
-            session_s=settings.session_timeout.total_seconds(),
-        )
+        return self._rolled_out(settings.heartbeat_interval, settings.fetch_wait, settings.session_timeout)
 
     def table(self, rules: Rules, beat: LivenessSettings) -> Table | Infeasible:
         """Return what each S costs that may go with a beat, or the two limits of S that collide."""
@@ -156,17 +143,16 @@ class Prices:
                 f"No session timeout fits: it must be at least {durations.show(floor.value)} ({floor.name}), but "
                 f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
             )
-        low_s, high_s = floor.value.total_seconds(), ceiling.value.total_seconds()
+        limits = _seconds(floor, ceiling)
         # Over all that any policy's bounds allow, so that the same table tells what they cost.
-        free_low, free_high = (one.value.total_seconds() for one in rules.unbounded().session(beat))
-        sessions = np.union1d(allowed.settable(low_s, high_s), allowed.settable(free_low, free_high))
-        sessions = np.union1d(sessions, rules.current.session_timeout.total_seconds())
-        found = self._table(beat, tuple(sessions.tolist()))
+        free = _seconds(*rules.unbounded().session(beat)) if rules.bounds else limits
+        found = self._table(beat, _compared(limits, free, rules.current.session_timeout.total_seconds()))
+        sessions, (low_s, high_s) = found.costs.sessions_s, limits
         return dataclasses.replace(found, within=found.within & (sessions >= low_s) & (sessions <= high_s))
 
     def beyond(self, beat: LivenessSettings, from_s: float) -> Table:
         """Return what longer S than may be would cost."""
-        sessions = allowed.settable(from_s, max(from_s, _LONGEST_LOOKED_AT_S))
+        sessions = grid.settable(from_s, max(from_s, _LONGEST_LOOKED_AT_S))
         return self._table(beat, tuple(sessions.tolist()))
 
     def _table(self, beat: LivenessSettings, sessions_s: tuple[float, ...]) -> Table:
@@ -179,11 +165,10 @@ class Prices:
         net = of.net_per_day
         return Table(beat, of, net, upper, np.isfinite(net))
 
-    @functools.cached_property
-    def _rolling(self) -> Reckoner:
-        """The group on a day on which every pod is replaced once."""
-        once = dataclasses.replace(self.profile.restarts, per_day=1.0)
-        return Reckoner(dataclasses.replace(self.profile, restarts=once))
+    def _roll_out(self, interval: timedelta, wait: timedelta, session: timedelta) -> float:
+        return self._reckoner.rollout(
+            interval_s=interval.total_seconds(), wait_s=wait.total_seconds(), session_s=session.total_seconds()
+        )
 
     def _reckon(
         self, interval: timedelta, wait: timedelta, poll_limit: timedelta | None, sessions_s: tuple[float, ...]
@@ -196,6 +181,17 @@ class Prices:
         )
 
 
+def _seconds(floor: Limit, ceiling: Limit) -> tuple[float, float]:
+    return floor.value.total_seconds(), ceiling.value.total_seconds()
+
+
+@functools.lru_cache(maxsize=1024)
+def _compared(limits_s: tuple[float, float], free_s: tuple[float, float], current_s: float) -> tuple[float, ...]:
+    """Return which S are compared between two pairs of limits, and the one that is set; many groups share them."""
+    sessions = {*grid.settable(*limits_s).tolist(), *grid.settable(*free_s).tolist(), current_s}
+    return tuple(sorted(sessions))
+
+
 def choose(prices: Prices, rules: Rules, per_month: float) -> Choice | Infeasible:
     """Return the cheapest values within the rules and the objective, or the two numbers that collide.
 
@@ -204,7 +200,7 @@ def choose(prices: Prices, rules: Rules, per_month: float) -> Choice | Infeasibl
         rules: of its values.
         per_month: false evictions that the objective allows.
     """
-    limits = _poll_limits(prices.profile, rules, per_month)
+    limits = poll_limits.of(prices.profile, rules, per_month)
     if isinstance(limits, Infeasible):
         return limits
     kept = _of_poll_limit(prices, rules, per_month, limits.kept)
@@ -225,7 +221,7 @@ def _saves(kept: Choice | Infeasible, other: Choice) -> bool:
 
 def tables(prices: Prices, rules: Rules, poll_limit: timedelta | None) -> list[Table] | Infeasible:
     """Return what all that may be set with one M costs, for each H the shortest first, or what two limits collide."""
-    found = [prices.table(rules, beat) for beat in _beats(rules, poll_limit)]
+    found = [prices.table(rules, rules.beat(one, poll_limit)) for one in rules.intervals()]
     sound = [one for one in found if isinstance(one, Table)]
     # A longer H needs a longer S: where the shortest has none, no other has.
     return sound or next((one for one in found if isinstance(one, Infeasible)), _no_interval(rules))
@@ -238,30 +234,26 @@ def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: t
     does not rise, as where beats come in whole turns of a loop, the answer may be less than the best, and is none the
     less within the objective.
     """
-    beats = _beats(rules, poll_limit)
-    if not beats:
+    intervals = rules.intervals()
+    if not intervals:
         return _no_interval(rules)
-    shortest = prices.table(rules, beats[0])
+    shortest = prices.table(rules, rules.beat(intervals[0], poll_limit))
     if isinstance(shortest, Infeasible):
         return shortest
     index = _cheapest(shortest, per_month)
     if index is None:
         return _missed(prices, rules, shortest, per_month)
     table, bar = shortest, _hardly_more(shortest.net[index], INTERVAL_SHARE)
-    longest, too_long, stride = 0, len(beats), 1
+    longest, too_long, stride = 0, len(intervals), 1
     while too_long - longest > 1:
         tried = min(longest + stride, too_long - 1)
-        longer = prices.table(rules, beats[tried])
+        longer = prices.table(rules, rules.beat(intervals[tried], poll_limit))
         found = _cheapest(longer, per_month) if isinstance(longer, Table) else None
         if isinstance(longer, Table) and found is not None and longer.net[found] <= bar:
             longest, table, index, stride = tried, longer, found, 2 * stride
         else:
             too_long, stride = tried, 1
     return _with_band(table, index, rules.current, per_month)
-
-
-def _beats(rules: Rules, poll_limit: timedelta | None) -> list[LivenessSettings]:
-    return [dataclasses.replace(one, max_poll_interval=poll_limit) for one in rules.beats()]
 
 
 def _no_interval(rules: Rules) -> Infeasible:
@@ -322,77 +314,3 @@ def _missed(prices: Prices, rules: Rules, table: Table, per_month: float) -> Inf
         f"No session timeout fits: the group needs at least {durations.show(needed)} to be sure of at most "
         f"{per_month:g} false evictions a month, but {ceiling.name} allows at most {durations.show(ceiling.value)}"
     )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _PollLimits:
-    """Which M to try.
-
-    Attributes:
-        kept: the one set, if it may stay.
-        other: the one that seems the cheapest, if it is another.
-        saving: roughly what that one saves, in stalled partition-seconds a day.
-    """
-
-    kept: timedelta | None
-    other: timedelta | None = None
-    saving: float = 0.0
-
-
-def _poll_limits(profile: Profile, rules: Rules, per_month: float) -> _PollLimits | Infeasible:
-    """Return which M to try, or the two limits of M that collide."""
-    now = rules.current.max_poll_interval
-    if now is None or Setting.MAX_POLL_INTERVAL not in rules.client.names or rules.largest_poll_gap_s is None:
-        return _PollLimits(now)
-    floor, ceiling = rules.poll()
-    if floor.value > ceiling.value:
-        return Infeasible(
-            f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
-            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-        )
-    values = allowed.settable(floor.value.total_seconds(), ceiling.value.total_seconds())
-    stays = floor.value <= now <= ceiling.value
-    if stays:
-        values = np.append(values, now.total_seconds())
-    limits = rules.client.poll_limit_factor * values
-    mean, upper = _late_polls_per_day(profile, limits)
-    late = MONTH_DAYS * profile.members * upper
-    sound = late <= _POLL_SHARE * per_month
-    if not sound.any():
-        sound = late <= late.min()  # the objective says of it what it says of all evictions
-    bill = np.where(sound, _poll_bill(profile, limits, mean), np.inf)
-    least = int(np.argmin(bill))
-    best = timedelta(milliseconds=round(float(values[least]) * 1000))
-    if not (stays and sound[-1]):
-        return _PollLimits(best)
-    if allowed.too_small(now, best):
-        return _PollLimits(now)
-    return _PollLimits(now, best, float(bill[-1] - bill[least]))
-
-
-def _late_polls_per_day(profile: Profile, limits_s: Array) -> tuple[Array, Array]:
-    """Return how often a day a member polls later than each limit, expected and at most."""
-    slow = profile.slow_handlers
-    if slow is None:
-        often = DAY_S / max(profile.handlers.mean_s, 1e-3) * profile.handlers.exceedance(limits_s)
-        return often, often
-    mean = slow.per_day * slow.law.exceedance(limits_s)
-    return mean, mean if slow.upper_per_day is None else np.interp(limits_s, TIMES_S, slow.upper_per_day)
-
-
-def _poll_bill(profile: Profile, limits_s: Array, late_per_day: Array) -> Array:
-    """Return roughly what each poll limit costs in stalled partition-seconds a day: hung handlers, late polls.
-
-    It only says which limit to reckon with exactly.
-    """
-    everybody = profile.partitions if profile.rebalancing is Rebalancing.EAGER else profile.share
-    removal = 2 * everybody * (profile.settle_s + profile.handlers.mean_s)
-    hangs, members = profile.hangs, profile.members
-    # How often handlers hang is hardly ever known: at least this often, or no limit would ever be too long.
-    lasting = np.maximum(hangs.per_day * hangs.law.integral(limits_s), _HANGS_PER_DAY * limits_s)
-    hung = profile.share * lasting + hangs.per_day * hangs.law.exceedance(limits_s) * removal
-    if profile.rebalancing is Rebalancing.EAGER:
-        # Whoever else makes the group rebalance meanwhile makes it wait for the hung member.
-        triggers = members * (profile.crashes.per_day + profile.restarts.per_day) / DAY_S
-        hung = hung + hangs.per_day * triggers * profile.partitions * limits_s**2 / 2
-    return np.asarray(members * (hung + late_per_day * (removal + profile.eviction_price)))

@@ -3,14 +3,14 @@
 `Reckoner` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
 gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `cadences` (how old the
 last beat is), `barrier` (what a rebalance costs), `cost_terms` (what each kind of happening costs), `cost_sessions`
-and `cost_tables` (lookups).
+and `cost_tables` (lookups), `shares` (a few times that stand for many).
 """
 
 import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -18,21 +18,22 @@ import numpy as np
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Hung, StaticMembership
 from heartbeat_tuner.decision import cadences, cost_terms
-from heartbeat_tuner.decision.barrier import Crowd, Hearing, Moves, after_a_beat, moves, moves_in_step
+from heartbeat_tuner.decision.barrier import Barrier, Crowd, Hearing, Moves, after_a_beat, moves, moves_in_step
 from heartbeat_tuner.decision.cadences import Cadence
 from heartbeat_tuner.decision.cost_sessions import Sessions
 from heartbeat_tuner.decision.cost_tables import Table
-from heartbeat_tuner.decision.cost_terms import Group, Limit, Term
+from heartbeat_tuner.decision.cost_terms import Group, Limit, Node, Term
+from heartbeat_tuner.decision.shares import mean
+from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
+from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
 LEAST_SESSION_S: Final = 6.0
 """`group.min.session.timeout.ms` of a broker where nothing else is set."""
 
-_MONTH_DAYS: Final = 30.0
-_DAY_S: Final = 86_400.0
+_SIXTHS: Final = (np.arange(6) + 0.5) / 6
 _LASTING: Final = frozenset({StaticMembership.WORKS, StaticMembership.GUARDED, StaticMembership.STEALS})
 """Where a static id keeps a member's place while it is away."""
 
@@ -118,6 +119,8 @@ class Reckoner:
         self.card = catalogue.client(profile.client)
         self.static = profile.static and self.card.static_membership in _LASTING
         self.in_turns = self.card.beater is Beater.FETCH_LOOP
+        # A rebalance sets the beat timers of all members again. The turns of loops end whenever they end.
+        self.in_step = not self.in_turns and profile.rebalancing is not Rebalancing.CONSUMER
         self.leaves = self.card.leaves_on_close
         consumer = profile.rebalancing is Rebalancing.CONSUMER
         self.group = Group(
@@ -132,7 +135,14 @@ class Reckoner:
         self.gaps = Law.table(_gaps(profile))
         self.remaining = self.gaps.remaining()
         # A loop that wakes beats at the end of its turn, and hears there that it has to join.
-        self._polls_s = np.zeros(1) if self.in_turns else self.remaining.quantile((np.arange(6) + 0.5) / 6)
+        shares = np.concatenate((_SIXTHS, 1.0 - (1.0 - _SIXTHS) ** (1.0 / self.together)))
+        polls = np.zeros(2) if self.in_turns else self.remaining.quantile(shares)
+        self._polls_s, self._last_polls_s = np.split(polls, 2)
+        # The law of r, of members that have all heard, up to R: many periods ask for the same one.
+        self._together = functools.cache(lambda cap_s: Hearing.of(self.remaining.exceedance, cap_s))
+        # A rollout, and each M with the same R, ask for beats and laws of t that the costs of values have asked for.
+        self._beats = functools.cache(self._beat)
+        self._hearing = functools.cache(self._hear)
         self._rows: list[Array] = []
         self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
         self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
@@ -150,8 +160,8 @@ class Reckoner:
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
         cap_s = self._cap(limit_s)
-        hearing = Hearing.of(self._later(cadence), cap_s)
-        ways = self._moves(hearing, 1, drops=limit_s != cap_s)
+        hearing = self._hearing(cadence, cap_s)
+        ways = self._moves(hearing, cadence, cap_s, drops=limit_s != cap_s)
         at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier, self._polls_s)
         terms = self._terms(at, hearing, ways, limit_s, cap_s)
         total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
@@ -160,24 +170,27 @@ class Reckoner:
         polls = (0.0, 0.0)
         if limit_s is not None:
             slow = terms["slowHandlers"]
-            polls = (float(slow.evictions[0]) * _MONTH_DAYS, float(slow.upper[0]) * _MONTH_DAYS)
+            polls = (float(slow.evictions[0]) * MONTH_DAYS, float(slow.upper[0]) * MONTH_DAYS)
         return Costs(
             sessions_s=at.sessions_s,
             terms={name: term.cost for name, term in terms.items()}
             | {"evictionPrice": total * self.profile.eviction_price},
             floor_per_day=self.floor_per_day,
-            evictions_per_month=total * _MONTH_DAYS,
-            evictions_upper_per_month=upper * _MONTH_DAYS,
+            evictions_per_month=total * MONTH_DAYS,
+            evictions_upper_per_month=upper * MONTH_DAYS,
             poll_evictions_per_month=polls[0],
             poll_evictions_upper_per_month=polls[1],
             rebalances_per_day=rebalances,
-            rebalancing_share=rebalances * (ways.barrier.mean_s + self.group.settle_s) / _DAY_S,
+            rebalancing_share=rebalances * (ways.barrier.mean_s + self.group.settle_s) / DAY_S,
             detection_s=at.sessions_s - cadence.mean_age_s,
             period_s=cadence.period_s,
         )
 
     def cadence(self, *, interval_s: float, wait_s: float) -> Cadence:
         """Return how the members beat."""
+        return self._beats(interval_s, wait_s)
+
+    def _beat(self, interval_s: float, wait_s: float) -> Cadence:
         if self.in_turns:
             profile = self.profile
             return cadences.in_turns(profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s)
@@ -194,17 +207,20 @@ class Reckoner:
         if at.cadence.turns is None and at.sessions_s.min() < at.cadence.period_s:
             terms["pauses"] += cost_terms.never_in_time(group, at, ways)
         if profile.node_pauses.per_day:
-            together = self._moves(hearing, self.together if group.waits else 1, drops=limit_s != cap_s)
-            terms["nodePauses"] = cost_terms.node_absences(group, at, together, self._nodes, self.together)
+            gone = self.together if group.waits else 1
+            together = self._moves(hearing, at.cadence, cap_s, gone=gone, drops=limit_s != cap_s)
+            node = Node(self.together, self._last_polls_s, self._together(cap_s))
+            terms["nodePauses"] = cost_terms.node_absences(group, at, together, self._nodes, node)
         if profile.outages.per_day:
-            terms["outages"] = cost_terms.outages(group, at, profile.delivery, self._outages)
+            returns = self._returning(hearing, at.cadence, cap_s)
+            terms["outages"] = cost_terms.outages(group, at, ways, returns, profile.delivery, self._outages)
         if profile.crashes.per_day:
-            terms["crashes"] = self._crashed(at, ways)
+            terms["crashes"] = self._crashed(at, ways, cap_s)
         if profile.restarts.per_day:
-            terms["restarts"] = self._restarted(at, hearing, ways, drops=limit_s != cap_s)
+            terms["restarts"] = self._restarted(at, hearing, ways, cap_s, drops=limit_s != cap_s)
         if at.cadence.turns is not None:
             turns = at.cadence.turns
-            share = 1.0 if profile.slow_handlers else turns.busy_per_day * profile.handlers.mean_s / _DAY_S
+            share = 1.0 if profile.slow_handlers else turns.busy_per_day * profile.handlers.mean_s / DAY_S
             terms["slowHandlers"] = cost_terms.slow_turns(group, at, ways, turns, self._slow, share=share)
         elif limit_s is not None:
             terms["slowHandlers"] = cost_terms.slow_polls(group, at, ways, self._slow, limit_s)
@@ -214,62 +230,59 @@ class Reckoner:
             terms["hangs"] = cost_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
         return terms
 
-    def _later(self, cadence: Cadence) -> Callable[[Array], Array]:
-        """Return P(t > x), the time from a rebalance's begin to a member's join."""
-        if cadence.turns is not None:
-            return cadence.turns.later(self.gaps)
-        return after_a_beat(self.remaining, cadence.period_s)
+    def _hear(self, cadence: Cadence, cap_s: float) -> Hearing:
+        """Return the law of t, the time from a rebalance's begin to a member's join."""
+        turns = cadence.turns
+        later = after_a_beat(self.remaining, cadence.period_s) if turns is None else turns.later(self.gaps)
+        return Hearing.of(later, cap_s)
 
-    def _crashed(self, at: Sessions, ways: Moves) -> Term:
+    def _crashed(self, at: Sessions, ways: Moves, cap_s: float) -> Term:
         """A static member that died takes its place again, but in KIP-848, where its id is refused until S is over."""
         if self.static and self.group.waits:
             return cost_terms.absences(self.group, at, ways, self._crashes[0], None)
-        return cost_terms.crashes(self.group, at, ways, self._crashes[0])
+        return cost_terms.crashes(self.group, at, ways, self._crashes[0], cap_s)
 
-    def _restarted(self, at: Sessions, hearing: Hearing, ways: Moves, *, drops: bool) -> Term:
+    def _restarted(self, at: Sessions, hearing: Hearing, ways: Moves, cap_s: float, *, drops: bool) -> Term:
         profile, group = self.profile, self.group
         law, often = profile.restarts.law, profile.restarts.per_day
         if self.static:
             return cost_terms.absences(group, at, ways, self._restarts[0], None)
         if profile.surge:
-            ways = self._moves(hearing, 0, drops=drops)
+            ways = self._moves(hearing, at.cadence, cap_s, gone=0, drops=drops)
             silent = 0.0 if self.leaves else at.weights @ at.left_s * self._crowd(0).orphaned
-            apart = self._apart(ways) if self.leaves else 1.0
+            apart = self._apart(ways.barrier) if self.leaves else 1.0
             one = ways.back + apart * ways.out
             return cost_terms.departures(group, at, often, one + silent, ways.rounds + apart)
         if not self.leaves:
-            return cost_terms.crashes(group, at, ways, self._restarts[0])
+            return cost_terms.crashes(group, at, ways, self._restarts[0], cap_s)
         if group.alone:
             return cost_terms.departures(group, at, often, group.partitions * (law.mean_s + group.anew_s), 1.0)
-        apart = self._apart(ways)
+        apart = self._apart(ways.barrier)
         return cost_terms.departures(group, at, often, ways.out + apart * ways.back, 1.0 + apart * ways.rounds)
 
-    def _apart(self, ways: Moves) -> float:
+    def _apart(self, barrier: Barrier) -> float:
         """P(D > T_pre): the share of restarts whose two members take a rebalance each."""
-        return float(self.profile.restarts.law.exceedance(ways.barrier.quantiles_s).mean())
+        return float(mean(self.profile.restarts.law.exceedance(barrier.quantiles_s)))
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        """Return the cost of a day's restarts, one after the other; the arguments are those of `rollout_cost`."""
+        """Return the cost of replacing every pod, one after the other; the arguments are those of `rollout_cost`."""
         profile, group = self.profile, self.group
+        if not profile.restarts.per_day:
+            once = dataclasses.replace(profile, restarts=Happening(1.0, profile.restarts.law))
+            return Reckoner(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._cap(None)
-        hearing = Hearing.of(self._later(cadence), cap_s)
-        ways = self._moves(hearing, 1, drops=False)
+        hearing = self._hearing(cadence, cap_s)
+        ways = self._moves(hearing, cadence, cap_s, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
-        once = float(self._restarted(at, hearing, ways, drops=False).cost[0])
-        # The turns of loops end whenever they end: they are never in step.
-        if self.in_turns or self.static or not self.leaves or (group.alone and not profile.surge):
-            return once
-        gone = 0 if profile.surge else 1
-        ways = self._moves(hearing, gone, drops=False)
-        together = Hearing.of(self.remaining.exceedance, cap_s)
-        out, back = moves_in_step(profile.rebalancing, together, self._crowd(gone), period_s=cadence.period_s)
-        apart = self._apart(ways)
-        if profile.surge:
-            first, later = ways.back + apart * out, back + apart * out
-        else:
-            first, later = ways.out + apart * back, out + apart * back
-        return first + (group.members - 1) * later
+        restarts = float(self._restarted(at, hearing, ways, cap_s, drops=False).cost[0]) / profile.restarts.per_day
+        if not self.in_step or self.static or not self.leaves or (group.alone and not profile.surge):
+            return restarts
+        crowd = self._crowd(0 if profile.surge else 1)
+        moved = moves_in_step(profile.rebalancing, self._together(cap_s), crowd, period_s=cadence.period_s)
+        before, after = reversed(moved) if profile.surge else moved
+        later = before + self._apart(hearing.last_of(crowd.stay)) * after
+        return restarts / group.members + (group.members - 1) * later
 
     def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> Limit:
         """When a member whose handler hangs is removed: by its library's card."""
@@ -283,19 +296,47 @@ class Reckoner:
             return Limit(limit + at.left_s, at.weights, cap_s)
         return Limit(np.full((1, 1), limit), np.ones(1), cap_s)
 
-    def _moves(self, hearing: Hearing, gone: int, *, drops: bool) -> Moves:
-        """What it costs that so many leave together and come back one by one; of none: that one joins before."""
-        return moves(self.profile.rebalancing, hearing, self._crowd(gone), drops=drops)
+    def _moves(self, hearing: Hearing, cadence: Cadence, cap_s: float, *, gone: int = 1, drops: bool) -> Moves:
+        """Return what it costs that members leave together and come back, or that one joins and another leaves.
+
+        The first rebalance finds members at any phase, and the second one finds them in step.
+
+        Args:
+            hearing: the law of t.
+            cadence: of the members.
+            cap_s: R.
+            gone: how many leave together; of none: one joins before another leaves.
+            drops: whether members that join after R are not counted elsewhere, as those are that exceed M = R.
+        """
+        crowd = self._crowd(gone)
+        ways = moves(self.profile.rebalancing, hearing, crowd)
+        out, back = ways.out, ways.back
+        if self.in_step:
+            together = self._together(cap_s)
+            out, back = moves_in_step(self.profile.rebalancing, together, crowd, period_s=cadence.period_s)
+        again = min(ways.barrier.dropped, 1.0) * back if drops else 0.0
+        out, back = (ways.out, back) if gone else (out, ways.back)
+        return Moves(out + again, back + again, ways.barrier, ways.hears_s, ways.rounds)
+
+    def _returning(self, hearing: Hearing, cadence: Cadence, cap_s: float) -> Hearing:
+        """Return the law of the time from the end of an outage to a member's join."""
+        delivery = self.profile.delivery
+        if cadence.turns is not None or delivery is Delivery.LATE:
+            return self._together(cap_s)
+        if delivery is Delivery.RETRIED:
+            return Hearing.of(after_a_beat(self.remaining, 2 * cost_terms.RETRY_S), cap_s)
+        return hearing
 
     def _crowd(self, gone: int) -> Crowd:
         group = self.group
         if gone:
-            moved, orphaned = math.floor(group.share), gone * group.share
+            moved, orphaned = math.floor(gone * group.share), gone * group.share
         else:
             moved = math.floor(group.partitions / (group.members + 1))
             orphaned = (group.partitions - moved) / group.members
         return Crowd(
             stay=group.members - gone,
+            come=max(gone, 1),
             partitions=group.partitions,
             orphaned=orphaned,
             moved=moved,
@@ -341,8 +382,7 @@ def rollout_cost(profile: Profile, *, interval_s: float, wait_s: float, session_
         wait_s: W.
         session_s: S.
     """
-    once = dataclasses.replace(profile, restarts=Happening(1.0, profile.restarts.law))
-    return Reckoner(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
+    return Reckoner(profile).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
 
 
 def _rates(happening: Happening) -> Array:
@@ -352,7 +392,7 @@ def _rates(happening: Happening) -> Array:
 def _turns(profile: Profile) -> Array:
     """How often a day a poll gap, or a busy turn of the loop, is longer than each of the times."""
     if profile.slow_handlers is None:
-        return profile.handlers.exceedances * (_DAY_S / max(profile.handlers.mean_s, 1e-3))
+        return profile.handlers.exceedances * (DAY_S / max(profile.handlers.mean_s, 1e-3))
     return _rates(profile.slow_handlers)
 
 
@@ -361,4 +401,4 @@ def _gaps(profile: Profile) -> Array:
     usual = profile.handlers
     if profile.slow_handlers is None:
         return usual.exceedances
-    return np.maximum(usual.exceedances, np.minimum(_rates(profile.slow_handlers) * usual.mean_s / _DAY_S, 1.0))
+    return np.maximum(usual.exceedances, np.minimum(_rates(profile.slow_handlers) * usual.mean_s / DAY_S, 1.0))

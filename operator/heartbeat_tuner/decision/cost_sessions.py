@@ -1,14 +1,17 @@
 """What befalls a member, at many sessions at once: is it evicted, how long does the group wait, is it back in time?"""
 
+import functools
 from typing import Final
 
 import numpy as np
 
 from heartbeat_tuner.decision.barrier import Barrier
-from heartbeat_tuner.decision.cadences import Cadence, few
-from heartbeat_tuner.decision.cost_tables import Places, Table
+from heartbeat_tuner.decision.cadences import Cadence
+from heartbeat_tuner.decision.cost_tables import ALL, Places, Table
+from heartbeat_tuner.decision.shares import few, few_of_equal, mean
 from heartbeat_tuner.tails.gpd import Array
 
+_THIRDS: Final = (np.arange(3) + 0.5) / 3
 _AT_ONCE: Final = np.zeros(1)
 
 
@@ -41,17 +44,23 @@ class Sessions:
         self.weights = cadence.weights
         self._left = Places.of(self.left_s)
         if cadence.silences_s is None:
-            silences = cadence.period_s * (np.arange(3) + 0.5) / 3
+            self._silences = cadence.period_s * (np.arange(3) + 0.5) / 3
             self._ends = Places.of(np.stack((sessions_s, sessions_s - cadence.period_s)))
         else:
-            silences = cadence.silences_s
-            self._ends = Places.of(sessions_s - silences[:, None])
-        self._waits = np.subtract.outer(barrier.quantiles_s, silences).ravel()
+            self._silences = cadence.silences_s
+            self._ends = Places.of(sessions_s - self._silences[:, None])
         self.polls_s = polls_s
 
     def seconds_left(self, row: int) -> Array:
         """Return E min(X, S - A), times the rate."""
         return np.asarray(self.weights @ self.table.seconds(row, self._left))
+
+    def seconds_saved(self, row: int, cap_s: float) -> Array:
+        """Return E max(S - A - R - D, 0), times the rate: what is not waited for the dead, as a rebalance ends at R."""
+        if self.sessions_s.max() <= cap_s:
+            return np.zeros_like(self.sessions_s)
+        left_s = np.maximum(self.left_s - cap_s, 0.0)
+        return np.asarray(self.weights @ (left_s * self.table.often(row) - self.table.seconds(row, Places.of(left_s))))
 
     def longer_left(self, row: int) -> Array:
         """Return P(X > S - A) for each age, times the rate."""
@@ -59,23 +68,74 @@ class Sessions:
 
     def evicted(self, row: int) -> Array:
         """Return p1, P(silence + X > S), times the rate."""
+        return np.asarray(self._evicted[row])
+
+    @functools.cached_property
+    def _evicted(self) -> Array:
+        """p1 of all rows, since most are asked for: of what is expected, and at most."""
         if self.cadence.silences_s is None:
-            until, before = self.table.seconds(row, self._ends)
-            return np.asarray(np.maximum((until - before) / self.cadence.period_s, 0.0))
-        return mean(self.table.longer(row, self._ends))
+            seconds = self.table.seconds(ALL, self._ends)
+            return np.asarray(np.maximum((seconds[:, 0] - seconds[:, 1]) / self.cadence.period_s, 0.0))
+        return mean(np.moveaxis(self.table.longer(ALL, self._ends), 1, 0))
 
     def late(self, row: int) -> Array:
         """Return P(silence + X > S + T_pre), times the rate: those who must join anew, for members that begin anew."""
-        return self._late(row, self._waits)
+        return self._late(row, self.barrier.quantiles_s)
 
     def late_to_poll(self, row: int) -> Array:
-        """Return P(silence + X + r > S + T_pre), times the rate: the same for members that go on where they were."""
-        return self._late(row, np.subtract.outer(self._waits, self.polls_s).ravel())
+        """Return P(silence + X > S + max(T_pre - r, 0)), times the rate: the same for members that go on as they were.
 
-    def _late(self, row: int, waits: Array) -> Array:
+        One that is heard before its session is over is not out, however late it polls: the group waits for it.
+        """
+        return self._late(row, np.maximum(np.subtract.outer(self.barrier.quantiles_s, self.polls_s), 0.0).ravel())
+
+    def _late(self, row: int, back_s: Array) -> Array:
+        """Return P(silence + X > S + b), times the rate, for a few times b of equal share."""
         if not self.barrier.holds:
             return self.evicted(row)
-        return mean(self.table.longer(row, Places.of(self.sessions_s + few(waits, np.ones(waits.size))[:, None])))
+        waits = np.subtract.outer(back_s, self._silences).ravel()
+        return mean(self.table.longer(row, Places.of(self.sessions_s + few_of_equal(waits)[:, None])))
+
+    def first_and_all(self, row: int, count: int, sessions_s: Array | None = None) -> tuple[Array, Array]:
+        """Return P(max A + X > S) and P(min A + X > S) of so many members that are away together, times the rate.
+
+        Args:
+            row: of the table.
+            count: how many there are.
+            sessions_s: other sessions than those of `self`.
+        """
+        sessions = self.sessions_s if sessions_s is None else sessions_s
+        oldest = _THIRDS ** (1.0 / count)
+        ages = self._age_s(np.concatenate((oldest, 1.0 - oldest)))
+        longer = self.table.longer(row, Places.of(sessions - ages[:, None]))
+        return mean(longer[: oldest.size]), mean(longer[oldest.size :])
+
+    def first_and_late(self, row: int, count: int, barrier: Barrier, last_polls_s: Array) -> tuple[Array, Array]:
+        """Return P(max A + X > S) and P(max A + X > S + max(T_pre - max r, 0)), times the rate.
+
+        Args:
+            row: of the table.
+            count: members that are away together.
+            barrier: of those that stay.
+            last_polls_s: max r: a few times of equal share.
+        """
+        oldest = self._age_s(_THIRDS ** (1.0 / count))
+        back = np.maximum(np.subtract.outer(barrier.quantiles_s, last_polls_s), 0.0).ravel()
+        waits = np.subtract.outer(back, oldest).ravel()
+        shifts = np.concatenate((-oldest, few_of_equal(waits)))
+        longer = self.table.longer(row, Places.of(self.sessions_s + shifts[:, None]))
+        return mean(longer[: oldest.size]), mean(longer[oldest.size :])
+
+    def oldest_by_s(self, count: int) -> float:
+        """Return by how much the last beat of one of so many members is older than those of all, on average."""
+        return float(mean(self._age_s(_THIRDS ** (1.0 / count))) - mean(self._silences))
+
+    def _age_s(self, shares: Array) -> Array:
+        """Return the silences, of which A is a part, that are not exceeded by such shares of them."""
+        if self.cadence.silences_s is None:
+            return self.cadence.period_s * shares
+        silences = self.cadence.silences_s
+        return np.interp(shares, (np.arange(silences.size) + 0.5) / silences.size, silences)
 
     def evicted_at(self, row: int, sessions_s: Array) -> Array:
         """Return p1 of other sessions, for members that beat by a clock."""
@@ -89,8 +149,3 @@ class Sessions:
         sums = np.add.outer(quantiles, self.cadence.ages_s).ravel()
         shares = np.tile(self.weights, quantiles.size)
         return mean(self.table.seconds(row, Places.of(self.sessions_s - few(sums, shares)[:, None])))
-
-
-def mean(values: np.ndarray) -> Array:
-    """Return the mean of equal shares, which are the first axis."""
-    return np.asarray(np.add.reduce(values, axis=0) / len(values))

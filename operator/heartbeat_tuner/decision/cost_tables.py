@@ -13,9 +13,14 @@ import numpy as np
 from heartbeat_tuner.tails.gpd import Array, Values
 from heartbeat_tuner.tails.law import TIMES_S
 
+ALL: Final = slice(None)
+"""Every row of a table: the first axis of what is looked up."""
+
 _WIDTHS: Final = np.diff(TIMES_S)
-_STEPS: Final = (TIMES_S.size - 2) / math.log(TIMES_S[-1] / TIMES_S[1])
-_FIRST: Final = math.log(TIMES_S[1]) * _STEPS
+_LEAST_S: Final = float(TIMES_S[1])
+_LAST: Final = _WIDTHS.size - 1
+_STEPS: Final = (TIMES_S.size - 2) / math.log(TIMES_S[-1] / _LEAST_S)
+_FIRST: Final = 1.0 - math.log(_LEAST_S) * _STEPS
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -35,9 +40,9 @@ class Places:
         """Return where times lie; of any shape, in seconds."""
         times = np.asarray(times_s, dtype=np.float64)
         # The times grow by one factor: a logarithm finds the cell, faster than a search.
-        steps = np.log(np.maximum(times, TIMES_S[1])) * _STEPS + (1.0 - _FIRST)
-        cells = np.where(times < TIMES_S[1], 0, np.minimum(steps, _WIDTHS.size - 1)).astype(np.intp)
-        return cls(cells, times - TIMES_S[cells])
+        steps = np.log(np.maximum(times, _LEAST_S)) * _STEPS + _FIRST
+        cells = np.minimum(steps, _LAST).astype(np.intp) - (times < _LEAST_S)
+        return cls(cells, times - TIMES_S.take(cells))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -62,14 +67,17 @@ class Table:
         np.cumsum((rates[:, 1:] + rates[:, :-1]) * (0.5 * _WIDTHS), axis=1, out=integrals[:, 1:])
         return cls(rates, (rates[:, 1:] - rates[:, :-1]) / _WIDTHS, integrals)
 
-    def longer(self, row: int, at: Places) -> Array:
+    def longer(self, row: int | slice, at: Places) -> Array:
         """Return how often a day it lasts longer than the times at some places; all of it than one below 0."""
-        return np.asarray(self.rates[row][at.cells] + self.slopes[row][at.cells] * np.maximum(at.offsets, 0.0))
+        return np.asarray(
+            self.rates[row].take(at.cells, -1) + self.slopes[row].take(at.cells, -1) * np.maximum(at.offsets, 0.0)
+        )
 
-    def seconds(self, row: int, at: Places) -> Array:
+    def seconds(self, row: int | slice, at: Places) -> Array:
         """Return the seconds a day that it lasts, each up to the times at some places."""
-        halves = 0.5 * self.slopes[row][at.cells] * np.maximum(at.offsets, 0.0)
-        return np.asarray(self.integrals[row][at.cells] + at.offsets * (self.rates[row][at.cells] + halves))
+        halves = 0.5 * self.slopes[row].take(at.cells, -1) * np.maximum(at.offsets, 0.0)
+        until = at.offsets * (self.rates[row].take(at.cells, -1) + halves)
+        return np.asarray(self.integrals[row].take(at.cells, -1) + until)
 
     def whole(self, row: int) -> float:
         """Return the seconds a day that it lasts, however long."""

@@ -5,25 +5,26 @@ lookup (the age of the last beat, the barrier) stand as a few values of known sh
 """
 
 import dataclasses
+import math
 from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.decision.barrier import Moves
-from heartbeat_tuner.decision.cadences import Turns, few
-from heartbeat_tuner.decision.cost_sessions import Sessions, mean
+from heartbeat_tuner.decision.barrier import Hearing, Moves
+from heartbeat_tuner.decision.cadences import Turns
+from heartbeat_tuner.decision.cost_sessions import Sessions
 from heartbeat_tuner.decision.cost_tables import Places
+from heartbeat_tuner.decision.shares import few, mean
 from heartbeat_tuner.tails.gpd import Array, Values
 from heartbeat_tuner.tails.profile import Delivery
 
-_RETRY_S: Final = 0.5
+RETRY_S: Final = 0.5
 """How late the first try after an outage comes: the back-off of the Java client has grown to 1 s by then."""
+
+_TINY: Final = 1e-300
 
 EMPTY_S: Final = 3.0
 """`group.initial.rebalance.delay.ms`: how long a classic group that was empty waits for more members."""
-
-REJOIN_S: Final = 1.0
-"""Until a member that was evicted with all others has noticed and asks to join."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -116,14 +117,30 @@ def absences(group: Group, at: Sessions, moves: Moves, row: int, upper_row: int 
     false = np.zeros_like(evicted) if upper_row is None else group.members * evicted
     upper = false if upper_row is None else group.members * at.evicted(upper_row)
     if group.alone:
-        cost = group.partitions * (at.table.whole(row) + evicted * group.anew_s)
+        again_s = group.anew_s + (0.0 if upper_row is None else float(mean(at.polls_s)))
+        cost = group.partitions * (at.table.whole(row) + evicted * again_s)
         return Term(cost, evicted, evicted, false, upper)
     cost = group.share * at.seconds_left(row) + evicted * moves.out + late * moves.back
     out = group.members * evicted
     return Term(group.members * cost, out + group.members * moves.rounds * late, out, false, upper)
 
 
-def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], together: int) -> Term:
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """Members of a group that stop together.
+
+    Attributes:
+        together: how many, q.
+        last_polls_s: how long after they woke the last of them polls: a few times of equal share.
+        returns: the law of the time from when they woke to the join of one.
+    """
+
+    together: int
+    last_polls_s: Array
+    returns: Hearing
+
+
+def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], node: Node) -> Term:
     """Return the cost of absences that take several members away at once: one way out for all, and one in.
 
     Args:
@@ -131,9 +148,9 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
         at: the sessions; rates are those of the group.
         moves: for so many orphans; of one member in KIP-848.
         rows: of the table, and of the same at most.
-        together: how many members are away together.
+        node: who is away together.
     """
-    row = rows[0]
+    row, together = rows[0], node.together
     if together == 1 or (not group.waits and together < group.members):
         # Nobody waits for anybody: each leaves and comes back on its own.
         one = absences(group, at, moves, *rows)
@@ -141,23 +158,72 @@ def node_absences(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int
     single = at.evicted(row)
     evicted, upper = together * single, together * at.evicted(rows[1])
     if together == group.members:
-        cost = group.partitions * (at.table.whole(row) + single * group.anew_s)
-        return Term(cost, single, single, evicted, upper)
-    oldest = at.cadence.period_s * ((np.arange(6) + 0.5) / 6) ** (1.0 / together)
-    waits = np.subtract.outer(np.subtract.outer(at.barrier.quantiles_s, oldest), at.polls_s).ravel()
-    shifts = np.concatenate((-oldest, few(waits, np.ones(waits.size))))
-    longer = at.table.longer(row, Places.of(at.sessions_s + shifts[:, None]))
-    first, late = mean(longer[: oldest.size]), mean(longer[oldest.size :])
-    cost = together * group.share * at.seconds_left(row) + first * moves.out + late * moves.back
+        first, every = at.first_and_all(row, together)
+        anew, count = _begun_anew(group, moves, node.returns, (first, single, every), None)
+        return Term(group.partitions * at.table.whole(row) + anew, count, first, evicted, upper)
+    first, late = at.first_and_late(row, together, moves.barrier, node.last_polls_s)
+    # Those evicted after the first of them stand still less long until the barrier opens.
+    out = moves.out - together * group.share * at.oldest_by_s(together)
+    cost = first * out + late * moves.back
+    if not group.whole_stops:
+        # Fewer move where some of them were not evicted; in an eager group all stand still all the same.
+        cost *= single / np.maximum(first, _TINY)
+    cost += together * group.share * at.seconds_left(row)
     return Term(cost, first + moves.rounds * late, first, evicted, upper)
 
 
-def crashes(group: Group, at: Sessions, moves: Moves, row: int) -> Term:
+def _begun_anew(
+    group: Group, moves: Moves, returns: Hearing, rates: tuple[Array, Array, Array], apart: float | None
+) -> tuple[Array, Array]:
+    """Return what it costs that all members were away together, after that, and how many rebalances there are.
+
+    The first session that ends begins a rebalance. If all sessions end, the group is empty, and begins anew with the
+    first member that is back; who comes later than the wait of an empty group makes one rebalance more. If only some
+    end, the rebalance waits for the others; one of the evicted is the last of all to come as often as they are a share
+    of the members, and makes one rebalance more. In a cooperative group each who comes then has its partitions moved.
+
+    Args:
+        group: who was away.
+        moves: out and back of one member.
+        returns: the law of the time from when they can be heard to the join of one.
+        rates: how often a day a session ends, that of each member does, and all do.
+        apart: how often the evicted come after the others have gone on; None: as told.
+    """
+    first, evicted, every = rates
+    members = group.members
+    shortest_s = returns.shortest_s(members)
+    if not group.waits:
+        return group.partitions * evicted * (group.anew_s + shortest_s), 2.0 * members * evicted
+    if group.alone:
+        return group.partitions * evicted * (group.anew_s + shortest_s), evicted
+    straggle = returns.any_later(members, shortest_s + group.empty_s)
+    some, orphans = first - every, evicted - every
+    late = orphans if apart is None else apart * some
+    # Of so many the longest wait grows as the logarithm: from the mean wait of one to that of all members.
+    stay = np.maximum(1.0 - orphans / np.maximum(some, _TINY), 1.0 / members)
+    beyond_mean_s = (returns.longest_s(members) - returns.mean_s) * (1.0 + np.log(stay) / math.log(members))
+    if group.whole_stops:
+        waits, joins = some * (beyond_mean_s + group.settle_s) + orphans * returns.mean_s, late
+    else:
+        waits = orphans * (returns.mean_s + beyond_mean_s + group.settle_s)
+        joins = members * orphans * (1.0 / (members * stay + 1.0) if apart is None else apart)
+    cost = group.partitions * (every * (group.anew_s + shortest_s) + waits) + (every * straggle + joins) * moves.back
+    return cost, first + every + (every * straggle + late) * moves.rounds
+
+
+def crashes(group: Group, at: Sessions, moves: Moves, row: int, cap_s: float) -> Term:
     """Return the cost of members that die unannounced and come back as strangers, after D.
 
-    Who is back before the dead one is removed starts a rebalance that waits for the dead: until
-    e = max(S - A, D + T_pre) + B0 after the death the orphans stand still, and in an eager group everybody who has
-    heard of it.
+    Who is back before the dead one is removed starts a rebalance that waits for the dead, but for R at most: until
+    e = min(max(S - A, D + T_pre), D + R) + B0 after the death the orphans stand still, and in an eager group everybody
+    who has heard of it.
+
+    Args:
+        group: who stands still.
+        at: the sessions.
+        moves: out and back of one member.
+        row: of the table.
+        cap_s: R; infinite if nothing ends a rebalance.
     """
     table, left, weights = at.table, at.left_s, at.weights
     often = table.often(row)
@@ -172,9 +238,9 @@ def crashes(group: Group, at: Sessions, moves: Moves, row: int) -> Term:
         cost = often * (group.share * (weights @ left) + moves.out + moves.back)
         return _deaths(group.members * often, np.full(cost.size, group.members * often), group.members * cost)
     late = at.late(row)
-    away, barred = at.seconds_left(row), float(at.barrier.quantiles_s.mean())
+    away, barred = at.seconds_left(row), float(mean(at.barrier.quantiles_s))
     waited = weights @ (left * (often - longer)) + away - at.seconds_early(row) - barred * dead
-    waited += group.settle_s * back_first
+    waited += group.settle_s * back_first - at.seconds_saved(row, cap_s)
     cost = group.share * waited + dead * moves.out + group.share * (weights @ (left * longer)) + late * moves.back
     if group.whole_stops:
         unheard = away - weights @ (left * longer) + moves.hears_s * back_first
@@ -203,32 +269,48 @@ def departures(group: Group, at: Sessions, often: float, cost: Values, rebalance
     return Term(cost * each, rebalances * each, each, nothing, nothing)
 
 
-def outages(group: Group, at: Sessions, delivery: Delivery, rows: tuple[int, int]) -> Term:
-    """Return the cost of network or coordinator away: nobody is left to take over, and the group begins anew."""
-    evicted, upper = (_cut_off(at, delivery, one) for one in rows)
-    period, again = at.cadence.period_s, REJOIN_S
-    if at.cadence.turns is None and delivery is Delivery.NEXT_TICK:
-        # Beats come back spread over P; a second rebalance takes those who come after the first has begun.
-        again += period / 2
-    elif at.cadence.turns is None and delivery is Delivery.ONE_IN_FLIGHT:
-        # From the mean end of a session to the first of N beats, and to that member's poll.
-        again = period / 2 + period / (group.members + 1) + float(at.polls_s.mean())
-    cost = group.partitions * evicted * (group.anew_s + again)
-    # The first session that ends begins a rebalance of those who are left, the first who returns another.
-    count = evicted if group.alone else 2.0 * evicted
-    return Term(cost, count, evicted, group.members * evicted, group.members * upper)
+def outages(
+    group: Group, at: Sessions, moves: Moves, returns: Hearing, delivery: Delivery, rows: tuple[int, int]
+) -> Term:
+    """Return the cost of network or coordinator away: nobody is left to take over, and the group begins anew.
+
+    Args:
+        group: who stands still.
+        at: the sessions; rates are those of the group.
+        moves: out and back of one member.
+        returns: the law of the time from the end of an outage to the join of one.
+        delivery: what becomes of the beats meanwhile.
+        rows: of the table, and of the same at most.
+    """
+    row, members = rows[0], group.members
+    endured_s = _endured_s(at, delivery)
+    evicted, upper = (at.evicted(one) if endured_s is None else at.evicted_at(one, endured_s) for one in rows)
+    first, every = at.first_and_all(row, members, endured_s)
+    in_flight = at.cadence.turns is None and delivery is Delivery.ONE_IN_FLIGHT
+    apart = None
+    if in_flight:
+        # Who is evicted comes back a period later, whatever the others do.
+        apart = float((at.barrier.quantiles_s[:, None] < at.cadence.period_s + at.polls_s).mean())
+    cost, count = _begun_anew(group, moves, returns, (first, evicted, every), apart)
+    if in_flight:
+        # A member reads until its session ends, a period before the answer to its beat is given up; what lies within a
+        # longer outage is not counted.
+        shorter = np.maximum(every - at.evicted(row), 0.0)
+        cost += group.partitions * shorter * at.cadence.period_s / 2
+    return Term(cost, count, first, members * evicted, members * upper)
 
 
-def _cut_off(at: Sessions, delivery: Delivery, row: int) -> Array:
+def _endured_s(at: Sessions, delivery: Delivery) -> Array | None:
+    """Return how long a silence of each session may last, counted to the end of the outage; None: S itself."""
     sessions, period = at.sessions_s, at.cadence.period_s
     if delivery is Delivery.LATE or at.cadence.turns is not None:
-        return at.evicted(row)
+        return None
     if delivery is Delivery.RETRIED:
-        return at.evicted_at(row, sessions - _RETRY_S)
+        return sessions - RETRY_S
     if delivery is Delivery.NEXT_TICK:
         # A session that is a whole number of periods, but for rounding, has them all.
-        return at.evicted_at(row, np.maximum(period * np.floor(sessions / period + 1e-9), 0.0))
-    return at.evicted_at(row, np.full_like(sessions, period))
+        return np.asarray(np.maximum(period * np.floor(sessions / period + 1e-9), 0.0))
+    return np.full_like(sessions, period)
 
 
 def slow_turns(group: Group, at: Sessions, moves: Moves, turns: Turns, rows: tuple[int, int], *, share: float) -> Term:
@@ -261,7 +343,7 @@ def slow_polls(group: Group, at: Sessions, moves: Moves, rows: tuple[int, int], 
     gaps = at.table.longer(rows[0], places)
     upper = at.table.longer(rows[1], places)[0]
     whole = np.ones(at.sessions_s.size)
-    return _alive(group, moves, gaps[0] * whole, upper * whole, gaps[1:].mean() * whole)
+    return _alive(group, moves, gaps[0] * whole, upper * whole, mean(gaps[1:]) * whole)
 
 
 def never_in_time(group: Group, at: Sessions, moves: Moves) -> Term:

@@ -10,32 +10,67 @@ from collections.abc import Callable
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import assessment, choice, foresight, gates, limits, question, tuning
+from heartbeat_tuner.decision import assessment, choice, foresight, gates, question, rules, static_ids, tuning
+from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Mode, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, Verdict
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Verdict
+from heartbeat_tuner.tails.group_model import NO_MODEL, Unfitted
 
-Answerer = Callable[[Question], Answer]
-"""`tuning.answer`, or one that remembers what it said."""
+Answerer = Callable[[Asked], Answer | Unfitted]
+"""`question.answer`, or one that remembers what it said."""
+
+Forecaster = Callable[[Asked, LivenessSettings | None], Forecast | None]
+"""`question.expected`, likewise."""
 
 
-def decide(situation: Situation, *, answer: Answerer = tuning.answer) -> Decision:
+Adviser = Callable[[Asked], StaticAdvice]
+"""`question.static_advice`, likewise."""
+
+
+def decide(
+    situation: Situation,
+    *,
+    answer: Answerer = question.answer,
+    expected: Forecaster = question.expected,
+    advise: Adviser = question.static_advice,
+) -> Decision:
     """Return what should be done for one group, with the reason and its numbers.
 
     Args:
         situation: what was gathered of it.
         answer: says which values it should have.
+        expected: says what values bring that the record demands.
+        advise: says whether static ids pay.
     """
-    decision = _decided(situation, answer)
-    return dataclasses.replace(decision, outlook=f"{foresight.outlook(situation, decision.target)}{decision.outlook}")
+    decision = _decided(situation, answer, expected)
+    return dataclasses.replace(
+        decision,
+        outlook=f"{foresight.outlook(situation, decision.target)}{decision.outlook}",
+        static_ids=_advised(situation, advise),
+    )
 
 
-def _decided(situation: Situation, answer: Answerer) -> Decision:
+def _advised(situation: Situation, advise: Adviser) -> StaticAdvice | None:
+    """Return whether static ids pay, for policies that ask; whatever the record says, since a model knows it."""
+    policy, current = situation.policy, situation.workload.current
+    if policy.static_membership is StaticMembership.DISABLED:
+        return None
+    client = catalogue.client(policy.library)
+    if not client.static_membership.holds:
+        return static_ids.advise(client, NO_MODEL)
+    if current is None:
+        return None
+    asked = question.asked(situation, None, current.settings)
+    return static_ids.advise(client, asked) if isinstance(asked, Unfitted) else advise(asked)
+
+
+def _decided(situation: Situation, answer: Answerer, expected: Forecaster) -> Decision:
     record, current = situation.record, situation.workload.current
     if isinstance(record, Unknown):
         return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message))
@@ -43,52 +78,60 @@ def _decided(situation: Situation, answer: Answerer) -> Decision:
         sentence = f"no pod of {situation.policy.workload} runs container {situation.policy.workload.container}"
         return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
     if current is None:
-        sentence = (
-            f"the pods of {situation.policy.workload} run with different values; waiting for the rollout to finish"
+        others = (
+            "those that have not got the new ones yet get them when they are replaced"
+            if situation.policy.mode is Mode.INITIAL
+            else "waiting for the rollout to finish"
         )
+        sentence = f"the pods of {situation.policy.workload} run with different values; {others}"
         return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
     if situation.group.consumer_protocol:
         return Decision(Verdict.UNKNOWN, _consumer_protocol(situation))
-    return _weighed(situation, record, current.settings, answer)
+    return _weighed(situation, record, current.settings, answer, expected)
 
 
-def _weighed(situation: Situation, record: Record, current: LivenessSettings, answer: Answerer) -> Decision:
+def _weighed(
+    situation: Situation, record: Record, current: LivenessSettings, answer: Answerer, expected: Forecaster
+) -> Decision:
     """Return the decision for a group whose record and values are known."""
     client = catalogue.client(situation.policy.library)
     finding = assessment.assess(situation, record, current, client)
-    asked = question.of(situation, record, current)
+    asked = question.asked(situation, record, current)
     if finding.reason is Reason.TOO_LITTLE_DATA:
         return Decision(Verdict.UNKNOWN, finding)
     if finding.reason is not Reason.HEALTHY:
         cured = _cured(situation, record, current, client, finding)
-        return dataclasses.replace(cured, forecast=_forecast(asked, cured.target))
-    if isinstance(asked, Unfitted):
-        why = "" if asked is situation.model else f"; no values are compared: {asked.message}"
+        return (
+            cured if isinstance(asked, Unfitted) else dataclasses.replace(cured, forecast=expected(asked, cured.target))
+        )
+    found = asked if isinstance(asked, Unfitted) else answer(asked)
+    if isinstance(found, Unfitted):
+        why = "" if found is situation.model else f"; no values are compared: {found.message}"
         alone = dataclasses.replace(finding, message=f"{finding.message}; left as it is")
         return Decision(Verdict.HEALTHY, alone, outlook=why)
-    return _tuned(situation, finding, answer(asked))
+    return _tuned(situation, finding, found)
 
 
 def _tuned(situation: Situation, finding: Finding, found: Answer) -> Decision:
     """Return the decision for a group whose record asks for nothing."""
-    forecast = tuning.forecast(found)
+    forecast, told = tuning.forecast(found), found.message
+    if situation.held is not None:
+        told += (
+            f"; heartbeatInterval is not set below {durations.show(situation.held.value)}: {situation.held.name}, and "
+            f"other groups gain more by it"
+        )
     if found.verdict is tuning.Verdict.INFEASIBLE:
-        return Decision(Verdict.INFEASIBLE, Finding(found.reason, found.message), forecast=forecast)
+        return Decision(Verdict.INFEASIBLE, Finding(found.reason, told), forecast=forecast)
     if found.target is None:
-        return Decision(Verdict.HEALTHY, finding, advice=found.message, forecast=forecast)
+        return Decision(Verdict.HEALTHY, finding, advice=told, forecast=forecast)
     return Decision(
         Verdict.CHANGE,
         Finding(found.reason, finding.message),
-        advice=found.message,
+        advice=told,
         target=found.target,
         hold=gates.first_hold(situation, found.target, of=found),
         forecast=forecast,
     )
-
-
-def _forecast(asked: Question | Unfitted, target: LivenessSettings | None) -> Forecast | None:
-    """Return what a model expects of the values that a record's rule gives."""
-    return None if isinstance(asked, Unfitted) else tuning.expected(asked, target)
 
 
 def _consumer_protocol(situation: Situation) -> Finding:
@@ -113,9 +156,9 @@ def _cured(
 ) -> Decision:
     """Return the decision for a finding that asks for other values."""
     chosen = choice.choose(situation, record, current, client, cause=finding.reason)
-    if isinstance(chosen, limits.Infeasible):
+    if isinstance(chosen, rules.Infeasible):
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
-    if choice.within_band(current, chosen.settings):
+    if rules.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"
         return Decision(Verdict.UNKNOWN, finding, advice=already)
     return Decision(

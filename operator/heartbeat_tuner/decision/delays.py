@@ -86,24 +86,30 @@ def happening(quantity: QuantityModel, days: float, *, least_s: float = 0.0) -> 
     return _from(least_s, count / days, _table(times, shares), _table(times, falling / days))
 
 
-def pooled(own: Happening, pool: Pool, days: float) -> Happening:
-    """Return what happens by a group's own account and that of all groups of its kind, the longer watched the more own.
+def pooled(own: Happening, pool: Pool, days: float, *, largest_s: float, whole: bool) -> Happening:
+    """Return what happens by a group's own account and that of all groups of its kind, the more it saw the more own.
 
-    Before the first time that the pool tells of, the group speaks for itself. The bound is its own, but no lower than
-    what is expected.
+    What the group saw is what its own law expects it to have seen, and nothing beyond the largest value. Before the
+    first time that the pool tells of, the group speaks for itself.
 
     Args:
         own: what its own values say; of a rate of 0 if there are none.
         pool: what all of them saw.
         days: for how long the group was watched: member-days, or days of the group.
+        largest_s: that the group saw.
+        whole: whether what lasted longer than a session shows, too. Else nobody's values tell that there is little of
+            it, and the bound is no lower than the group's own.
     """
-    weight, first_s = pool.weight(days), pool.times_s[0]
-    alone = own.per_day * own.law.exceedances
-    mixed = (1.0 - weight) * alone + weight * pool.rates(TIMES_S)
-    at_first = (1.0 - weight) * own.per_day * own.law.exceedance(first_s) + weight * pool.per_day[0]
-    rates = np.minimum.accumulate(np.where(first_s > TIMES_S, np.maximum(alone, at_first), mixed))
-    uppers = rates if own.upper_per_day is None else np.maximum(own.upper_per_day, rates)
-    return Happening(float(rates[0]), Law.table(rates / max(rates[0], _LEAST)), uppers)
+    alone, told = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
+    seen = np.where(largest_s > TIMES_S, alone * days, 0.0)
+    means, uppers = np.zeros(TIMES_S.size), np.zeros(TIMES_S.size)
+    means[told], uppers[told] = pool.posterior(TIMES_S[told], seen[told], days)
+    first, first_upper = float(means[told][0]), float(uppers[told][0])
+    rates = np.minimum.accumulate(np.where(told, means, np.maximum(alone, first)))
+    before = alone if own.upper_per_day is None else own.upper_per_day
+    uppers = np.where(told, uppers if whole else np.maximum(uppers, before), np.maximum(before, first_upper))
+    falling = np.maximum.accumulate(np.maximum(uppers, rates)[::-1])[::-1]
+    return Happening(float(rates[0]), Law.table(rates / max(rates[0], _LEAST)), falling)
 
 
 @functools.lru_cache(maxsize=1024)  # as many as buckets; a law is 17 kB

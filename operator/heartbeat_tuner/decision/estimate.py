@@ -18,8 +18,8 @@ from heartbeat_tuner.clients.client import Beater, Circumstances
 from heartbeat_tuner.decision import delays
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Group, Unknown
+from heartbeat_tuner.domain.policies import STATEFUL_SET
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics.absences import SHARED_FROM_S
 from heartbeat_tuner.metrics.quantities import (
     ABSENCE,
     CRASH_DOWNTIME,
@@ -68,7 +68,6 @@ class Facts:
         members: how many there are, above 0.
         partitions: how many they share.
         static: whether members have a `group.instance.id`.
-        node_members: how many of them stand on one node.
         surge: whether a new pod is started before the old one is closed.
         period_s: between heartbeats while the group was watched, in seconds; None: at the library's defaults.
     """
@@ -78,7 +77,6 @@ class Facts:
     members: int
     partitions: int
     static: bool
-    node_members: int = 1
     surge: bool = True
     period_s: float | None = None
 
@@ -86,7 +84,7 @@ class Facts:
 def facts(situation: Situation) -> Facts | Unknown:
     """Return what is known of a group at a moment, or why that is too little.
 
-    Who does not say how he rebalances is taken for eager, which costs most; members for as many nodes.
+    Who does not say how he rebalances is taken for eager, which costs most.
     """
     policy, current = situation.policy, situation.workload.current
     # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
@@ -105,7 +103,7 @@ def facts(situation: Situation) -> Facts | Unknown:
         members=len(group.members),
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
-        surge=policy.workload.kind != "StatefulSet",  # of one that is only told of nothing else is known
+        surge=policy.workload.kind != STATEFUL_SET,  # of one that is only told of nothing else is known
         period_s=None if current is None else client.period(current.settings, circumstances).usual.total_seconds(),
     )
 
@@ -124,9 +122,16 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
     shown = delays.happening(absences, days) or _unseen(days)
     handlers, slow = _handlers(model, facts)
     turns = catalogue.client(facts.client).handler_delays_beat
-    pauses = shown if turns else _of_nodes(shown, facts.node_members)
-    if absences.pool is not None:
-        pauses = delays.pooled(pauses, absences.pool, days)
+    if absences.pool is None:
+        pauses = shown
+    else:  # a gap between polls shows as it was, whatever became of the member; missing beats do not
+        pauses = delays.pooled(
+            shown,
+            absences.pool,
+            days,
+            largest_s=absences.largest_s or 0.0,
+            whole=POLL_GAP in model.quantities,
+        )
     if turns:
         # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
         pauses, slow = _NEVER, pauses
@@ -138,11 +143,11 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
         static=facts.static,
         pauses=pauses,
         node_pauses=_NEVER,
-        node_members=facts.node_members,
+        node_members=1,  # freezes of nodes are part of the pauses
         outages=_outages(model) or USUAL_OUTAGES,
         delivery=Delivery.LATE,  # delays that show are those of requests that were answered
         crashes=_events(model, CRASH_DOWNTIME, USUAL_CRASHES) or USUAL_CRASHES,
-        restarts=_events(model, RESTART_DOWNTIME, USUAL_RESTARTS) or USUAL_RESTARTS,
+        restarts=_restarts(model, facts) or USUAL_RESTARTS,
         surge=facts.surge,
         hangs=USUAL_HANGS,
         handlers=handlers,
@@ -151,8 +156,13 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
     )
 
 
-def assumed(model: GroupModel) -> tuple[str, ...]:
-    """Return which numbers of its profile are a fleet's and not the group's own, as sentences."""
+def assumed(model: GroupModel, *, surge: bool) -> tuple[str, ...]:
+    """Return which numbers of its profile are a fleet's and not the group's own, as sentences.
+
+    Args:
+        model: what its history says.
+        surge: whether a new pod is started before the old one is closed.
+    """
     told = [f"hung handlers: {USUAL_HANGS.per_day:g} a member-day, for nothing shows them"]
     if _outages(model) is None:
         told.append(f"outages: {USUAL_OUTAGES.per_day:g} a day, for the model has no delays of network and coordinator")
@@ -163,6 +173,9 @@ def assumed(model: GroupModel) -> tuple[str, ...]:
         quantity = model.quantities.get(name)
         if quantity is None or quantity.rate is None:
             told.append(f"{what}: {usual.per_day:g} a member-day, for the model counts none")
+        elif name == RESTART_DOWNTIME and surge:
+            both_s = usual.law.mean_s
+            told.append(f"{what}: old and new pod are both there for {both_s:.0f} s on average, for nothing shows it")
         elif quantity.duration is None:
             told.append(f"{what}: back after {usual.law.mean_s:.0f} s on average, for the model has no times of any")
     if _median_s(model, POLL_GAP) is None:
@@ -184,15 +197,6 @@ def _no_tail(group: str, absences: QuantityModel | None) -> str:
     return f"the model of group {group} has absences, but no time in which members were watched"
 
 
-def _of_nodes(pauses: Happening, together: int) -> Happening:
-    """Return pauses with the doubt that long ones, which count once for a node, took all its members away."""
-    if pauses.upper_per_day is None:
-        return pauses
-    several = np.where(SHARED_FROM_S <= TIMES_S, together, 1)
-    uppers = np.maximum.accumulate((pauses.upper_per_day * several)[::-1])[::-1]
-    return dataclasses.replace(pauses, upper_per_day=uppers)
-
-
 def _unseen(member_days: float) -> Happening:
     """Return what is known of absences where none has shown: at most so many as may be missed by chance, of any length.
 
@@ -207,7 +211,12 @@ def _outages(model: GroupModel) -> Happening | None:
     if quantity is None or not quantity.group_days > 0:
         return None
     own = delays.happening(quantity, quantity.group_days, least_s=OUTAGE_FROM_S)
-    return own if quantity.pool is None else delays.pooled(own or _NEVER, quantity.pool, quantity.group_days)
+    if quantity.pool is None:
+        return own
+    # A request that was not answered before its client gave up shows no delay.
+    return delays.pooled(
+        own or _NEVER, quantity.pool, quantity.group_days, largest_s=quantity.largest_s or 0.0, whole=False
+    )
 
 
 def _events(model: GroupModel, name: str, usual: Happening) -> Happening | None:
@@ -221,6 +230,16 @@ def _events(model: GroupModel, name: str, usual: Happening) -> Happening | None:
     else:  # the doubt in the law is part of it
         law = Law.lognormal(math.exp(lasts.mean_log), lasts.sd_log * math.sqrt(1.0 + 1.0 / lasts.worth))
     return Happening(rate.mean, law, max(rate.upper, rate.mean) * law.exceedances)
+
+
+def _restarts(model: GroupModel, facts: Facts) -> Happening | None:
+    """Return how often members are replaced, and for how long either is away, or both are there."""
+    shown = _events(model, RESTART_DOWNTIME, USUAL_RESTARTS)
+    if shown is None or not facts.surge:
+        return shown
+    # Where the new member comes before the old one goes, nobody is away, and nothing shows how long both are there.
+    most = shown.per_day if shown.upper_per_day is None else float(shown.upper_per_day[0])
+    return Happening(shown.per_day, USUAL_RESTARTS.law, most * USUAL_RESTARTS.law.exceedances)
 
 
 def _handlers(model: GroupModel, facts: Facts) -> tuple[Law, Happening | None]:
@@ -243,9 +262,10 @@ def _settle_s(model: GroupModel, facts: Facts, handlers: Law) -> float:
 
 
 def _barrier_s(facts: Facts, handlers: Law) -> float:
-    """Return how long who joins waits for the others, on average: until their next beat, and to the end of a handler.
+    """Return how long who joins waits for the others, half of the time: until the last one has heard of it and polls.
 
-    Both are counted as if each had its own last member, which is a little too long.
+    Each hears of it at its next beat, anywhere in a period, and finishes its handler, of which a part is over
+    (the equilibrium residual of renewal theory); the sum's distribution is the mean of the residual's over a period.
     """
     others = facts.members - 1
     if facts.rebalancing is Rebalancing.CONSUMER or others < 1:
@@ -254,9 +274,10 @@ def _barrier_s(facts: Facts, handlers: Law) -> float:
     if period_s is None:
         client = catalogue.client(facts.client)
         period_s = client.period(client.defaults, Circumstances()).usual.total_seconds()
-    finished = np.minimum(handlers.integrals / handlers.mean_s, 1.0) ** others
-    slowest_s = float(((1.0 - finished[1:]) * _WIDTHS).sum())
-    return period_s * others / (others + 1) + slowest_s
+    finished = np.minimum(handlers.integrals / handlers.mean_s, 1.0)
+    summed = np.concatenate(([0.0], np.cumsum(_WIDTHS * (finished[1:] + finished[:-1]) / 2)))
+    joined = (summed - np.interp(TIMES_S - period_s, TIMES_S, summed, left=0.0)) / period_s
+    return float(np.interp(0.5 ** (1.0 / others), np.maximum.accumulate(joined), TIMES_S))
 
 
 def _median_s(model: GroupModel, name: str) -> float | None:

@@ -19,20 +19,15 @@ import numpy as np
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision.fitted import LEAST_DAYS, USED
-from heartbeat_tuner.decision.limits import POLL_GAP_MARGIN, Limit
+from heartbeat_tuner.decision.rules import LONGEST, Limit, poll_limit_for
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from heartbeat_tuner.tails import shape_free
 from heartbeat_tuner.tails.group_model import Fitted, QuantityModel, Unfitted
 from heartbeat_tuner.tails.model import Z_95
-
-MONTH_DAYS: Final = 30.0
-"""The month of an objective."""
-
-LONGEST: Final = timedelta(days=24)
-"""Kafka's settings say no longer time."""
 
 _AGES: Final = (np.arange(12) + 0.5) / 12
 """Ages of the last beat, as parts of P."""
@@ -86,7 +81,9 @@ def poll_wish(situation: Situation) -> Limit | None:
     quantity = None if isinstance(situation.model, Unfitted) else situation.model.model.quantities.get(POLL_GAP)
     if isinstance(situation.model, Unfitted) or quantity is None or quantity.law is None or quantity.largest_s is None:
         return None
-    return Limit(_whole(POLL_GAP_MARGIN * quantity.largest_s), _source(situation.model))
+    gap = timedelta(seconds=min(quantity.largest_s, LONGEST.total_seconds()))
+    limit = poll_limit_for(catalogue.client(situation.policy.library), gap)
+    return Limit(min(limit, LONGEST), _source(situation.model))
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
@@ -171,7 +168,8 @@ def _source(fitted: Fitted) -> str:
 
 def _whole(time_s: float) -> timedelta:
     """Return a time rounded up to whole seconds, no longer than Kafka's settings can say."""
-    return LONGEST if time_s >= LONGEST.total_seconds() else durations.ceil_to_second(timedelta(seconds=time_s))
+    longest_s = LONGEST.total_seconds()
+    return min(durations.ceil_to_second(timedelta(seconds=min(time_s, longest_s))), LONGEST)
 
 
 def figure(number: float) -> str:

@@ -1,13 +1,16 @@
 """May the chosen values be written now?
 
-Gates are named by what holds the write back and asked in order; the first that holds is the reason. What a record
-demands (a raise of S, a cut of W) passes those that stand before tightening and savings alone: a group in a storm is
-always rebalancing, and has minutes of data.
+Gates are named by what holds the write back and asked in order; the first that holds is the reason. What lasts comes
+before what passes, what somebody asked for before what is going on. What a record demands (a raise of S, a cut of W)
+passes those that stand before tightening and savings alone: a group in a storm is always rebalancing, and has minutes
+of data. The last gate, the fleet's budget, looks at all groups together: `reconcile.budget`.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Final
 
+from heartbeat_tuner.decision import windows
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations, liveness
@@ -25,10 +28,14 @@ def first_hold(situation: Situation, target: LivenessSettings, *, of: Answer | N
         target: the values that should be set.
         of: the answer that gave them; None where the group's record demands them.
     """
-    hold = next((hold for gate in GATES if (hold := gate(situation, target)) is not None), None)
-    if hold is not None or of is None:
-        return hold
-    return next((hold for patient in PATIENT if (hold := patient(situation, of)) is not None), None)
+    holds = itertools.chain(
+        (gate(situation, target) for gate in LEAVE),
+        () if of is None else (gate(situation, of) for gate in CERTAINTY),
+        (gate(situation, target) for gate in WAY),
+        () if of is None else (gate(situation, of) for gate in PATIENCE),
+        (gate(situation, target) for gate in TURN),
+    )
+    return next((hold for hold in holds if hold is not None), None)
 
 
 def policy_is_suspended(situation: Situation, _target: LivenessSettings) -> Finding | None:
@@ -40,9 +47,20 @@ def policy_is_suspended(situation: Situation, _target: LivenessSettings) -> Find
 
 def mode_is_recommend(situation: Situation, _target: LivenessSettings) -> Finding | None:
     """Hold unless the policy asks for changes."""
-    if situation.policy.mode is Mode.APPLY:
+    if situation.policy.mode is not Mode.RECOMMEND:
         return None
     return Finding(Reason.RECOMMEND_MODE, "spec.mode is Recommend: nothing is written; set it to Apply to have it done")
+
+
+def mode_is_initial(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold where pods get values when they are created: their workload is never written."""
+    if situation.policy.mode is not Mode.INITIAL:
+        return None
+    return Finding(
+        Reason.AT_NEXT_RESTART,
+        f"spec.mode is Initial: {situation.policy.workload} is not written; the webhook sets the values in each pod "
+        f"that is created from now on",
+    )
 
 
 def rollout_is_in_progress(situation: Situation, _target: LivenessSettings) -> Finding | None:
@@ -102,15 +120,17 @@ def change_is_cooling_down(situation: Situation, _target: LivenessSettings) -> F
     )
 
 
-GATES: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
-    policy_is_suspended,
-    # Before the mode: who only reads what is recommended has to know that it rests on an assumption.
-    setting_is_assumed,
-    mode_is_recommend,
-    rollout_is_in_progress,
-    field_is_owned_by_another,
-    change_is_cooling_down,
-)
+def every_window_is_closed(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold until one of the policy's windows opens; what nobody has watching must not begin, a cure neither."""
+    shut = situation.policy.windows
+    if not shut or any(windows.is_open(one, situation.now) for one in shut):
+        return None
+    opening, window = windows.next_opening(shut, situation.now)
+    return Finding(
+        Reason.OUTSIDE_WINDOW,
+        f"none of rollout.windows is open; the next opens at {opening.isoformat()} ({window.zone}) for "
+        f"{durations.show(window.duration)}",
+    )
 
 
 def data_are_too_few(_situation: Situation, of: Answer) -> Finding | None:
@@ -141,9 +161,30 @@ def restart_comes_anyway(situation: Situation, of: Answer) -> Finding | None:
     )
 
 
-PATIENT: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (
-    data_are_too_few,
-    group_is_rebalancing,
+LEAVE: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
+    policy_is_suspended,
+    # Before the mode: who only reads what is recommended has to know that it rests on an assumption.
+    setting_is_assumed,
+    mode_is_recommend,
+)
+"""May anything be written at all?"""
+
+CERTAINTY: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (data_are_too_few,)
+"""Is enough known for it to be more than shown?"""
+
+WAY: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (mode_is_initial,)
+"""Is it the workload that is written? What follows is about rollouts."""
+
+PATIENCE: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (
     restart_comes_anyway,
+    group_is_rebalancing,
 )
 """They hold back only what nothing urgent demands."""
+
+TURN: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
+    rollout_is_in_progress,
+    field_is_owned_by_another,
+    change_is_cooling_down,
+    every_window_is_closed,
+)
+"""Is now the time?"""

@@ -2,29 +2,26 @@
 
 A change must make the group stand still less by more than the figures can be wrong, and be safe at 95 %. Who wins where
 these two cannot both be had is settled here: a group whose values are too risky is left alone if the safe ones cost
-more, unless its own record shows the risk. Then, and only upwards, safety may cost a little.
+more, unless its own record shows the risk. Then, and only upwards, safety may cost a little. Without that, only values
+may take their place that cost less, evict less and are likely to be safe: they are better, if not surely good.
 """
 
-import dataclasses
 import enum
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision import limits
 from heartbeat_tuner.decision.assessment import ENOUGH_EVICTIONS, UNSTABLE_SHARE
-from heartbeat_tuner.decision.choice import ABSENCE_MARGIN
-from heartbeat_tuner.decision.choosing import MONTH_DAYS, Point, Table
-from heartbeat_tuner.decision.limits import BEATS_PER_SESSION, Infeasible, Limit
-from heartbeat_tuner.decision.rules import Rules
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.decision.choosing import Point, Table
+from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 
 IMPROVEMENT: Final = 0.05
 """A change that saves less of the net cost is none."""
+
+UNMEASURED_IMPROVEMENT: Final = 0.10
+"""Likewise, where what a rebalance costs is assumed: of clients whose gaps between polls do not show."""
 
 LEAST_SAVING: Final = 0.1
 """Likewise in stalled partition-seconds a day: where next to nothing is lost, there is nothing to save."""
@@ -34,6 +31,9 @@ SAFETY_PRICE: Final = 0.10
 
 RELIEF: Final = 0.30
 """So many fewer evictions must that bring."""
+
+EXPECTED_SHARE: Final = 0.75
+"""Of its objective: what a group may be expected to evict under values that help, but are not surely safe."""
 
 LEAST_DAYS: Final = 1.0
 """Days watched, and member-days: with less than that, the one hour seen may have been the best of the week."""
@@ -63,9 +63,28 @@ def tightens(now: LivenessSettings, target: LivenessSettings) -> bool:
     return target.session_timeout < now.session_timeout or (limit is not None and was is not None and limit < was)
 
 
-def improves(now: Point, new: Point) -> bool:
-    """Whether a change saves enough to be sure of."""
-    return now.net_per_day - new.net_per_day > max(IMPROVEMENT * now.net_per_day, LEAST_SAVING)
+def improves(now: Point, new: Point, *, measured: bool = True) -> bool:
+    """Whether a change saves enough to be sure of.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        measured: whether anything shows how long handlers and rebalances take.
+    """
+    share = IMPROVEMENT if measured else UNMEASURED_IMPROVEMENT
+    return now.net_per_day - new.net_per_day > max(share * now.net_per_day, LEAST_SAVING)
+
+
+def no_riskier(now: Point, new: Point, per_month: float) -> bool:
+    """Whether values that are not surely safe may take the place of others that are not, for being cheaper.
+
+    They must evict less, on average and at most, hold no shorter, and be expected to meet the objective with some room.
+    """
+    return (
+        new.evictions_upper <= now.evictions_upper
+        and new.evictions_per_month <= min(now.evictions_per_month, EXPECTED_SHARE * per_month)
+        and not tightens(now.settings, new.settings)
+    )
 
 
 def endangered(evictions: int, days: float, per_month: float) -> bool:
@@ -76,7 +95,8 @@ def endangered(evictions: int, days: float, per_month: float) -> bool:
 def relief(tables: Iterable[Table], now: Point, per_month: float) -> Point | None:
     """Return longer sessions that help a group in danger at a price that may be paid; None if none do, or none need to.
 
-    The cheapest that is safe; if none is, the safest.
+    The cheapest that is safe; if none is, the cheapest that is expected to meet the objective with some room; or else
+    the safest.
 
     Args:
         tables: what may be set, and what it costs.
@@ -96,39 +116,12 @@ def relief(tables: Iterable[Table], now: Point, per_month: float) -> Point | Non
         )
         helping += [table.point(int(one)) for one in np.flatnonzero(helps)]
     safe = [one for one in helping if one.evictions_upper <= per_month]
-    if safe:
-        return min(safe, key=lambda one: one.net_per_day)
+    likely = [one for one in helping if one.evictions_per_month <= EXPECTED_SHARE * per_month]
+    if safe or likely:
+        return min(safe or likely, key=lambda one: one.net_per_day)
     return min(helping, key=lambda one: (one.evictions_upper, one.net_per_day), default=None)
 
 
 def unstable(now: Point) -> bool:
     """Whether the group rebalances for more of the day than the formulas bear."""
     return now.rebalancing_share > UNSTABLE_SHARE
-
-
-def settled(rules: Rules, largest_absence_s: float) -> LivenessSettings | Infeasible:
-    """Return values for a group that is outside the formulas and evicts: W of at most H, S never lower.
-
-    Args:
-        rules: of its values.
-        largest_absence_s: that was seen.
-    """
-    beat = limits.with_interval(rules.current, rules.client, rules.current.heartbeat_interval)
-    period = rules.client.period(beat, Circumstances()).longest
-    floor, ceiling = dataclasses.replace(rules, upwards=True).session(beat)
-    # Who was evicted was away for at least S - P, however little of that shows.
-    set_period = rules.client.period(rules.current, Circumstances()).longest
-    largest_s = max(largest_absence_s, (rules.current.session_timeout - set_period).total_seconds())
-    absence = timedelta(seconds=min(ABSENCE_MARGIN * largest_s, ceiling.value.total_seconds()))
-    needed = [
-        floor,
-        Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}"),
-        Limit(
-            durations.ceil_to_second(period + absence),
-            f"{ABSENCE_MARGIN:g} times the largest absence, {largest_s:.2g} s",
-        ),
-    ]
-    session = limits.session_between(max(needed, key=lambda one: one.value), ceiling, rules.client)
-    if isinstance(session, Infeasible):
-        return session
-    return dataclasses.replace(beat, session_timeout=session)

@@ -7,7 +7,7 @@ import dataclasses
 import enum
 from typing import Final
 
-from heartbeat_tuner.decision.limits import BEATS_PER_SESSION, HEARTBEAT_FLOOR
+from heartbeat_tuner.decision.rules import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 

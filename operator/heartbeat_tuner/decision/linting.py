@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Protocol
 from heartbeat_tuner.decision import lint_rules
-from heartbeat_tuner.decision.limits import BEATS_PER_SESSION, HEARTBEAT_FLOOR
+from heartbeat_tuner.decision.rules import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting

@@ -1,6 +1,6 @@
 """Which values would hold, where `linting` found errors or warnings?
 
-The operator's own rule (`limits`), without a record: H of at least 1 s, W of at most H where the beat waits for the
+The operator's own rule (`rules`), without a record: H of at least 1 s, W of at most H where the beat waits for the
 fetch, S of at least the library's default, three beats and the broker's minimum, M and R of 1.3 times the longest
 handler, and of at least S where the library wants that.
 What nothing was found against is kept. Only a session above what is allowed is lowered: somebody asked for it; and H,
@@ -13,15 +13,12 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import limits, lint_rules, linting
-from heartbeat_tuner.decision.limits import Infeasible, Limit
+from heartbeat_tuner.decision import lint_rules, linting, rules
 from heartbeat_tuner.decision.linting import Expectations, Finding, Inspected, Origin
+from heartbeat_tuner.decision.rules import LONGEST, Infeasible, Limit
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-
-LONGEST: Final = timedelta(milliseconds=2**31 - 1)
-"""Kafka's protocol has 32 bits for a time."""
 
 _HANDLER_LIMITS: Final = {
     lint_rules.HANDLER_OUTLASTS_POLL: Setting.MAX_POLL_INTERVAL,
@@ -53,15 +50,15 @@ def suggest(
     inspected: Inspected, expectations: Expectations, findings: Sequence[Finding]
 ) -> Remedy | Infeasible | None:
     """Return what would hold: it has neither errors nor warnings of its own; None if nothing has to change."""
-    rules = {finding.rule for finding in findings}
+    broken = {finding.rule for finding in findings}
     values = inspected.values
-    if rules & _SESSION_RULES and inspected.knows(*inspected.beat_settings):
-        held = _session_held(inspected, expectations, beat_is_sound=not rules & lint_rules.BEAT_RULES)
+    if broken & _SESSION_RULES and inspected.knows(*inspected.beat_settings):
+        held = _session_held(inspected, expectations, beat_is_sound=not broken & lint_rules.BEAT_RULES)
         if isinstance(held, Infeasible):
             return held
         values = held
     for rule, setting in _HANDLER_LIMITS.items():
-        if rule in rules and expectations.handler_time is not None:
+        if rule in broken and expectations.handler_time is not None:
             limited = _limit_held(inspected, expectations.handler_time, setting, values)
             if isinstance(limited, Infeasible):
                 return limited
@@ -93,20 +90,19 @@ def _session_held(
 ) -> LivenessSettings | Infeasible:
     """Return values whose session holds, with the beat that is nearest to what is set."""
     values, client = inspected.values, inspected.client
-    interval = max(values.heartbeat_interval, limits.HEARTBEAT_FLOOR)
+    interval = max(values.heartbeat_interval, rules.HEARTBEAT_FLOOR)
     # The least change first.
     beats = [values] if beat_is_sound else []
-    beats.append(limits.with_interval(values, client, interval))
-    beats.append(limits.with_interval(values, client, min(interval, client.defaults.heartbeat_interval)))
+    beats.append(rules.with_interval(values, client, interval))
+    beats.append(rules.with_interval(values, client, min(interval, client.defaults.heartbeat_interval)))
     tried = [_with_session(dataclasses.replace(inspected, values=beat), expectations) for beat in beats]
     return next((one for one in tried if isinstance(one, LivenessSettings)), tried[-1])
 
 
 def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessSettings | Infeasible:
     """Return the values with a session that holds for their beat."""
-    floor = max(_floors(inspected, expectations), key=lambda limit: limit.value)
-    ceiling = min(_ceilings(expectations), key=lambda limit: limit.value)
-    session = limits.session_between(floor, ceiling, inspected.client)
+    floor, ceiling = rules.tightest(_floors(inspected, expectations), _ceilings(expectations))
+    session = rules.session_between(floor, ceiling, inspected.client)
     if isinstance(session, Infeasible):
         return session
     kept = min(inspected.values.session_timeout, ceiling.value)
@@ -116,11 +112,7 @@ def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessS
 def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     """Return what S must not be below."""
     period = inspected.client.period(inspected.values, expectations.at_rest).longest
-    beats = limits.BEATS_PER_SESSION
-    floors = [
-        Limit(beats * period, f"{beats} heartbeats of {durations.show(period)}"),
-        Limit(DEFAULT_MIN_SESSION, "the broker's group.min.session.timeout.ms (assumed)"),
-    ]
+    floors = [rules.beats_held(period), rules.broker_limit(DEFAULT_MIN_SESSION, "min", assumed=True)]
     silence = linting.silence(inspected, expectations)
     if silence is not None:
         longer = durations.ceil_to_second(silence + timedelta(milliseconds=1))
@@ -132,7 +124,7 @@ def _ceilings(expectations: Expectations) -> list[Limit]:
     """Return what S must not be above."""
     return [
         Limit(expectations.max_detection_time, "--max-detection-time"),
-        Limit(DEFAULT_MAX_SESSION, "the broker's group.max.session.timeout.ms (assumed)"),
+        rules.broker_limit(DEFAULT_MAX_SESSION, "max", assumed=True),
     ]
 
 
@@ -141,14 +133,14 @@ def _limit_held(
 ) -> LivenessSettings | Infeasible:
     """Return `values` with a limit that the handler keeps."""
     default = inspected.client.defaults[setting]
-    needed = durations.ceil_to_second(limits.POLL_GAP_MARGIN * handler)
+    needed = durations.ceil_to_second(rules.POLL_GAP_MARGIN * handler)
     if needed > LONGEST:
         return Infeasible(
             f"No {linting.NAMES[setting]} fits: the handler needs at least {durations.show(needed)} "
-            f"({limits.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
+            f"({rules.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
             f"{durations.show(LONGEST)}"
         )
-    return LivenessSettings.of({**values.by_setting, setting: limits.step(max(needed, default), LONGEST)})
+    return LivenessSettings.of({**values.by_setting, setting: rules.step(max(needed, default), LONGEST)})
 
 
 def _session_covered(values: LivenessSettings, client: Client) -> LivenessSettings:

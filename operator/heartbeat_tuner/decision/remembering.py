@@ -1,59 +1,73 @@
 """Answers that were given already.
 
-Most groups are asked about every minute, and hardly any has changed. A question's content is its key, arrays included,
-so that it does not matter whether a profile was made anew. Whoever asks keeps one of these; nothing is kept here.
+Most groups are asked about every minute, and hardly any has changed. An answer holds while the same is asked of the
+same model; models are read anew every few minutes, so it does not matter whether one is the same object or says the
+same. What a model comes to is not kept: that of 10,000 groups would fill a gigabyte. Whoever asks keeps one of these;
+nothing is kept here.
 """
 
-import hashlib
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 
-import numpy as np
+from heartbeat_tuner.decision import question
+from heartbeat_tuner.decision.question import Asked
+from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.verdicts import Forecast, StaticAdvice
+from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
 
-from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.tuning import Answer, Question
-from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Happening, Profile
+T = TypeVar("T")
 
 
 class Remembered:
-    """Answers by the content of their questions: who asks the same again gets the same at once."""
+    """Answers by what they rest on: who asks the same again gets the same at once."""
 
     def __init__(self, most: int) -> None:
         """Begin with none.
 
         Args:
-            most: how many answers are kept; the one that was not asked for longest goes first.
+            most: how many answers are kept, and as many of all else; the longest unasked goes first.
         """
+        self._answers = _Kept[Answer | Unfitted](most)
+        self._forecasts = _Kept[Forecast | None](most)
+        self._slopes = _Kept[float](most)
+        self._advice = _Kept[StaticAdvice](most)
+
+    def answer(self, of: Asked) -> Answer | Unfitted:
+        """Return what `question.answer` returns."""
+        return self._answers.found(of.key, of.model, lambda: question.answer(of))
+
+    def expected(self, of: Asked, target: LivenessSettings | None) -> Forecast | None:
+        """Return what `question.expected` returns: what values bring does not depend on the record of a storm."""
+        calm = of.without_record()
+        return self._forecasts.found((calm.key, target), of.model, lambda: question.expected(calm, target))
+
+    def static_advice(self, of: Asked) -> StaticAdvice:
+        """Return what `question.static_advice` returns."""
+        calm = of.without_record()
+        return self._advice.found(calm.key, of.model, lambda: question.static_advice(calm))
+
+    def slope(self, of: Asked, target: LivenessSettings) -> float:
+        """Return what `question.slope` returns."""
+        return self._slopes.found((of.key, target), of.model, lambda: question.slope(of, target))
+
+
+class _Kept(Generic[T]):
+    """What was worked out of models, as long as each says the same."""
+
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._answers: OrderedDict[bytes, Answer] = OrderedDict()
+        self._by_key: OrderedDict[Hashable, tuple[GroupModel, T]] = OrderedDict()
 
-    def answer(self, question: Question) -> Answer:
-        """Return what `tuning.answer` returns."""
-        key = digest(question)
-        found = self._answers.get(key)
-        if found is None:
-            found = self._answers[key] = tuning.answer(question)
-            if len(self._answers) > self._most:
-                self._answers.popitem(last=False)
-        else:
-            self._answers.move_to_end(key)
-        return found
-
-
-def digest(question: Question) -> bytes:
-    """Return a key of a question's content, arrays included."""
-    hashed = hashlib.blake2b(digest_size=16)
-    _feed(hashed, question)
-    return hashed.digest()
-
-
-def _feed(hashed: "hashlib.blake2b", value: object) -> None:
-    if isinstance(value, np.ndarray):
-        hashed.update(np.ascontiguousarray(value).data)
-    elif isinstance(value, Law):
-        hashed.update(value.exceedances.data)  # its integrals follow from them
-    elif isinstance(value, (Question, Profile, Happening)):
-        for name in value.__slots__:
-            _feed(hashed, getattr(value, name))
-    else:
-        hashed.update(repr(value).encode() + b"\0")
+    def found(self, key: Hashable, model: GroupModel, work_out: Callable[[], T]) -> T:
+        """Return what is kept for a key and a model, or else work it out."""
+        held = self._by_key.get(key)
+        if held is None or (held[0] is not model and held[0] != model):
+            held = (model, work_out())
+        # With the newest object of several that say the same, so that the older ones can go.
+        self._by_key[key] = (model, held[1])
+        self._by_key.move_to_end(key)
+        if len(self._by_key) > self._most:
+            self._by_key.popitem(last=False)
+        return held[1]

@@ -3,6 +3,7 @@
 import dataclasses
 from datetime import datetime
 
+from heartbeat_tuner.decision.rules import Limit
 from heartbeat_tuner.domain.evidence import Cluster, Group, Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted
@@ -22,6 +23,7 @@ class Situation:
         model: what weeks of history say of its delays, or why there is none that may be used.
         settled: the group when it last stood still with partitions, while these are being moved; None if it was never
             seen so.
+        held: the least H that the budget of the cluster's heartbeats leaves to the group; None where it leaves any.
     """
 
     now: datetime
@@ -32,3 +34,4 @@ class Situation:
     record: Record | Unknown
     model: Fitted | Unfitted
     settled: Group | None = None
+    held: Limit | None = None

@@ -42,10 +42,22 @@ def too_little(watched_days: float, member_days: float) -> str:
 
 def unstable(now: Point, target: LivenessSettings | None) -> str:
     """Say that the group rebalances all the time, and what its record asks for."""
-    says = (
+    says = _storm(now)
+    return says if target is None else f"{says}; by its record, set {_moves(now.settings, target)}"
+
+
+def calmed(now: Point, new: Point) -> str:
+    """Say that the group rebalances all the time, and under which values it hardly would."""
+    return (
+        f"{_storm(now)}; set {_moves(now.settings, new.settings)}, and expect {new.rebalancing_share:.2%} of the day, "
+        f"and false evictions a month {_evictions(new)}"
+    )
+
+
+def _storm(now: Point) -> str:
+    return (
         f"the group is expected to rebalance for {now.rebalancing_share:.0%} of the day, where no cost can be reckoned"
     )
-    return says if target is None else f"{says}; by its record, set {_moves(now.settings, target)}"
 
 
 def _moves(before: LivenessSettings, after: LivenessSettings) -> str:

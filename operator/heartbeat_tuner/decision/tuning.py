@@ -16,12 +16,12 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision import censored, choosing, economics, guard, rules, telling
+from heartbeat_tuner.decision import censored, choosing, economics, guard, poll_limits, rules, telling
+from heartbeat_tuner.decision.choice import settled
 from heartbeat_tuner.decision.choosing import Choice, Point, Prices
+from heartbeat_tuner.decision.estimate import USUAL_CRASHES, USUAL_RESTARTS
 from heartbeat_tuner.decision.guard import Leave
-from heartbeat_tuner.decision.limits import Infeasible
-from heartbeat_tuner.decision.rules import Rules
-from heartbeat_tuner.domain import liveness
+from heartbeat_tuner.decision.rules import Infeasible, Limit, Rules
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
@@ -65,6 +65,7 @@ class Question:
         largest_poll_gap_s: that was seen; None where poll gaps are not measured: M is then left alone.
         horizon: within which a change must have paid for its own restarts.
         broker_interval: H that the broker accepts; asked of groups of KIP-848 alone.
+        held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
     """
 
     profile: Profile
@@ -81,6 +82,7 @@ class Question:
     largest_poll_gap_s: float | None
     horizon: timedelta
     broker_interval: Range = CONSUMER_INTERVAL
+    held: Limit | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ def _rules(question: Question) -> Rules:
         max_detection_time=question.objective.max_detection_time,
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
+        held=question.held,
     )
 
 
@@ -225,12 +228,12 @@ def _answered(question: Question, of: Rules, prices: Prices) -> Answer:
         confidence=confidence(question),
     )
     if guard.unstable(now):
-        return _unstable(question, of, now, kept)
+        return _unstable(question, of, prices, now, kept)
     choice = choosing.choose(prices, of, per_month)
     kept = dataclasses.replace(kept, uncapped=_uncapped(prices, of, choice, per_month))
     if isinstance(choice, Choice):
         kept = dataclasses.replace(kept, lower=choice.lower, upper=choice.upper)
-    new = _better(prices, of, now, choice, per_month)
+    new = _better(question, prices, of, now, choice)
     if new is not None:
         return _changed(question, prices, now, new, kept, urgent=of.upwards)
     if isinstance(choice, Infeasible):
@@ -238,22 +241,67 @@ def _answered(question: Question, of: Rules, prices: Prices) -> Answer:
     return dataclasses.replace(kept, message=telling.left(now, choice.point, per_month))
 
 
-def _better(prices: Prices, of: Rules, now: Point, choice: Choice | Infeasible, per_month: float) -> Point | None:
+def _better(question: Question, prices: Prices, of: Rules, now: Point, choice: Choice | Infeasible) -> Point | None:
     """Return the values to change to, if any are better by enough."""
-    if isinstance(choice, Choice) and guard.improves(now, choice.point):
-        return None if _same(now.settings, choice.point.settings) else choice.point
-    if not of.upwards:
+    per_month = question.objective.max_false_evictions_per_month
+    found: Point | None
+    if isinstance(choice, Choice) and _improves(of, now, choice.point):
+        found = choice.point
+    elif of.upwards:
+        found = _relief(prices, of, now, choice, per_month)
+    else:
+        found = _no_riskier(prices, of, now, per_month) if question.watched_days >= guard.SURE_DAYS else None
+    if found is not None and prices.profile.static and not of.upwards:
+        found = _of_static(prices, of, now, found, per_month)
+    return None if found is None or rules.within_band(now.settings, found.settings) else found
+
+
+def _improves(of: Rules, now: Point, new: Point) -> bool:
+    return guard.improves(now, new, measured=of.largest_poll_gap_s is not None)
+
+
+def _of_static(prices: Prices, of: Rules, now: Point, new: Point, per_month: float) -> Point | None:
+    """Return the values, or those with the S that is set, if better also where members are away for as long as usual.
+
+    A static member is not missed if it is back within S. How long that takes is measured to a scrape or two, which
+    may be as long as the restart: an S that wins by a second may lose by the next.
+    """
+    restarts = dataclasses.replace(prices.profile.restarts, law=USUAL_RESTARTS.law)
+    crashes = dataclasses.replace(prices.profile.crashes, law=USUAL_CRASHES.law)
+    usual = Prices(dataclasses.replace(prices.profile, restarts=restarts, crashes=crashes), of)
+    before = usual.at(now.settings)
+    kept = prices.at(dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout))
+    for one in (new, kept):
+        safe = one.evictions_upper <= per_month or guard.no_riskier(now, one, per_month)
+        if (
+            safe
+            and not of.client.violations(one.settings)
+            and _improves(of, now, one)
+            and _improves(of, before, usual.at(one.settings))
+        ):
+            return one
+    return None
+
+
+def _relief(prices: Prices, of: Rules, now: Point, choice: Choice | Infeasible, per_month: float) -> Point | None:
+    """Return the values that help a group in danger, if any do; where no S is safe, another M may help."""
+    limits = (
+        poll_limits.where_none_is_safe(prices.profile, of, per_month)
+        if isinstance(choice, Infeasible)
+        else [choice.point.settings.max_poll_interval]
+    )
+    found = [choosing.tables(prices, of, limit) for limit in limits]
+    return guard.relief([table for one in found if not isinstance(one, Infeasible) for table in one], now, per_month)
+
+
+def _no_riskier(prices: Prices, of: Rules, now: Point, per_month: float) -> Point | None:
+    """Return values that cost less and evict no more, where what is set is not surely safe, nor what costs less."""
+    if now.evictions_upper <= per_month:
         return None
-    limit = of.current.max_poll_interval if isinstance(choice, Infeasible) else choice.point.settings.max_poll_interval
-    found = choosing.tables(prices, of, limit)
-    relief = None if isinstance(found, Infeasible) else guard.relief(found, now, per_month)
-    return None if relief is None or _same(now.settings, relief.settings) else relief
-
-
-def _same(now: LivenessSettings, new: LivenessSettings) -> bool:
-    """Whether a change is none, or one of S alone that is too small to be made."""
-    only_session = liveness.changed(now, new) in {(), (Setting.SESSION_TIMEOUT,)}
-    return only_session and rules.too_small(now.session_timeout, new.session_timeout)
+    choice = choosing.choose(prices, of, now.evictions_upper)
+    if isinstance(choice, Infeasible) or not guard.no_riskier(now, choice.point, per_month):
+        return None
+    return choice.point if _improves(of, now, choice.point) else None
 
 
 def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: Answer, *, urgent: bool) -> Answer:
@@ -282,15 +330,30 @@ def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: A
     )
 
 
-def _unstable(question: Question, of: Rules, now: Point, kept: Answer) -> Answer:
-    """Answer for a group that is outside the formulas: what its record asks for, if that shows anything."""
+def _unstable(question: Question, of: Rules, prices: Prices, now: Point, kept: Answer) -> Answer:
+    """Answer for a group that is outside the formulas, if its record shows that it evicts.
+
+    What is set cannot be reckoned with; values under which the group would hardly rebalance can. If there are none that
+    are safe, the record alone speaks.
+    """
     kept = dataclasses.replace(kept, verdict=Verdict.UNSTABLE, reason=Reason.UNSTABLE)
-    target = guard.settled(of, question.largest_absence_s or 0.0) if of.upwards else question.current
+    if not of.upwards:
+        return dataclasses.replace(kept, message=telling.unstable(now, None))
+    choice = choosing.choose(prices, of, question.objective.max_false_evictions_per_month)
+    if isinstance(choice, Choice) and not guard.unstable(choice.point):
+        return dataclasses.replace(
+            kept,
+            message=telling.calmed(now, choice.point),
+            target=choice.point.settings,
+            lower=choice.lower,
+            upper=choice.upper,
+            new=_predicted(prices, choice.point),
+            objective_met=True,
+        )
+    target = settled(of, question.largest_absence_s or 0.0)
     if isinstance(target, Infeasible):
         return _infeasible(target, kept)
-    if _same(question.current, target):
-        return dataclasses.replace(kept, message=telling.unstable(now, None))
-    session = target.session_timeout
+    session = target.session_timeout  # three beats and half as much again as what was borne: never about what is set
     return dataclasses.replace(
         kept, message=telling.unstable(now, target), target=target, lower=session, upper=session, objective_met=None
     )

@@ -10,8 +10,7 @@ import numpy as np
 from heartbeat_tuner.decision import choosing, cost, rules, tuning
 from heartbeat_tuner.decision.choosing import Point, Prices
 from heartbeat_tuner.decision.cost import Costs
-from heartbeat_tuner.decision.limits import Infeasible
-from heartbeat_tuner.decision.rules import Rules
+from heartbeat_tuner.decision.rules import Infeasible, Rules
 from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.tails.law import Law

@@ -14,6 +14,11 @@ GO_DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 _TERM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _UNIT_MS: Final = {"ms": 1.0, "s": 1_000.0, "m": 60_000.0, "h": 3_600_000.0}
 
+DAY_S: Final = 86_400.0
+
+MONTH_DAYS: Final = 30.0
+"""What an objective calls a month."""
+
 LONGEST: Final = timedelta(hours=2_562_047)
 """What Go's durations hold, in whole hours: 292 years."""
 

@@ -5,6 +5,7 @@ traceback.
 """
 
 import enum
+from http import HTTPStatus
 
 
 class TunerError(Exception):
@@ -60,6 +61,11 @@ class ApiServerError(TunerError):
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is sure that nothing was done: the request itself was at fault."""
+        return self.status is not None and self.status < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class WriteConflictError(TunerError):

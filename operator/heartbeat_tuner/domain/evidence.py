@@ -253,6 +253,8 @@ class Workload:
         kept_env: the env entries we own, by container and name: an apply that leaves one out gives it up.
         applications: our last write to each container, as the object itself carries it.
         pods: running pods, newest last.
+        our_rollout: a rollout is not finished, and nobody changed the template since we did.
+        most_pods: how many pods there may be at a time: its replicas and its surge.
     """
 
     uid: str
@@ -263,6 +265,8 @@ class Workload:
     kept_env: dict[str, dict[str, str]]
     applications: Mapping[str, Application]
     pods: tuple[Pod, ...]
+    our_rollout: bool = False
+    most_pods: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

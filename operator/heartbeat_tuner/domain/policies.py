@@ -7,14 +7,26 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
 
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+
+
+class StaticMembership(enum.StrEnum):
+    """Whether the group's members keep an identity of their own through restarts."""
+
+    AUTO = "Auto"
+    ENABLED = "Enabled"
+    DISABLED = "Disabled"
 
 
 class Mode(enum.StrEnum):
     """How far the tuner may go."""
 
     RECOMMEND = "Recommend"
+    INITIAL = "Initial"
     APPLY = "Apply"
 
 
@@ -27,6 +39,11 @@ class ObjectKey:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+
+DEPLOYMENT: Final = "Deployment"
+STATEFUL_SET: Final = "StatefulSet"
+"""Kinds of workloads: a StatefulSet's pods have names that stay, and it has no surge."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,8 +117,27 @@ class Naming:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Window:
+    """A time in which a rollout may begin.
+
+    Attributes:
+        schedule: when it opens, as a cron line of five fields.
+        duration: how long it stays open.
+        zone: whose clock the schedule means.
+    """
+
+    schedule: str
+    duration: timedelta
+    zone: ZoneInfo
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy, and what the tuner did for it before."""
+    """One policy, and what the tuner did for it before.
+
+    Where it has `windows`, a rollout begins only while one of them is open; without, at any time. `instance_id_env` is
+    the variable by which pods are given static ids; None where they never are.
+    """
 
     key: ObjectKey
     uid: str
@@ -119,8 +155,17 @@ class Policy:
     cooldown: timedelta
     horizon: timedelta
     suspended: bool
+    windows: tuple[Window, ...] = ()
     naming: Naming = dataclasses.field(default_factory=Naming)
     application: Application | None = None
+    instance_id_env: str | None = None
+    static_membership: StaticMembership = StaticMembership.DISABLED
+
+    def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
+        """Return values as the entries of a container's environment that carry them, by their names."""
+        return {
+            name: str(durations.to_ms(values[setting])) for setting, name in self.env_names.items() if setting in values
+        }
 
     def range_of(self, setting: Setting) -> Range:
         """The user's bounds for `setting`, open where none are set."""

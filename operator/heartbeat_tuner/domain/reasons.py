@@ -53,6 +53,7 @@ class Reason(enum.StrEnum):
     ROLLING_OUT = "RollingOut"  # the tuner wrote values, the pods are being replaced
     NOTHING_TO_APPLY = "NothingToApply"  # there is no recommendation
     RECOMMEND_MODE = "RecommendMode"  # the policy asks for recommendations only
+    AT_NEXT_RESTART = "AtNextRestart"  # the policy asks for values in each pod that is created, and for no rollout
     SUSPENDED = "Suspended"  # the policy is suspended
     TOO_LITTLE_DATA = "TooLittleData"  # the group was not watched for long enough
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
@@ -61,5 +62,7 @@ class Reason(enum.StrEnum):
     REBALANCING = "Rebalancing"  # partitions are being moved, and the change can wait
     NOT_WORTH_RESTART = "NotWorthRestart"  # the change does not earn back a rollout of its own
     COOLDOWN = "Cooldown"  # the last change is too recent
+    OUTSIDE_WINDOW = "OutsideWindow"  # none of the policy's windows is open
+    FLEET_BUDGET_SPENT = "FleetBudgetSpent"  # as many rollouts of ours are under way as the operator may have at once
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused

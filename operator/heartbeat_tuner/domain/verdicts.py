@@ -79,6 +79,29 @@ class Forecast:
     confidence: Confidence
 
 
+class Worth(enum.StrEnum):
+    """Whether static ids pay for a group."""
+
+    PAYS = "Pays"
+    CLOSE = "Close"  # not by enough to begin with them, nor to give them up
+    COSTS = "Costs"
+    REFUSED = "Refused"  # the client library makes no good use of them
+    UNKNOWN = "Unknown"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StaticAdvice:
+    """Whether a group's members should have static ids.
+
+    Attributes:
+        worth: at a glance.
+        message: the sentence with its numbers.
+    """
+
+    worth: Worth
+    message: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """The outcome for one group in one cycle.
@@ -91,6 +114,7 @@ class Decision:
         hold: why the target may not be written now; None when it may (or there is none).
         outlook: what a fitted model expects, or why none does, as a sentence.
         forecast: the same in figures; None where no model could be asked.
+        static_ids: whether members should have static ids; None where nobody asked, or nothing is known now.
     """
 
     verdict: Verdict
@@ -100,6 +124,7 @@ class Decision:
     hold: Finding | None = None
     outlook: str = ""
     forecast: Forecast | None = None
+    static_ids: StaticAdvice | None = None
 
     @property
     def story(self) -> Finding:

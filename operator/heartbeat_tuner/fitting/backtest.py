@@ -13,11 +13,12 @@ from datetime import UTC, date, datetime, time
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from heartbeat_tuner.fitting import estimate
-from heartbeat_tuner.fitting.lines import Counts, Lines, Marks
+from heartbeat_tuner.fitting.series import Counts, Series
 from heartbeat_tuner.tails import drift, gamma
 from heartbeat_tuner.tails.drift import Drift
 from heartbeat_tuner.tails.gpd import Array
@@ -196,7 +197,7 @@ def run(rows: pa.Table, *, fit_until: date) -> Backtest:
         raise ValueError(f"fit_until {fit_until}: there must be days up to it, and days after it")
     fitted_at = datetime.combine(fit_until, time(), UTC)  # of no consequence, and the same for the same rows
     models = estimate.models(early, on=fit_until, fitted_at=fitted_at, job="backtest")
-    later = Counts(Lines.of(late))
+    later = Counts(Series.of(late))
     scored, rejected = [], Counter[str]()
     for model in models:
         for quantity, fitted in model.quantities.items():
@@ -251,13 +252,13 @@ def score(subject: Subject, model: TailModel, came: Array) -> Scored:
     return Scored(subject, int(total), tuple(asked), drift.of(model, came))
 
 
-def within_chance(seen: Array, predicted: Array) -> Marks:
+def within_chance(seen: Array, predicted: Array) -> npt.NDArray[np.bool_]:
     """Return whether counts lie in the 95 % range of Poisson laws of some means."""
     few = predicted > gamma.quantile(seen + 1.0, 1 - _CHANCE / 2)
     return ~(beyond_chance(seen, predicted) | few)
 
 
-def beyond_chance(seen: Array, predicted: Array) -> Marks:
+def beyond_chance(seen: Array, predicted: Array) -> npt.NDArray[np.bool_]:
     """Return whether a Poisson law reaches a count in fewer than 1 case of 40.
 
     At least k events come in a time if the k-th comes within it, and the time of the k-th is a gamma variable.

@@ -20,6 +20,8 @@ are apart."""
 
 DAY: Final = timedelta(days=1)
 
+_EPOCH: Final = date(1970, 1, 1)
+
 
 def newest_whole_day(now: datetime) -> date:
     """Return the last day that is over for long enough to be read.
@@ -78,3 +80,13 @@ def last_known(with_data: Collection[date]) -> date | None:
     """
     days = sorted(set(with_data))
     return days[max(len(days) * 2 // 3, 1) - 1] if len(days) > 1 else None
+
+
+def day_number(day: date) -> int:
+    """Return how many days a day lies after the first of 1970."""
+    return (day - _EPOCH).days
+
+
+def day_of(number: int) -> date:
+    """Return the day that lies so many days after the first of 1970."""
+    return _EPOCH + timedelta(days=int(number))

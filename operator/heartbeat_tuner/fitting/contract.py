@@ -5,15 +5,18 @@ buckets below 0 count what was watched instead: `MEMBER_BLOCKS` and `GROUP_BLOCK
 key are merged by adding `n`, in any order.
 """
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
 
 from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.fitting import arrays
 from heartbeat_tuner.tails.histogram import BUCKETS, SCHEMA
 from heartbeat_tuner.tails.history import GROUP_BLOCKS
 
@@ -56,10 +59,41 @@ def merged(table: pa.Table) -> pa.Table:
         ContractError: other columns or types, something missing, a bucket or a count that there cannot be.
     """
     check(table)
-    plain = table.select(ROWS.names).cast(ROWS)
-    added = plain.group_by(list(KEYS), use_threads=False).aggregate([("n", "sum")])
-    some = added.filter(pc.greater(added["n_sum"], 0)).rename_columns([*KEYS, "n"])
-    return some.sort_by([(name, "ascending") for name in KEYS]).combine_chunks().cast(ROWS)
+    day, names = arrays.flat(table["day"].cast(pa.int32())), [arrays.coded(table[name]) for name in NAMES]
+    bucket, count = arrays.flat(table["bucket"]), arrays.flat(table["n"])
+    first = int(day.min(initial=0))
+    keys, _ = arrays.numbered(
+        [
+            (day - first, int(day.max(initial=0)) - first + 1),
+            *((codes, len(held)) for codes, held in names),
+            (bucket - GROUP_BLOCKS, BUCKETS - GROUP_BLOCKS),
+        ]
+    )
+    order = np.argsort(keys, kind="stable") if table.num_rows else np.zeros(0, dtype=np.int64)
+    begins = np.flatnonzero(np.diff(keys[order], prepend=-1)) if table.num_rows else order
+    added = np.add.reduceat(count[order], begins) if table.num_rows else count
+    some, added = order[begins][added > 0], added[added > 0]
+    return pa.table(
+        [
+            arrays.numbers(day[some], pa.date32()),
+            *(arrays.texts(held).take(arrays.numbers(codes[some], pa.int32())) for codes, held in names),
+            arrays.numbers(bucket[some], pa.int16()),
+            arrays.numbers(added, pa.int64()),
+        ],
+        schema=ROWS,
+    )
+
+
+def digest(table: pa.Table) -> str:
+    """Return what tells a table of the contract's rows, in their order, from any other; the day is not looked at."""
+    found = hashlib.blake2b(digest_size=16)
+    for name in NAMES:
+        codes, names = arrays.coded(table[name])
+        found.update("\n".join(names).encode())
+        found.update(codes.tobytes())
+    for name in ("bucket", "n"):
+        found.update(arrays.flat(table[name]).tobytes())
+    return found.hexdigest()
 
 
 def opened(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:

@@ -5,7 +5,8 @@ weighted by their age (`tails.history`), and goes through `tails.estimate` as on
 on one cluster are alike. The same rows give the same models to the last bit, in whatever order they come.
 """
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -14,18 +15,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from heartbeat_tuner.fitting import contract, events
-from heartbeat_tuner.fitting.lines import Lines, Whole, day_number, day_of, sums
+from heartbeat_tuner.fitting.calendar_days import day_number, day_of
+from heartbeat_tuner.fitting.series import Place, Series
 from heartbeat_tuner.metrics.blocks import BLOCK_S
 from heartbeat_tuner.metrics.quantities import ABSENCE, OF_THE_GROUP, OUTAGE
 from heartbeat_tuner.tails import estimate, history
 from heartbeat_tuner.tails.estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA, dense_of_table, medians_s
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, dense_of_table, medians_s
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.pool import Pool
 
 _BLOCK_DAYS: Final = BLOCK_S / 86_400.0
+
+_LONG_S: Final = 1.0
+_MOST: Final = 0.95
 
 _POOLED: Final = frozenset({ABSENCE, OUTAGE})
 """What comes upon groups of one kind alike; how long their handlers take is each one's own."""
@@ -50,18 +55,23 @@ def models(
         ValueError: a day after `on`.
     """
     contract.check(table)
-    lines = Lines.of(table).of_newest_clients()
-    late = lines.days > day_number(on)
-    if late.any():
-        raise ValueError(f"day {day_of(lines.days[late].max())}: lies after {on}, the newest day of the fit")
-    spans = lines.spans()
-    quantities: dict[int, dict[str, QuantityModel]] = {group: {} for group in spans}
-    for number, name in enumerate(lines.quantity_names):
-        for group, model in _of_quantity(name, lines.where(lines.quantities == number), on, half_life_days):
+    series = Series.of(table)
+    if series.days and series.days[-1].number > day_number(on):
+        raise ValueError(f"day {day_of(series.days[-1].number)}: lies after {on}, the newest day of the fit")
+    spans = series.spans()
+    quantities: dict[Place, dict[str, QuantityModel]] = {group: {} for group in spans}
+    of_quantity: dict[str, dict[Place, int]] = {}
+    for number, (cluster, namespace, group_id, client, quantity) in enumerate(series.keys):
+        group = (cluster, namespace, group_id)
+        if spans[group].client == client:
+            of_quantity.setdefault(quantity, {})[group] = number
+    for name in sorted(of_quantity):
+        clients = [spans[group].client for group in of_quantity[name]]
+        for group, model in _of_quantity(name, of_quantity[name], clients, _Age(series, on, half_life_days)):
             quantities[group][name] = model
     found = []
     for group, span in spans.items():
-        cluster, namespace, group_id = lines.places[group]
+        cluster, namespace, group_id = group
         found.append(
             GroupModel(
                 namespace=namespace,
@@ -80,37 +90,51 @@ def models(
     return found
 
 
-def _of_quantity(name: str, lines: Lines, on: date, half_life_days: float) -> Iterator[tuple[int, QuantityModel]]:
-    """Yield what one quantity is like in every group that has lines of it."""
-    groups, rows = np.unique(lines.groups, return_inverse=True)
-    height = groups.size
-    seen = lines.where(lines.buckets >= 0)
-    seen_rows = rows[lines.buckets >= 0]
-    weighed = history.weighted(
-        seen_rows,
-        day_number(on) - seen.days,
-        seen.buckets,
-        seen.counts,
-        height=height,
-        half_life_days=half_life_days,
-    )
-    strata = _strata(lines, groups, rows)
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Age:
+    """What days are worth."""
+
+    series: Series
+    on: date
+    half_life_days: float
+
+
+def _of_quantity(
+    name: str, groups: Mapping[Place, int], clients: Sequence[str], aged: _Age
+) -> Iterator[tuple[Place, QuantityModel]]:
+    """Yield what one quantity is like in every group that has lines of it: groups with the numbers of their series."""
+    height = len(groups)
+    row_of = np.full(len(aged.series.keys), -1, dtype=np.int64)
+    row_of[list(groups.values())] = np.arange(height)
+    whole: Array = np.zeros((height, BUCKETS))
+    member_blocks, group_blocks = np.zeros(height, dtype=np.int64), np.zeros(height, dtype=np.int64)
+
+    def days() -> Iterator[tuple[int, Array]]:
+        """Yield the counts of each day by its age, the newest first, and add up what does not fade."""
+        for day in reversed(aged.series.days):
+            rows = row_of[day.series]
+            seen = (rows >= 0) & (day.buckets >= 0)
+            counts = dense_of_table(rows[seen], day.buckets[seen], day.counts[seen], height=height)
+            np.add(whole, counts, out=whole)
+            for kind, blocks in ((MEMBER_BLOCKS, member_blocks), (GROUP_BLOCKS, group_blocks)):
+                watched = (rows >= 0) & (day.buckets == kind)
+                np.add.at(blocks, rows[watched], day.counts[watched])
+            yield day_number(aged.on) - day.number, counts
+
+    weighed = history.weighted(days(), height=height, half_life_days=aged.half_life_days)
+    strata = _strata([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
     tails = estimate.models(Fleet.of(weighed.counts, strata=strata, weight=weighed.weight))
-    values = sums(seen_rows, seen.counts, height)
-    member_days, group_days = (
-        sums(rows[lines.buckets == kind], lines.counts[lines.buckets == kind], height) * _BLOCK_DAYS
-        for kind in (MEMBER_BLOCKS, GROUP_BLOCKS)
-    )
+    values = whole.sum(axis=1).astype(np.int64)
+    member_days, group_days = (blocks.astype(np.float64) * _BLOCK_DAYS for blocks in (member_blocks, group_blocks))
     medians = medians_s(weighed.counts)
     rates = events.rates_of(name, values, member_days, group_days)
     durations = events.durations_of(name, weighed.counts)
     pools: Sequence[Pool | None] = [None] * height
     if name in _POOLED:
-        days = group_days if name in OF_THE_GROUP else member_days
-        pools = _pools(seen, seen_rows, strata, days.astype(np.float64))
-    largest = np.full(height, -1)
-    np.maximum.at(largest, seen_rows[seen.counts > 0], seen.buckets[seen.counts > 0])
-    for row, (group, tail) in enumerate(zip(groups.tolist(), tails, strict=True)):
+        pools = _pools(whole, strata, group_days if name in OF_THE_GROUP else member_days)
+    some = whole > 0
+    largest = np.where(some.any(axis=1), BUCKETS - 1 - some[:, ::-1].argmax(axis=1), -1)
+    for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
         yield (
             group,
             QuantityModel(
@@ -127,20 +151,33 @@ def _of_quantity(name: str, lines: Lines, on: date, half_life_days: float) -> It
         )
 
 
-def _pools(seen: Lines, rows: Whole, strata: Whole, days: Array) -> Sequence[Pool | None]:
-    """Return for each group what all of its stratum saw together; values of a time that nobody watched do not count."""
-    watched = days[rows] > 0
-    counts = dense_of_table(
-        strata[rows[watched]], seen.buckets[watched], seen.counts[watched], height=int(strata.max()) + 1
-    )
-    pools = [Pool.of(one, days[strata == stratum]) for stratum, one in enumerate(counts)]
-    return [pools[stratum] for stratum in strata.tolist()]
+def _pools(whole: Array, strata: npt.NDArray[np.int64], days: Array) -> Sequence[Pool | None]:
+    """Return for each group what those of its stratum saw together whose usual values are as long as its own.
+
+    Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count.
+    """
+    found: list[Pool | None] = [None] * len(strata)
+    long = _usually_long(whole)
+    for stratum in range(int(strata.max()) + 1):
+        mine = strata == stratum
+        together = Pool.of(whole[mine], days[mine])
+        for alike in (mine & long, mine & ~long):
+            pool = Pool.of(whole[alike], days[alike]) or together
+            for group in np.flatnonzero(alike).tolist():
+                found[group] = pool
+    return found
 
 
-def _strata(lines: Lines, groups: Whole, rows: Whole) -> npt.NDArray[np.int64]:
+def _usually_long(counts: Array) -> npt.NDArray[np.bool_]:
+    """Return of which groups one in twenty values is a second or longer: of full heaps, and short processors.
+
+    Such processes freeze for longer, too. `counts` has a line for each group.
+    """
+    below = counts[:, : int(np.searchsorted(EDGES_S, _LONG_S))].sum(axis=1)
+    return np.asarray(below < _MOST * counts.sum(axis=1))
+
+
+def _strata(kinds: Sequence[tuple[str, str]]) -> npt.NDArray[np.int64]:
     """Return a number for each group, the same for those of one client library on one cluster."""
-    client = np.zeros(groups.size, dtype=np.int64)
-    client[rows] = lines.clients
-    kinds = [(lines.places[group][0], one) for group, one in zip(groups.tolist(), client.tolist(), strict=True)]
     numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
     return np.array([numbers[kind] for kind in kinds], dtype=np.int64)

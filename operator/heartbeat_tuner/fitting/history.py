@@ -12,19 +12,21 @@ import os
 import time
 import uuid
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.parquet as pq
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting import arrays, contract
+from heartbeat_tuner.fitting.calendar_days import day_number
 from heartbeat_tuner.fitting.contract import ContractError
-from heartbeat_tuner.fitting.lines import digest
 from heartbeat_tuner.tails.histogram import SCHEMA
 
 FILE: Final = "histograms.parquet"
@@ -39,6 +41,9 @@ _STRAY_AFTER_S: Final = 3600.0
 """A file is written in seconds; a temporary one of that age has no writer any more."""
 
 _ROW_GROUP: Final = 1 << 20
+
+_READERS: Final = 4
+"""Days that are read at once: unpacking and checking them leaves Python's lock to others."""
 
 _FIXES: Final[Mapping[int, str]] = {
     errno.ENOSPC: "free some disk, or give a larger one",
@@ -60,14 +65,30 @@ class Held:
     """What a history holds of some days.
 
     Attributes:
-        rows: of the contract, of all whole days, ordered by day; columns of text are dictionaries.
-        days: those whose files are whole, ascending; a day may have no rows.
+        tables: of each day whose file is whole, ascending, its rows; columns of text are dictionaries.
         broken: why the others cannot be read.
     """
 
-    rows: pa.Table
-    days: tuple[date, ...]
+    tables: Mapping[date, pa.Table]
     broken: Mapping[date, HistoryError]
+
+    @property
+    def days(self) -> tuple[date, ...]:
+        """Those whose files are whole, ascending; a day may have no rows."""
+        return tuple(self.tables)
+
+    @property
+    def rows(self) -> pa.Table:
+        """The rows of all whole days, ordered by day; nothing is copied, each chunk has dictionaries of its own."""
+        return pa.concat_tables([pa.Table.from_batches([], _HELD), *self.tables.values()])
+
+    def __or__(self, other: "Held") -> "Held":
+        """Return both; the days of the other replace those that are in both."""
+        tables, broken = {**self.tables, **other.tables}, {**self.broken, **other.broken}
+        return Held(
+            {day: tables[day] for day in sorted(tables) if day not in other.broken},
+            {day: broken[day] for day in sorted(broken) if day not in other.tables},
+        )
 
 
 class History:
@@ -124,14 +145,19 @@ class History:
 
     def read(self, days: Collection[date]) -> Held:
         """Return the rows of some days; a broken or missing file costs its day only."""
-        tables, broken = {}, {}
-        for day in sorted(set(days)):
-            try:
-                tables[day] = self.read_day(day)
-            except HistoryError as error:
-                broken[day] = error
-        rows = pa.concat_tables([_HELD.empty_table(), *tables.values()]).unify_dictionaries()
-        return Held(rows, tuple(tables), broken)
+        wanted = sorted(set(days))
+        with ThreadPoolExecutor(_READERS) as threads:
+            found = dict(zip(wanted, threads.map(self._read_or_broken, wanted), strict=True))
+        return Held(
+            {day: one for day, one in found.items() if isinstance(one, pa.Table)},
+            {day: one for day, one in found.items() if isinstance(one, HistoryError)},
+        )
+
+    def _read_or_broken(self, day: date) -> "pa.Table | HistoryError":
+        try:
+            return self.read_day(day)
+        except HistoryError as error:
+            return error
 
     def read_day(self, day: date) -> pa.Table:
         """Return the rows of one day; columns of text are dictionaries.
@@ -201,12 +227,12 @@ def _decoded(file: pa.NativeFile, day: date, said: str) -> pa.Table:
     contract.check_schema(metadata, said)
     stored = parquet.read()
     stored.validate(full=True)
-    table = stored.add_column(0, "day", pa.repeat(pa.scalar(day, pa.date32()), stored.num_rows))
+    table = stored.add_column(0, "day", arrays.numbers(np.full(stored.num_rows, day_number(day)), pa.date32()))
     try:
         contract.check(table)
     except ContractError as error:
         raise _OtherRowsError(str(error)) from error
-    if metadata.get(_DIGEST_KEY) != digest(table).encode():
+    if metadata.get(_DIGEST_KEY) != contract.digest(table).encode():
         raise _OtherRowsError(f"holds other rows than were written ({_DIGEST_KEY.decode()} differs)")
     return table.select(_HELD.names).cast(_HELD)
 
@@ -215,7 +241,9 @@ def _encoded(rows: pa.Table) -> pa.Buffer:
     """Return rows as the bytes of a Parquet file: the same for the same rows."""
     sink = pa.BufferOutputStream()
     pq.write_table(
-        rows.replace_schema_metadata({contract.SCHEMA_KEY: str(SCHEMA).encode(), _DIGEST_KEY: digest(rows).encode()}),
+        rows.replace_schema_metadata(
+            {contract.SCHEMA_KEY: str(SCHEMA).encode(), _DIGEST_KEY: contract.digest(rows).encode()}
+        ),
         sink,
         version="2.6",
         data_page_version="1.0",

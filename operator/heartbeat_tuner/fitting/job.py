@@ -10,10 +10,10 @@ import dataclasses
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import calendar_days, outcome
+from heartbeat_tuner.fitting import arrays, calendar_days, outcome
 from heartbeat_tuner.fitting.outcome import DayFailure, Outcome, Reading
 from heartbeat_tuner.ports import Written
 from heartbeat_tuner.tails.group_model import GroupModel
@@ -35,6 +35,9 @@ class Kept(Protocol):
     @property
     def broken(self) -> Mapping[date, TunerError]:
         """Why the other days cannot be read."""
+
+    def __or__(self, other: Self) -> Self:
+        """Return both; the days of the other replace those that are in both."""
 
 
 class History(Protocol):
@@ -111,8 +114,9 @@ def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
 
     found = _read(missing, kept, parts, teller)
     if found.kept:
-        held = parts.history.read(kept | found.kept)
-        found.failures.extend(_failures(held))
+        added = parts.history.read(found.kept)
+        found.failures.extend(_failures(added))
+        held |= added
     reading = Reading(
         window=(window[0], window[-1]),
         kept=len(kept),
@@ -200,7 +204,7 @@ def _read(missing: Sequence[date], kept: Collection[date], parts: Parts, teller:
 
 def values_of(table: Table) -> int:
     """Return how many values a table of contract rows holds; lines that count watched blocks are none."""
-    buckets, counts = table.column("bucket").to_numpy(), table.column("n").to_numpy()
+    buckets, counts = arrays.flat(table["bucket"]), arrays.flat(table["n"])
     return int(counts[buckets >= 0].sum())
 
 

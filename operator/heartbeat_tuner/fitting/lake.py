@@ -1,16 +1,13 @@
-"""Which Parquet files a lake has, of which kind they are, and how tasks share them.
+"""Which Parquet files a lake has, and of which kind they are.
 
-All of it is asked of PyArrow, in this process: the places of the files, their lengths, and the columns of the first.
-No other file is opened here, since a lake may have thousands of them. Long files are shared out by ranges of their
-bytes, each row group to the range that it begins in; whoever reads a range finds out which those are.
+All of it is asked of PyArrow, in this process: the places of the files, and the columns of the first, which tell the
+kind of the lake. What the others have is asked next (`lake_survey`).
 
 Names may stand in the path instead of in the files, Hive's way: `cluster=eu/`. Files and folders whose name begins with
 `_` or `.` are left out.
 """
 
 import dataclasses
-import itertools
-import math
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -40,9 +37,6 @@ VALUES: Final[Mapping[str, str]] = MappingProxyType(
 _NO_NAME: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands in a path for a name that there is not."""
 
-_NO_END: Final = 1 << 62
-"""Where the last piece of a file ends: it may have grown since it was listed."""
-
 _KINDS: Final[Mapping[pa.DataType, str]] = {
     pa.bool_(): "boolean",
     pa.int8(): "tinyint",
@@ -64,48 +58,20 @@ class ObservationsError(TunerError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Piece:
-    """Those row groups of a file that begin in a range of its bytes.
-
-    Attributes:
-        path: of the file, within its file system.
-        begin: the first byte of the range.
-        end: the first byte after it.
-    """
-
-    path: str
-    begin: int
-    end: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Lake:
     """The files of a lake.
 
     Attributes:
         uri: as it was given.
         root: the path of it, within its file system.
-        sizes: the bytes of each file, by its path within its file system, ascending.
+        files: their paths within the file system, ascending.
         types: what each column of the first file is, by the names that Spark has for types.
     """
 
     uri: str
     root: str
-    sizes: Mapping[str, int]
+    files: tuple[str, ...]
     types: Mapping[str, str]
-
-    def shared_out(self, count: int) -> tuple[tuple[Piece, ...], ...]:
-        """Return the files in at most so many shares, alike in bytes; neighbours are spread.
-
-        Files of one day lie together, and often only one day is asked for.
-        """
-        a_piece = max(1, math.ceil(sum(self.sizes.values()) / count))
-        pieces = []
-        for path, size in self.sizes.items():
-            parts = max(1, math.ceil(size / a_piece))
-            edges = [size * number // parts for number in range(parts + 1)]
-            pieces += [Piece(path, begin, end) for begin, end in itertools.pairwise([*edges[:-1], _NO_END])]
-        return tuple(tuple(pieces[first::count]) for first in range(min(count, len(pieces))))
 
 
 def found(uri: str) -> Lake:
@@ -123,18 +89,18 @@ def found(uri: str) -> Lake:
     except ContractError as error:
         raise ObservationsError(str(error)) from error
     try:
-        sizes = _listed(files, root)
+        paths = _listed(files, root)
     except (pa.ArrowException, OSError) as error:
         raise unusable(uri, error) from error
-    first = next(iter(sizes), None)
-    if first is None:
+    if not paths:
         raise ObservationsError(f"{uri}: no file lies there: give a folder or a file of Parquet that the job may read")
+    first = paths[0]
     try:
         with files.open_input_file(first) as file:
             types = types_of(pq.read_metadata(file))
     except (pa.ArrowException, OSError) as error:
         raise unusable(first, error) from error
-    return Lake(uri, root, sizes, types | dict.fromkeys(names_in(first, root), "string"))
+    return Lake(uri, root, paths, types | dict.fromkeys(names_in(first, root), "string"))
 
 
 def unusable(path: str, error: Exception) -> ObservationsError:
@@ -184,13 +150,12 @@ def names_in(path: str, root: str) -> dict[str, str | None]:
     return {name: None if given[name] == _NO_NAME else unquote(given[name]) for name in contract.NAMES if name in given}
 
 
-def _listed(files: pyarrow.fs.FileSystem, root: str) -> dict[str, int]:
+def _listed(files: pyarrow.fs.FileSystem, root: str) -> tuple[str, ...]:
     info = files.get_file_info(root)
     if info.type is not pyarrow.fs.FileType.Directory:
-        return {root: info.size or 0} if info.is_file else {}
+        return (root,) if info.is_file else ()
     found = files.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))
-    shown = [one for one in found if one.is_file and not _is_hidden(one.path.removeprefix(root))]
-    return {one.path: one.size or 0 for one in sorted(shown, key=lambda one: str(one.path))}
+    return tuple(sorted(str(one.path) for one in found if one.is_file and not _is_hidden(one.path.removeprefix(root))))
 
 
 def _is_hidden(path: str) -> bool:

@@ -1,14 +1,12 @@
 """Reads a share of a lake: what a task does, from the bytes of files to rows of counts.
 
-A file is read row group by row group, in batches, with columns of text as dictionaries; row groups whose statistics
-say that they have nothing of the wanted days are left out. What was counted goes on as soon as it is much, so memory is
-flat however long the share is. Nothing here knows Spark: rows go out as Arrow's batches.
+A file is read row group by row group, in batches, with columns of text as dictionaries. What was counted goes on as
+soon as it is much, so memory is flat however long the share is. Nothing here knows Spark: rows go out as batches.
 """
 
 import dataclasses
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import date
 from typing import Any, Final
 
 import numpy as np
@@ -17,10 +15,11 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet as pq
 
-from heartbeat_tuner.fitting import arrays, calendar_days, contract, lake, lake_rows
+from heartbeat_tuner.fitting import arrays, contract, lake, lake_rows
 from heartbeat_tuner.fitting.cells import PART_S, Batch, Cells, Whole, ranked
 from heartbeat_tuner.fitting.contract import ContractError
-from heartbeat_tuner.fitting.lake import ObservationsError, Piece
+from heartbeat_tuner.fitting.lake import ObservationsError
+from heartbeat_tuner.fitting.lake_survey import Piece, seconds_of
 
 _MUCH: Final = 1 << 21
 """Cells that go out before the share is read: some 50 MiB with what holds them."""
@@ -34,9 +33,7 @@ _MANY_NAMES: Final = 1 << 12
 _NEVER: Final = np.iinfo(np.int64).min
 """The time of a line without one."""
 
-_EPOCH: Final = date(1970, 1, 1)
 _A_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_UNITS: Final = {"milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,7 +57,7 @@ def read(order: Order, pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
     """Yield what was counted, with the columns `lake_rows.SENT`.
 
     Raises:
-        ObservationsError: a file that cannot be read, or has other columns; it names the file, the rule and the fix.
+        ObservationsError: a file that cannot be read; it names the file and the fix.
     """
     try:
         files, _ = contract.opened(order.uri)
@@ -85,62 +82,11 @@ def _batches(files: pyarrow.fs.FileSystem, piece: Piece, order: Order) -> Iterat
         given["cluster"] = order.cluster
     texts = [name for name in contract.NAMES if name not in given]
     with files.open_input_file(piece.path) as file:
-        metadata = pq.read_metadata(file)
-        types = lake.types_of(metadata)
-        lake.check_types(
-            types | dict.fromkeys(given, "string"), lake.wanted(with_cluster=order.cluster is None), piece.path
-        )
-        if order.cluster is not None and "cluster" in types:
-            raise ObservationsError(
-                f"{piece.path}: has a column cluster, which the first file of {order.uri} has not: make all alike"
-            )
-        groups = _row_groups(metadata, piece, order.days)
-        if not groups:
-            return
-        parquet = pq.ParquetFile(file, metadata=metadata, read_dictionary=texts, coerce_int96_timestamp_unit="us")
-        for batch in parquet.iter_batches(_LINES, groups, ["ts", *texts, "value_s"], use_threads=False):
+        parquet = pq.ParquetFile(file, read_dictionary=texts, coerce_int96_timestamp_unit="us")
+        for batch in parquet.iter_batches(_LINES, list(piece.row_groups), ["ts", *texts, "value_s"], use_threads=False):
             found = _wanted_lines(_numbers(batch, given), order.days)
             if found.parts.size:
                 yield found
-
-
-def _row_groups(metadata: pq.FileMetaData, piece: Piece, days: Collection[date] | None) -> list[int]:
-    """Return the row groups of a piece that may have lines of the wanted days."""
-    place = next(number for number in range(metadata.num_columns) if metadata.schema.column(number).path == "ts")
-    spans = None if days is None else _spans(days)
-    found = []
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        if piece.begin <= _begin(group.column(0)) < piece.end and _may_have(group.column(place), spans):
-            found.append(number)
-    return found
-
-
-def _begin(column: pq.ColumnChunkMetaData) -> int:
-    """Return where a row group begins: with the first page of its first column."""
-    return int(column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset)
-
-
-def _spans(days: Collection[date]) -> list[tuple[int, int]]:
-    """Return days as seconds since 1970, from and before."""
-    return [
-        ((first - _EPOCH).days * 86_400, (last + timedelta(days=1) - _EPOCH).days * 86_400)
-        for first, last in calendar_days.spans(days)
-    ]
-
-
-def _may_have(times: pq.ColumnChunkMetaData, spans: Sequence[tuple[int, int]] | None) -> bool:
-    """Return whether a row group may have times of some spans, as its statistics say."""
-    found = times.statistics
-    if spans is None:
-        return True
-    if found is None or not found.has_min_max or times.physical_type != "INT64":
-        return True
-    unit = _UNITS.get(json.loads(found.logical_type.to_json()).get("timeUnit", ""))
-    if unit is None:
-        return True
-    least, most = found.min_raw // _A_SECOND[unit], found.max_raw // _A_SECOND[unit]
-    return any(least < before and most >= begin for begin, before in spans)
 
 
 def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
@@ -181,7 +127,7 @@ def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:
     """Return the lines of the wanted days."""
     if days is None or not batch.parts.size:
         return batch
-    spans = [(begin // PART_S, before // PART_S) for begin, before in _spans(days)]
+    spans = [(begin // PART_S, before // PART_S) for begin, before in seconds_of(days)]
     first, last = int(batch.parts.min()), int(batch.parts.max())
     if any(begin <= first and last < before for begin, before in spans):
         return batch

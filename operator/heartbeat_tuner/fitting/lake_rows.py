@@ -1,15 +1,17 @@
-"""What tasks have counted becomes rows of the contract: how it is sent, and what becomes of it where it is added up.
+"""What tasks have counted becomes rows of the contract: how it is sent, added up, and unfolded in the driver.
 
-Between the two it is Spark's to move. A row for each histogram, with its cells as lists, is a hundredth of the rows
-that the cells are, and all that Java does with a row costs the same however long its lists are.
+In between it is Spark's to move. A row for each histogram, with its cells as lists, is a hundredth of the rows that the
+cells are, and all that Java does with a row costs the same however long its lists are.
 """
 
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.ipc
 
 from heartbeat_tuner.fitting import arrays, contract
 from heartbeat_tuner.fitting.cells import BLOCKS_A_PART, Cells, Counted, Key, Whole
@@ -25,14 +27,14 @@ SENT: Final = pa.schema(
         ("refused", pa.int64()),
     ]
 )
-"""A histogram in each row, and a bit for each part of the day in which it has a value; or, without a day, how many
-lines were refused."""
+"""A histogram in each row, and a bit for each part of the day in which it has a value. Or, in a batch of its own, a row
+without a day: how many lines were refused."""
+
+_OF_GROUP: Final = ("day", "cluster", "namespace", "group", "client")
+"""What was watched is told of all quantities together: whose histograms have to meet."""
 
 _AT_ONCE: Final = 1 << 10
 """Histograms in a batch that is sent."""
-
-_ROWS: Final = 1 << 16
-"""Rows of the contract in a batch."""
 
 
 def sent(counted: Counted, *, refused: int = 0) -> Iterator[pa.RecordBatch]:
@@ -57,28 +59,77 @@ def sent(counted: Counted, *, refused: int = 0) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist([{"refused": refused}], schema=SENT)
 
 
-def added_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield rows of the contract, one for each key, with those of what was watched.
+def parted(batches: Iterable[pa.RecordBatch], count: int) -> Iterator[tuple[int, bytes]]:
+    """Yield batches in parts, packed, each with the number of those who add it up: all of a group's day have one.
 
     Args:
-        batches: with the columns `SENT`; all that there is of a group's day.
+        batches: with the columns `SENT`.
+        count: how many there are to add up.
     """
-    cells = Cells()
     for batch in batches:
-        cells.put(_received(batch))
-    counted = _with_watched(cells.take())
-    columns = _columns(counted.keys)
-    for begin in range(0, counted.counts.size, _ROWS):
-        some = slice(begin, begin + _ROWS)
-        places = arrays.numbers(counted.of_key[some], pa.int64())
-        yield pa.record_batch(
-            [
-                *(column.take(places) for column in columns),
-                arrays.numbers(counted.buckets[some], pa.int16()),
-                arrays.numbers(counted.counts[some], pa.int64()),
-            ],
-            schema=contract.ROWS,
-        )
+        keys = zip(*(batch.column(name).cast(pa.string()).to_pylist() for name in _OF_GROUP), strict=True)
+        places = np.array([zlib.crc32(repr(key).encode()) % count for key in keys])
+        for place in np.unique(places).tolist():
+            rows = arrays.numbers(np.flatnonzero(places == place), pa.int64())
+            yield place, packed([batch.take(rows)])
+
+
+def packed(batches: Iterable[pa.RecordBatch]) -> bytes:
+    """Return batches with the columns `SENT` as bytes."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, SENT) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def unpacked(several: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches that were packed."""
+    for one in several:
+        yield from pa.ipc.open_stream(one)
+
+
+def added_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield one histogram for each key, with what was watched as two buckets below 0, and how many lines were refused.
+
+    Args:
+        batches: with the columns `SENT`, as what is returned; all that there is of a group's day.
+    """
+    cells, refused = Cells(), 0
+    for batch in batches:
+        refused += refused_in([batch])
+        if not batch.column("day").null_count:
+            cells.put(_received(batch))
+    yield from sent(_with_watched(cells.take()), refused=refused)
+
+
+def refused_in(batches: Iterable[pa.RecordBatch]) -> int:
+    """Return how many lines were refused, as batches with the columns `SENT` say."""
+    return sum(int(arrays.plain(batch.column("refused")).sum()) for batch in batches)
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Return rows of the contract; columns of text are dictionaries.
+
+    Args:
+        batches: with the columns `SENT`, each histogram of another key; refused lines are left out.
+    """
+    whole = pa.Table.from_batches([one for one in batches if not one.column("day").null_count], SENT).combine_chunks()
+    if not whole.num_rows:
+        return contract.ROWS.empty_table()
+    (batch,) = whole.to_batches()
+    buckets, counts = batch.column("buckets"), batch.column("counts")
+    lengths = arrays.plain(buckets.value_lengths())
+    places = arrays.numbers(np.repeat(np.arange(batch.num_rows), lengths), pa.int32())
+    return pa.table(
+        [
+            batch.column("day").take(places),
+            *(batch.column(name).dictionary_encode().take(places) for name in contract.NAMES),
+            buckets.flatten(),
+            counts.flatten(),
+        ],
+        names=contract.ROWS.names,
+    )
 
 
 def _received(batch: pa.RecordBatch) -> Counted:
@@ -106,15 +157,11 @@ def _with_watched(counted: Counted) -> Counted:
     np.bitwise_or.at(parts, of_group, counted.parts)
     blocks = np.minimum(members, _bits(parts) * BLOCKS_A_PART)
     every = np.arange(len(counted.keys))
-    return Counted(
-        counted.keys,
-        counted.parts,
-        of_key=np.concatenate([counted.of_key, every, every]),
-        buckets=np.concatenate(
-            [counted.buckets, np.full(every.size, MEMBER_BLOCKS), np.full(every.size, GROUP_BLOCKS)]
-        ),
-        counts=np.concatenate([counted.counts, members[of_group], blocks[of_group]]),
-    )
+    of_key = np.concatenate([counted.of_key, every, every])
+    buckets = np.concatenate([counted.buckets, np.full(every.size, MEMBER_BLOCKS), np.full(every.size, GROUP_BLOCKS)])
+    counts = np.concatenate([counted.counts, members[of_group], blocks[of_group]])
+    order = np.argsort(of_key, kind="stable")
+    return Counted(counted.keys, counted.parts, of_key[order], buckets[order], counts[order])
 
 
 def _bits(numbers: npt.NDArray[np.uint64]) -> Whole:

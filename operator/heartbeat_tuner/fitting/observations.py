@@ -2,7 +2,7 @@
 
 Spark hands out the files, and adds up what its tasks have counted; values stay within a task, in Arrow and NumPy
 (`lake_reading`, `cells`). Which kind a lake holds, the columns of its first file tell; what is wrong with them is said
-before anything is read whole.
+before anything is read whole. A lake is looked at once and read in parts, a span of days each.
 
 Values are one line for each member, quantity and block of 90 s in which it was watched, with the largest value of the
 block (an event: a line for each). What was watched is told by them, too: of the members, as many blocks as the quantity
@@ -10,27 +10,24 @@ with most lines has; of the group, the parts of the day, of 22.5 minutes each, i
 """
 
 import dataclasses
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
-import pyarrow.dataset
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
-from pyspark.sql.pandas.types import from_arrow_schema
 
-from heartbeat_tuner.fitting import contract, lake, lake_reading, lake_rows, session
+from heartbeat_tuner.fitting import contract, lake, lake_reading, lake_rows, lake_survey, session
 from heartbeat_tuner.fitting.contract import ContractError
 from heartbeat_tuner.fitting.lake import Lake, ObservationsError
 from heartbeat_tuner.fitting.lake_reading import Order
+from heartbeat_tuner.fitting.lake_survey import RowGroup
 from heartbeat_tuner.tails.histogram import BUCKETS, SCHEMA
 from heartbeat_tuner.tails.history import GROUP_BLOCKS
-
-_GROUP_DAY: Final = ("day", "cluster", "namespace", "group", "client")
-"""What was watched is told of all quantities together."""
 
 _SHARES_A_CORE: Final = 4
 """Shares of a lake for each core: so that no core waits long for the last of them, and it is seen how far it is."""
@@ -38,32 +35,37 @@ _SHARES_A_CORE: Final = 4
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Observed:
-    """What Parquet files hold.
+    """What Parquet files hold of some days.
 
     Attributes:
-        rows: of the contract; those of the same key are to be added up.
+        rows: of the contract, in this process; those of the same key are to be added up.
+        refused: how many lines have no time (missing, negative, not finite, over 24 days) or lack another column.
     """
 
-    rows: DataFrame
-    _refused: Observation | None
+    rows: pa.Table
+    refused: int = 0
 
-    def refused(self) -> int:
-        """Return how many lines have no time (missing, negative, not finite, over 24 days) or lack another column.
 
-        Known once the rows were computed for the first time; waits for that.
+class Source(Protocol):
+    """A lake that was looked at, and may be read in parts."""
+
+    def read(self, days: Collection[date] | None) -> Observed:
+        """Return what it holds of some days (UTC), or of all if None.
+
+        Raises:
+            ObservationsError: a file that cannot be read; PySparkException and the like: what befalls Spark.
         """
-        return int(self._refused.get["refused"] or 0) if self._refused else 0
+        ...
 
 
-def read(spark: SparkSession, path: str, *, cluster: str, days: Collection[date] | None = None) -> Observed:
-    """Return what a lake holds.
+def source(spark: SparkSession, path: str, *, cluster: str) -> Source:
+    """Look at a lake.
 
     Args:
         spark: a session.
         path: a folder or file, or a URI of a file system that PyArrow knows (file, s3, gs, hdfs); rows of the
             contract must lie where Spark can read them, too.
         cluster: the name of the Kafka cluster, where there is no column of it.
-        days: read no others (UTC); None reads all.
 
     Raises:
         ObservationsError: nothing to read, or columns that are of neither kind; the message names path, column, rule
@@ -71,40 +73,60 @@ def read(spark: SparkSession, path: str, *, cluster: str, days: Collection[date]
     """
     found = lake.found(path)
     if "bucket" in found.types or "n" in found.types:
-        return _contract(spark, path, days)
+        return _rows(spark, found)
     lake.check_types(found.types, lake.wanted(with_cluster="cluster" in found.types), path)
-    return _values(spark, found, cluster, days)
+    return _Values(spark, found, lake_survey.surveyed(found), cluster)
 
 
-def _values(spark: SparkSession, found: Lake, cluster: str, days: Collection[date] | None) -> Observed:
-    order = Order(
-        found.uri,
-        found.root,
-        None if days is None else frozenset(days),
-        None if "cluster" in found.types else cluster,
-    )
-    shares = found.shared_out(_SHARES_A_CORE * spark.sparkContext.defaultParallelism)
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Values:
+    spark: SparkSession
+    found: Lake
+    row_groups: Sequence[RowGroup]
+    cluster: str
 
-    def read_share(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in numbers:
-            for number in batch.column("id").to_pylist():
-                yield from lake_reading.read(order, shares[number])
+    def read(self, days: Collection[date] | None) -> Observed:
+        """Let tasks count, and Spark bring together what is of one group and day."""
+        order = Order(
+            self.found.uri,
+            self.found.root,
+            None if days is None else frozenset(days),
+            None if "cluster" in self.found.types else self.cluster,
+        )
+        shares = lake_survey.shared_out(
+            lake_survey.of_days(self.row_groups, days), _SHARES_A_CORE * self.spark.sparkContext.defaultParallelism
+        )
+        if not shares:
+            return Observed(contract.ROWS.empty_table())
 
-    def add_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return lake_rows.added_up(batches)
+        context = self.spark.sparkContext
+        adders = context.defaultParallelism
 
-    refused = Observation("refused")
-    counted = (
-        spark.range(0, len(shares), 1, len(shares))
-        .mapInArrow(read_share, from_arrow_schema(lake_rows.SENT))
-        .observe(refused, F.sum("refused").alias("refused"))
-        .where("day IS NOT NULL")
-    )
-    rows = counted.repartition(*_GROUP_DAY).mapInArrow(add_up, from_arrow_schema(contract.ROWS))
-    return Observed(rows, refused)
+        def read_share(numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+            for number in numbers:
+                yield from lake_rows.parted(lake_reading.read(order, shares[number]), adders)
+
+        def add_up(parts: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+            yield lake_rows.packed(lake_rows.added_up(lake_rows.unpacked(part for _, part in parts)))
+
+        counted = context.parallelize(range(len(shares)), len(shares)).mapPartitions(read_share)
+        added = counted.partitionBy(adders, int).mapPartitions(add_up).collect()
+        batches = list(lake_rows.unpacked(added))
+        return Observed(lake_rows.rows_of(batches), lake_rows.refused_in(batches))
 
 
-def _contract(spark: SparkSession, path: str, days: Collection[date] | None) -> Observed:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Rows:
+    rows: DataFrame
+
+    def read(self, days: Collection[date] | None) -> Observed:
+        """Fetch them."""
+        some = self.rows if days is None else self.rows.where(F.col("day").isin(sorted(days)))
+        return Observed(some.toArrow().cast(contract.ROWS))
+
+
+def _rows(spark: SparkSession, listed: Lake) -> _Rows:
+    path = listed.uri
     try:
         found = spark.read.parquet(path)
     except (PySparkException, Py4JJavaError) as error:
@@ -112,7 +134,7 @@ def _contract(spark: SparkSession, path: str, days: Collection[date] | None) -> 
             f"{path}: {session.first_line(error)}: give a folder or a file of Parquet that the job may read"
         ) from error
     lake.check_types(dict(found.dtypes), contract.SPARK_TYPES, path)
-    _check_schema(path)
+    _check_schema(listed)
     least = found.agg(
         F.min("n").alias("n"),
         F.min("bucket").alias("low"),
@@ -122,8 +144,7 @@ def _contract(spark: SparkSession, path: str, days: Collection[date] | None) -> 
     rule = _broken_rule(least.asDict() if least else {})
     if rule:
         raise ObservationsError(f"{path}: {rule}")
-    rows = found.select(*contract.SPARK_TYPES)
-    return Observed(rows if days is None else rows.where(F.col("day").isin(sorted(days))), None)
+    return _Rows(found.select(*contract.SPARK_TYPES))
 
 
 def _broken_rule(least: dict[str, int | None]) -> str | None:
@@ -143,16 +164,14 @@ def _broken_rule(least: dict[str, int | None]) -> str | None:
     return None
 
 
-def _check_schema(path: str) -> None:
+def _check_schema(listed: Lake) -> None:
     """See that every file says which schema its buckets are of; only the ends of the files are read."""
-    try:
-        files, root = contract.opened(path)
-        fragments = pyarrow.dataset.dataset(root, filesystem=files, format="parquet").get_fragments()
-        for fragment in fragments:
-            contract.check_schema(fragment.metadata.metadata, fragment.path)
-    except ContractError as error:
-        raise ObservationsError(str(error)) from error
-    except (pa.ArrowException, OSError) as error:
-        raise ObservationsError(
-            f"{path}: {str(error).splitlines()[0]}: rows of the contract must lie where PyArrow can read them"
-        ) from error
+    files, _ = contract.opened(listed.uri)
+    for path in listed.files:
+        try:
+            with files.open_input_file(path) as file:
+                contract.check_schema(pq.read_metadata(file).metadata, path)
+        except ContractError as error:
+            raise ObservationsError(str(error)) from error
+        except (pa.ArrowException, OSError) as error:
+            raise lake.unusable(path, error) from error

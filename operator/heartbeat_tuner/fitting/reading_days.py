@@ -1,8 +1,7 @@
 """Days from Spark: the contract's rows of each, added up, in the driver's memory.
 
-From Prometheus each day is read by itself, so that it is kept at once and a failure costs it alone. From Parquet all
-days are one job, since the folder would have to be read once for each; what comes of it is a few megabytes a day, and
-Spark keeps that on disk until each day is fetched.
+From Prometheus each day is read by itself, so that it is kept at once and a failure costs it alone. From Parquet a few
+days are one job: whoever asks for the next day has kept the ones before, and this process never holds more.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -11,14 +10,13 @@ from datetime import date
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JError
-from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as sql
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import contract, observations, session
+from heartbeat_tuner.fitting import observations, session
 from heartbeat_tuner.fitting.outcome import DayFailure
 from heartbeat_tuner.fitting.progress import Progress
 from heartbeat_tuner.fitting.watch import Watch
@@ -27,6 +25,9 @@ Read = Generator[tuple[date, pa.Table | DayFailure]]
 
 GIVE_UP_AFTER: Final = 3
 """Days that failed, of a source of which no day could be read: the others are not asked for in this run."""
+
+SPAN: Final = 2
+"""Days of a lake in one job: a job costs half a second beside the reading, and each day some memory of the driver."""
 
 _WORKING: Final = (PySparkException, Py4JError, pa.ArrowException, TunerError, OSError)
 """What may befall a job of Spark."""
@@ -79,7 +80,7 @@ class SparkDays:
                 yield day, found
 
     def from_lake(self, path: str, cluster: str, days: Sequence[date]) -> Read:
-        """Give days of Parquet files, all read in one pass.
+        """Give days of Parquet files, a span of them after the other.
 
         Args:
             path: of the files.
@@ -89,24 +90,26 @@ class SparkDays:
         Raises:
             SessionError: Spark does not start.
         """
+        spans = [days[first : first + SPAN] for first in range(0, len(days), SPAN)]
+        lake: observations.Source | None = None
         with self._start() as spark:
-            try:
-                with Watch(spark, 1, self._tell).over(path, 0):
-                    observed = observations.read(spark, path, cluster=cluster, days=days)
-                    kept = observed.rows.persist(StorageLevel.DISK_ONLY)
-                    kept.count()
-                    self.refused = observed.refused()
-            except _WORKING as error:
-                said = self._sentence(error)
-                told = said if path in said else f"{path}: {said}"
-                yield from ((day, DayFailure(day, told)) for day in days)
-                return
-            for day in days:
+            watch = Watch(spark, len(spans), self._tell)
+            for number, span in enumerate(spans):
                 try:
-                    found = kept.where(sql.col("day") == sql.lit(day)).toArrow().cast(contract.ROWS)
+                    with watch.over(path, number):
+                        lake = lake or observations.source(spark, path, cluster=cluster)
+                        observed = lake.read(span)
                 except _WORKING as error:
-                    found = DayFailure(day, self._sentence(error))
-                yield day, found
+                    said = self._sentence(error)
+                    told = said if path in said else f"{path}: {said}"
+                    if lake is None or self.broke:  # it would befall the others, too
+                        yield from ((day, DayFailure(day, told)) for one in spans[number:] for day in one)
+                        return
+                    yield from ((day, DayFailure(day, told)) for day in span)
+                    continue
+                self.refused += observed.refused
+                for day in span:
+                    yield day, observed.rows.filter(pc.equal(observed.rows["day"], day))
 
     def _sentence(self, error: Exception) -> str:
         """Return an error as a sentence: ours as they are, of Spark's the first line of the innermost cause."""

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -34,8 +36,9 @@ _FORMS: Final = re.compile(
 _SETTINGS: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",  # flat in rows: only histograms come to the driver
-    # Java moves histograms, Python counts: what the second compiler costs never comes back (13 s of CPU, 8 without).
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
+    # Java moves histograms, Python counts: what the second compiler costs never comes back (13 s of CPU, 8 without),
+    # and a young generation without a bound only grows with the days.
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Xmn64m",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.session.timeZone": "UTC",  # a day is one in UTC, wherever the job runs
@@ -93,6 +96,7 @@ def session(master: str, *, log: Path) -> Iterator[SparkSession]:
     finally:
         with contextlib.suppress(Py4JError, OSError):  # its process may have gone before
             spark.stop()
+        _end_java()
 
 
 def check(master: str) -> None:
@@ -194,6 +198,22 @@ def _speaking_into(log: Path) -> Iterator[None]:
         for number, descriptor in enumerate(ours, start=1):
             os.dup2(descriptor, number)
             os.close(descriptor)
+
+
+def _end_java() -> None:
+    """End the Java process that PySpark started, which would keep its half GiB until Python ends, too.
+
+    One that was there before (`spark-submit`) is not ours to end.
+    """
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark ends a session, never its process
+    process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
+    if gateway is None or process is None or process.stdin is None:
+        return
+    gateway.shutdown()
+    process.stdin.close()  # what it waits for
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_PATIENCE_S)
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - so that the next session starts another
 
 
 def _await_workers(spark: SparkSession, master: str) -> None:

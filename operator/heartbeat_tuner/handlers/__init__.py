@@ -11,7 +11,8 @@ from typing import Any
 import kopf
 from kopf._cogs.clients.errors import APIError  # it has no public name
 
-from heartbeat_tuner.api import fields, v1alpha1
+from heartbeat_tuner.api import fields
+from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
@@ -28,7 +29,7 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
         """Log in as the pod's service account, or as the kubeconfig says."""
         return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
 
-    @kopf.on.event(fields.GROUP, fields.VERSION, v1alpha1.PLURAL, registry=registry)
+    @kopf.on.event(fields.GROUP, fields.VERSION, PLURAL, registry=registry)
     def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
         """Take the object as it is now."""
         body = event["object"]

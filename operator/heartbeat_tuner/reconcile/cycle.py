@@ -1,22 +1,21 @@
 """One pass over all policies: parse, gather, decide, apply, report.
 
 The one path by which anything is ever written. It is level-triggered: whatever happened since the last pass, this one
-looks at what is there and does what is due. Nothing is written that is not different, and an error costs one policy
-one pass.
+looks at what is there and does what is due. All is decided before anything is written, since what may begin depends on
+what else wants to. Nothing is written that is not different, and an error costs one policy one pass.
 """
 
 import asyncio
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
@@ -25,19 +24,21 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
-from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, Workloads
-from heartbeat_tuner.reconcile import reporting
-from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
+from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
+from heartbeat_tuner.reconcile import budget, occupation, reporting
+from heartbeat_tuner.reconcile.deciding import Decider
+from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.occupation import Occupied
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 CONCURRENT_WRITES: Final = 10
 
-REMEMBERED: Final = 20_000
-"""Answers that are kept: one for each of 10,000 policies, and the one before."""
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 _log = structlog.get_logger()
 
@@ -56,14 +57,37 @@ class Cycle:
     """One pass, as often as it is called, during one leadership."""
 
     def __init__(
-        self, *, store: PolicyStore, gatherer: Gatherer, workloads: Workloads, policies: Policies, clock: Clock
+        self,
+        *,
+        store: PolicyStore,
+        gatherer: Gatherer,
+        workloads: Workloads,
+        policies: Policies,
+        slots: SlotViews,
+        clock: Clock,
+        max_rollouts: int,
+        heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
+        """Remember nothing yet.
+
+        Args:
+            store: what is watched.
+            gatherer: reads what decisions rest on.
+            workloads: where values are written.
+            policies: where statuses are written.
+            slots: who has which static id.
+            clock: the time.
+            max_rollouts: how many workloads may be rolled out by us at once.
+            heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+        """
         self._store = store
         self._gatherer = gatherer
         self._workloads = workloads
         self._policies = policies
+        self._slots = slots
         self._clock = clock
-        self._answers = Remembered(REMEMBERED)
+        self._max_rollouts = max_rollouts
+        self._decider = Decider(heartbeat_budgets)
 
     async def run(self) -> CycleReport:
         """Look at every policy once and do what is due.
@@ -74,33 +98,46 @@ class Cycle:
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = _parsed(bodies)
         gathered = await self._gatherer.gather(usable)
-        limit = asyncio.Semaphore(CONCURRENT_WRITES)
+        outcomes = await self._decider.decided({**settled, **gathered})
+        busy = budget.under_way(usable, self._gatherer.workloads, bodies)
+        outcomes |= await self._carried_out(bodies, outcomes, busy=busy)
+        occupied = await occupation.read(self._slots, usable, self._gatherer.workloads)
+        return _counted(
+            await _of_all(outcomes.items(), lambda one: self._finished(bodies[one[0]], one[1], occupied.get(one[0])))
+        )
 
-        async def finish(key: ObjectKey, found: Gathered) -> tuple[Outcome | Surprise, bool | None] | NotLeaderError:
-            async with limit:
-                try:
-                    return await self._finished(bodies[key], found)
-                except NotLeaderError as error:
-                    return error  # the others find out too; all have ended when this pass ends
+    async def _carried_out(
+        self,
+        bodies: Mapping[ObjectKey, Mapping[str, Any]],
+        outcomes: Mapping[ObjectKey, Outcome | Surprise],
+        *,
+        busy: int,
+    ) -> dict[ObjectKey, Outcome | Surprise]:
+        """Write what decisions ask for, in turn, until the fleet's budget is spent; a refused write spends nothing.
 
-        results = await asyncio.gather(*(finish(key, found) for key, found in {**settled, **gathered}.items()))
-        for result in results:
-            if isinstance(result, NotLeaderError):
-                raise result
-        return _counted([result for result in results if not isinstance(result, NotLeaderError)])
+        Args:
+            bodies: the policies.
+            outcomes: of each.
+            busy: how many rollouts of ours are under way.
+        """
+        waiting = budget.in_turn([one for one in outcomes.values() if isinstance(one, Decided)])
+        done: dict[ObjectKey, Outcome | Surprise] = {}
+        while waiting and busy < self._max_rollouts:
+            count = self._max_rollouts - busy
+            turn, waiting = waiting[:count], waiting[count:]
+            written = await _of_all(turn, lambda one: self._written(bodies[one.key], one))
+            done |= {one.key: outcome for one, outcome in zip(turn, written, strict=True)}
+            busy += sum(1 for one in written if isinstance(one, Surprise) or one.may_have_begun)
+        return done | {one.key: budget.held(one, limit=self._max_rollouts, busy=busy) for one in waiting}
 
-    async def _finished(self, body: Mapping[str, Any], found: Gathered) -> tuple[Outcome | Surprise, bool | None]:
-        """Decide, carry out and report; a surprise costs this policy this pass."""
-        if isinstance(found, Surprise):
-            return await self._surprised(body, found)
+    async def _finished(
+        self, body: Mapping[str, Any], outcome: Outcome | Surprise, occupied: Occupied | None
+    ) -> tuple[Outcome | Surprise, bool | None]:
+        """Report; a surprise costs this policy this pass."""
+        if isinstance(outcome, Surprise):
+            return await self._surprised(body, outcome)
         try:
-            done = await self._carried_out(
-                body,
-                Decided(found, decide(found, answer=self._answers.answer))
-                if isinstance(found, Situation)
-                else Blocked(found),
-            )
-            return done, await self._reported(body, done)
+            return outcome, await self._reported(body, outcome, occupied)
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
@@ -120,46 +157,69 @@ class Cycle:
             _log.exception("the status could not tell of it", policy=str(parsing.key_of(body)))
             return surprise, None
 
-    async def _carried_out(self, body: Mapping[str, Any], outcome: Outcome) -> Outcome:
-        """Write what the decision asks for, if anything."""
-        if isinstance(outcome, Blocked) or outcome.decision.to_apply is None or outcome.current is None:
+    async def _written(self, body: Mapping[str, Any], outcome: Decided) -> Decided | Surprise:
+        """Write what the decision asks for."""
+        try:
+            return await self._applied(body, outcome)
+        except NotLeaderError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            return Surprise(error)
+
+    async def _applied(self, body: Mapping[str, Any], outcome: Decided) -> Decided:
+        situation, target, current = outcome.situation, outcome.decision.to_apply, outcome.current
+        if target is None or current is None:
             return outcome
-        situation, target = outcome.situation, outcome.decision.to_apply
         policy = situation.policy
         application = Application(
             values=target,
-            previous=outcome.current,
+            previous=current,
             at=self._clock.now().replace(microsecond=0),
             workload_uid=situation.workload.uid,
         )
         try:
-            # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
-            if not await self._policies.is_current(body):
-                edited = Finding(Reason.CHANGED_MEANWHILE, f"policy {policy.key} was edited or deleted meanwhile")
-                return dataclasses.replace(outcome, failure=edited)
-            await self._workloads.apply(policy, situation.workload, application)
+            await self._write(body, situation, application)
         except WriteConflictError as error:
             return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))
         except FieldOwnedError as error:
             return dataclasses.replace(outcome, failure=Finding(Reason.FIELD_OWNED, str(error)))
         except ApiServerError as error:
-            return dataclasses.replace(outcome, failure=Finding(Reason.API_SERVER_ERROR, str(error)))
+            failure = Finding(Reason.API_SERVER_ERROR, str(error))
+            return dataclasses.replace(outcome, failure=failure, in_doubt=not error.refused)
         _log.info(
             "applied",
             policy=str(policy.key),
             workload=str(policy.workload),
             reason=outcome.decision.finding.reason.value,
-            before=values_of(outcome.current).model_dump(exclude_none=True),
+            before=values_of(current).model_dump(exclude_none=True),
             after=values_of(target).model_dump(exclude_none=True),
         )
         return dataclasses.replace(outcome, application=application)
 
-    async def _reported(self, body: Mapping[str, Any], outcome: Outcome) -> bool | None:
+    async def _write(self, body: Mapping[str, Any], situation: Situation, application: Application) -> None:
+        """Write values into the workload.
+
+        Raises:
+            WriteConflictError: the workload or the policy is not what was gathered.
+            FieldOwnedError: another manager owns an entry.
+            ApiServerError: anything else.
+        """
+        policy = situation.policy
+        # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
+        if not await self._policies.is_current(body):
+            raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")
+        await self._workloads.apply(policy, situation.workload, application)
+
+    async def _reported(
+        self, body: Mapping[str, Any], outcome: Outcome, occupied: Occupied | None = None
+    ) -> bool | None:
         """Bring the status up to date; return whether it was written, None if that failed."""
         previous = parsing.status_of(body)
         status = reporting.status_after(
             previous, outcome, generation=body["metadata"]["generation"], now=self._clock.now()
         )
+        if occupied is not None:
+            status = status.model_copy(update={"slots": occupied.slots})
         document = reporting.document(status)
         if not reporting.differs(body.get("status") or {}, document):
             return False
@@ -185,6 +245,28 @@ class Cycle:
         return True
 
 
+async def _of_all(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
+    """Return what `work` gives for each item, a few at a time.
+
+    Raises:
+        NotLeaderError: the leadership ended meanwhile; all have ended, too.
+    """
+    limit = asyncio.Semaphore(CONCURRENT_WRITES)
+
+    async def one(item: _Item) -> _Result | NotLeaderError:
+        async with limit:
+            try:
+                return await work(item)
+            except NotLeaderError as error:
+                return error  # the others find out too
+
+    results = await asyncio.gather(*(one(item) for item in items))
+    for result in results:
+        if isinstance(result, NotLeaderError):
+            raise result
+    return [result for result in results if not isinstance(result, NotLeaderError)]
+
+
 def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectKey, Finding], list[Policy]]:
     """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at."""
     settled: dict[ObjectKey, Finding] = {}
@@ -194,10 +276,9 @@ def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectK
             policies.append(parsing.policy_of(body))
         except InvalidPolicyError as error:
             settled[key] = Finding(Reason.INVALID_POLICY, str(error))
-    holders: dict[tuple[ObjectKey, str], Policy] = {}
+    holders: dict[WorkloadRef, Policy] = {}
     for policy in sorted(policies, key=lambda one: (one.created, one.key)):
-        place = (policy.workload.key, policy.workload.container)
-        holder = holders.setdefault(place, policy)
+        holder = holders.setdefault(policy.workload, policy)
         if holder is not policy:
             sentence = (
                 f"policy {holder.key} is older and tunes container {policy.workload.container} of {policy.workload} "

@@ -60,10 +60,13 @@ class Gatherer:
         self._ledgers: dict[ObjectKey, Ledger] = {}
         self._settled: dict[ObjectKey, Group] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] = {}
+        self.workloads: Mapping[ObjectKey, Workload | Finding | Surprise] = {}
+        """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
         """Return a situation per policy, or why there is none."""
         kafka, workloads = await asyncio.gather(self._read_kafka(policies), self._read_workloads(policies))
+        self.workloads = workloads
         # Before the metrics: where a client.id names no group, the broker says whose it is.
         self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))
         surprise = await self._read_metrics(policies)

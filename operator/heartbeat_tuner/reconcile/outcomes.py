@@ -4,7 +4,7 @@ import dataclasses
 
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Decision, Finding
 
 
@@ -24,18 +24,30 @@ class Decided:
         decision: the decision.
         application: what was written in this cycle; None if nothing was.
         failure: why a write that was due did not happen; None if it did or none was due.
+        in_doubt: nobody answered the write: it may have happened all the same.
     """
 
     situation: Situation
     decision: Decision
     application: Application | None = None
     failure: Finding | None = None
+    in_doubt: bool = False
+
+    @property
+    def key(self) -> ObjectKey:
+        """Of the policy."""
+        return self.situation.policy.key
 
     @property
     def current(self) -> LivenessSettings | None:
         """What is set now; None while the pods differ."""
         current = self.situation.workload.current
         return None if current is None else current.settings
+
+    @property
+    def may_have_begun(self) -> bool:
+        """Whether a rollout began in this cycle, for all that is known."""
+        return self.application is not None or self.in_doubt
 
     @property
     def last_application(self) -> Application | None:

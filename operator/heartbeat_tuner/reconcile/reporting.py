@@ -13,16 +13,18 @@ from typing import Any, Final
 
 from heartbeat_tuner.api.applied import applied_of, values_of
 from heartbeat_tuner.api.fields import MAX_MESSAGE
-from heartbeat_tuner.api.v1alpha1 import (
+from heartbeat_tuner.api.status_v1alpha1 import (
     Applied,
     Basis,
     Condition,
     ConditionStatus,
     ConditionType,
     Figures,
+    Initial,
     ModelUsed,
     Predicted,
     Recommendation,
+    StaticIds,
     Status,
     Summary,
     Values,
@@ -31,6 +33,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, Prediction, Verdict
+from heartbeat_tuner.reconcile import advising, initial
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from heartbeat_tuner.tails.group_model import Unfitted
 
@@ -41,13 +44,24 @@ _QUIET_REASONS: Final = frozenset(
     {
         Reason.NOTHING_TO_APPLY,
         Reason.RECOMMEND_MODE,
+        Reason.AT_NEXT_RESTART,
         Reason.WATCHING,
         Reason.FEASIBLE,
         Reason.HEALTHY,
         Reason.WITHIN_OBJECTIVE,
+        Reason.OUTSIDE_WINDOW,
+        Reason.FLEET_BUDGET_SPENT,
     }
 )
 """Reasons that are no news by themselves."""
+
+_EXACT_REASONS: Final = frozenset({Reason.OUTSIDE_WINDOW})
+"""Reasons whose numbers are what people read, and stand still by themselves: when a window opens."""
+
+_OF_OUR_ROLLOUT: Final = frozenset(
+    {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING, Reason.ROLLOUT_IN_PROGRESS}
+)
+"""Reasons that hold back values which a rollout of ours is bringing already."""
 
 LEAST_FIGURE: Final = 0.001
 """Evictions a month, or seconds a day, that are as good as none."""
@@ -83,17 +97,24 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
     """Return the status that should stand after `outcome`; equal to `previous` when nothing happened."""
     if isinstance(outcome, Blocked):
         found = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
+        if outcome.finding.reason is Reason.CONFLICT:
+            found = found.model_copy(update={"initial": None})  # an older policy's pods
         statements = [_Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding)]
     else:
         # What was recommended to another spec, of another library perhaps, is no recommendation to this one.
         is_edited = generation != previous.observed_generation
         found = _found(_without_recommendation(previous) if is_edited else previous, outcome)
-        statements = list(_statements(outcome))
+        static_ids = advising.after(previous.static_ids, outcome.situation, outcome.decision.static_ids)
+        in_pods = initial.after(previous.initial, outcome, now=now)
+        found = found.model_copy(update={"initial": in_pods, "static_ids": static_ids})
+        statements = list(_statements(outcome, found.initial))
     same = generation == previous.observed_generation and _values(found) == _values(previous)
     conditions = _merged(previous, statements, same=same, generation=generation, now=now)
     if same and previous.recommendation is not None and found.recommendation is not None:
         kept = _kept_words(previous.recommendation.reasons, found.recommendation.reasons)
         found = found.model_copy(update={"recommendation": found.recommendation.model_copy(update={"reasons": kept})})
+    if same:
+        found = found.model_copy(update={"static_ids": _same_words(previous.static_ids, found.static_ids)})
     return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
 
 
@@ -226,7 +247,7 @@ def _target(status: Status) -> Values | None:
     return None if status.recommendation is None else status.recommendation.target
 
 
-def _statements(outcome: Decided) -> Iterator[_Statement]:
+def _statements(outcome: Decided, in_pods: Initial | None) -> Iterator[_Statement]:
     """Yield what this cycle can say; what it cannot say is left as it stands."""
     policy, decision = outcome.situation.policy, outcome.decision
     watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
@@ -242,9 +263,10 @@ def _statements(outcome: Decided) -> Iterator[_Statement]:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
     yield _objective_statement(outcome)
-    told = Finding(decision.finding.reason, f"{decision.story.message}. {decision.outlook}")
-    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], told)
-    yield _applied_statement(outcome)
+    story = Finding(decision.finding.reason, f"{decision.story.message}. {decision.outlook}")
+    yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
+    told = None if in_pods is None else initial.statement(in_pods, outcome)
+    yield _applied_statement(outcome) if told is None else _Statement(ConditionType.APPLIED, *told)
 
 
 def _objective_statement(outcome: Decided) -> _Statement:
@@ -268,8 +290,8 @@ def _applied_statement(outcome: Decided) -> _Statement:
     applied, decision = outcome.last_application, outcome.decision
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
     # The rollout that holds back these very values is the one that brings them.
-    is_ours = applied is not None and decision.target == applied.values
-    if blocking is not None and not (is_ours and blocking.reason is Reason.ROLLOUT_IN_PROGRESS):
+    is_ours = applied is not None and decision.target == applied.values and outcome.situation.workload.rolling_out
+    if blocking is not None and not (is_ours and blocking.reason in _OF_OUR_ROLLOUT):
         return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
     if applied is None:
         nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
@@ -311,6 +333,7 @@ def _merged(
             and same_status
             and old.reason is statement.finding.reason
             and same
+            and statement.finding.reason not in _EXACT_REASONS
             and _only_numbers_differ(old.message, message)
         )
         standing[statement.type] = Condition(
@@ -329,6 +352,13 @@ def _kept_words(old: list[str], new: list[str]) -> list[str]:
     if len(old) != len(new):
         return new
     return [before if _only_numbers_differ(before, after) else after for before, after in zip(old, new, strict=True)]
+
+
+def _same_words(old: StaticIds | None, new: StaticIds | None) -> StaticIds | None:
+    """Return the new advice, in its old words where only numbers differ."""
+    if old is None or new is None or not _only_numbers_differ(old.message, new.message):
+        return new
+    return new.model_copy(update={"message": old.message})
 
 
 def _fitting(sentence: str) -> str:

@@ -6,45 +6,32 @@ files that hold them are named. `load` turns a file into `Settings`, or into an 
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Self
 
-import pydantic
-import yaml
 from pydantic import Field, model_validator
 
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.settings import files
 from heartbeat_tuner.settings.kafka import KafkaSettings
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
-from heartbeat_tuner.settings.sections import Duration, Section, Timeout, between
-
-SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-"""Where a pod finds the namespace it runs in."""
-
-_NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+from heartbeat_tuner.settings.sections import (
+    Duration,
+    HttpSettings,
+    KubernetesSettings,
+    Name,
+    Section,
+    between,
+)
 
 # Members are seen only when a cycle looks; the record that is judged covers an hour.
 Interval = Annotated[timedelta, between(timedelta(milliseconds=100), timedelta(minutes=10))]
 
 
-class HttpSettings(Section):
-    """Where probes and the operator's own metrics answer."""
-
-    address: str = "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside the pod
-    port: Annotated[int, Field(ge=1, le=65_535)] = 8080
-
-
-class KubernetesSettings(Section):
-    """How the API server is talked to; where it is comes from the service account or the kubeconfig."""
-
-    timeout: Timeout = timedelta(seconds=30)
-
-
 class LeaderElectionSettings(Section):
     """The lease that the replicas compete for, and its times, as client-go names them."""
 
-    namespace: Annotated[str, Field(pattern=_NAME, max_length=63)] | None = None
-    lease_name: Annotated[str, Field(pattern=_NAME, max_length=63)] = "heartbeat-tuner"
+    namespace: Name | None = None
+    lease_name: Name = "heartbeat-tuner"
     lease_duration: Duration = timedelta(seconds=15)
     renew_deadline: Duration = timedelta(seconds=10)
     retry_period: Duration = timedelta(seconds=2)
@@ -69,7 +56,7 @@ class LeaderElectionSettings(Section):
             )
         return self
 
-    def where(self, service_account: Path = SERVICE_ACCOUNT_NAMESPACE) -> str:
+    def where(self, service_account: Path = files.SERVICE_ACCOUNT_NAMESPACE) -> str:
         """Return the lease's namespace: the one that is set, else the pod's own.
 
         Args:
@@ -78,15 +65,14 @@ class LeaderElectionSettings(Section):
         Raises:
             InvalidSettingsError: there is neither.
         """
-        if self.namespace is not None:
-            return self.namespace
-        try:
-            return service_account.read_text().strip()
-        except OSError as error:
-            raise InvalidSettingsError(
-                f"leaderElection.namespace is not set, and {service_account} cannot be read ({error.strerror}): the "
-                f"lease must have a namespace; outside a pod set leaderElection.namespace"
-            ) from error
+        return files.namespace_or_own(self.namespace, "leaderElection.namespace", "the lease", service_account)
+
+
+class RolloutSettings(Section):
+    """How much of the fleet may be disturbed at once."""
+
+    max_concurrent: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 5
+    """Workloads that are rolled out by the operator at one moment; 0 lets none begin."""
 
 
 class Settings(Section):
@@ -96,6 +82,7 @@ class Settings(Section):
     kafka: KafkaSettings
     kubernetes: KubernetesSettings = KubernetesSettings()
     leader_election: LeaderElectionSettings = LeaderElectionSettings()
+    rollout: RolloutSettings = RolloutSettings()
     http: HttpSettings = HttpSettings()
     interval: Interval = timedelta(seconds=60)
 
@@ -106,22 +93,4 @@ def load(path: Path) -> Settings:
     Raises:
         InvalidSettingsError: the file cannot be read, or a field does not fit.
     """
-    try:
-        document = yaml.safe_load(path.read_text())
-    except UnicodeDecodeError as error:
-        raise InvalidSettingsError(f"{path} is no text in UTF-8") from error
-    except OSError as error:
-        raise InvalidSettingsError(f"{path} cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise InvalidSettingsError(f"{path} is no YAML: {error}") from error
-    except RecursionError:
-        raise InvalidSettingsError(f"{path} is nested too deep; five levels are enough") from None
-    except (ValueError, ArithmeticError, LookupError, AttributeError) as error:  # as PyYAML lets them through
-        raise InvalidSettingsError(
-            f"{path} is no YAML: it holds a number or a date that is none; put it in quotes"
-        ) from error
-    try:
-        return Settings.model_validate(document)
-    except pydantic.ValidationError as error:
-        lines = [f"  {'.'.join(map(str, one['loc'])) or '(whole file)'}: {one['msg']}" for one in error.errors()]
-        raise InvalidSettingsError(f"{path} does not fit:\n" + "\n".join(lines)) from error
+    return files.read(path, Settings)

@@ -70,12 +70,16 @@ class KafkaTlsSettings(Section):
 
 
 class KafkaClusterSettings(Section):
-    """One Kafka cluster that policies may name."""
+    """One Kafka cluster that policies may name.
+
+    `heartbeat_budget` is in requests a second; there is none unless one is set.
+    """
 
     bootstrap_servers: Annotated[str, BeforeValidator(_servers)]
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl: SaslSettings | None = None
     tls: KafkaTlsSettings | None = None
+    heartbeat_budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
     @model_validator(mode="after")
     def _protocol_uses_what_is_set(self) -> Self:

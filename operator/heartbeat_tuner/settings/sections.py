@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.domain import durations
@@ -61,3 +61,21 @@ def _readable(path: Path) -> Path:
 
 MountedFile = Annotated[Path, AfterValidator(_readable)]
 """A file that has to be there at the start, of a Secret most often."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+"""Of an object in Kubernetes."""
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+
+
+class HttpSettings(Section):
+    """Where probes and own metrics answer."""
+
+    address: str = "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside the pod
+    port: Port = 8080
+
+
+class KubernetesSettings(Section):
+    """How the API server is talked to; where it is comes from the service account or the kubeconfig."""
+
+    timeout: Timeout = timedelta(seconds=30)

@@ -32,6 +32,7 @@ class Barrier(Coordinator):
         self._eager = terms.rebalancing is Rebalancing.EAGER
         self._stage = _Stage.EMPTY
         self._round = 0
+        self._opened = 0
         self._began = 0.0
         self._cause = Cause.RESTARTS
         self._awaited: set[Member] = set()
@@ -146,6 +147,7 @@ class Barrier(Coordinator):
     def _open(self) -> None:
         """Let everybody go on with what is theirs now."""
         self._stage = _Stage.STABLE
+        self._opened = self._round
         self.meter.rebalancing_s += self.events.now - self._began + self.terms.settle_s
         gave_up = self._shared_out()
         for member in self.members:
@@ -184,8 +186,11 @@ class Barrier(Coordinator):
         return gave_up
 
     def _warm(self, of_round: int) -> None:
-        """Let those partitions be read that were handed out; not those of a rebalance since."""
-        if of_round != self._round and self._eager:
+        """Let those partitions be read that were handed out; not those of a rebalance that has ended since.
+
+        Of one that has only begun, members know nothing before their next beat.
+        """
+        if of_round != self._opened and self._eager:
             return
         for member in self.members:
             member.warming = 0

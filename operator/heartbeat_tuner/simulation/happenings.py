@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Hung
+from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.simulation.cadence import Cadence, Loop
 from heartbeat_tuner.simulation.chance import Chance
 from heartbeat_tuner.simulation.coordinator import Coordinator
@@ -15,7 +16,6 @@ from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalanc
 
 LEAST_SESSION_S = 6.0  # group.min.session.timeout.ms
 
-_DAY_S = 86_400.0
 _RETRIES_LAST_S = 1.0  # reconnect.backoff.max.ms of Java: within so long after an outage a beat is tried again
 _PROBE_S = 10.0  # the period of a readiness probe, by default
 _PROBES = 360
@@ -66,7 +66,7 @@ class Happenings:
         profile, members, slow = self._profile, self._profile.members, self._profile.slow_handlers
         if isinstance(self._cadence, Loop):
             bearable_s = max(self._terms.session_s - self._terms.interval_s, 0.0)
-            per_day = _DAY_S / self._terms.turns.mean_s
+            per_day = DAY_S / self._terms.turns.mean_s
             if slow is None:
                 slow = Happening(per_day * (1.0 - profile.idle_turns), profile.handlers)
             idle = Happening(per_day * profile.idle_turns, Law.constant(self._terms.wait_s))
@@ -75,7 +75,7 @@ class Happenings:
         elif slow is not None:  # one that is not too long still keeps a rebalance waiting
             self._poisson(slow, members, days, self._slow_handler)
         elif self._terms.poll_limit_s < math.inf:
-            slow = Happening(_DAY_S / profile.handlers.mean_s, profile.handlers)
+            slow = Happening(DAY_S / profile.handlers.mean_s, profile.handlers)
             self._poisson(slow, members, days, self._slow_handler, above_s=self._terms.poll_limit_s)
 
     def _poisson(self, what: Happening, times: int, days: float, befall: Befall, *, above_s: float = 0.0) -> None:

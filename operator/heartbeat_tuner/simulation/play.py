@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.simulation.barrier import Barrier
 from heartbeat_tuner.simulation.cadence import Cadence, Clock, Loop
@@ -17,7 +18,6 @@ from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 EVICTION_PRICE = "evictionPrice"
 
-_DAY_S = 86_400.0
 _STEPS = 100
 
 
@@ -99,7 +99,7 @@ def simulate(
     coordinator = kind(terms, profile.partitions, events=events, meter=meter, cadence=cadence)
     Happenings(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance).plan(days, rollouts=rollouts)
     for step in range(1, _STEPS + 1):
-        events.run_until(days * _DAY_S * step / _STEPS)
+        events.run_until(days * DAY_S * step / _STEPS)
         if told is not None:
             told(step / _STEPS)
     meter.close()
@@ -121,7 +121,7 @@ def _played(meter: Meter, days: float, eviction_price: float) -> Played:
         floor_per_day=meter.own_s / days,
         evictions_per_day=evictions,
         rebalances_per_day=meter.rebalances / days,
-        rebalancing_share=meter.rebalancing_s / days / _DAY_S,
+        rebalancing_share=meter.rebalancing_s / days / DAY_S,
         detections_s={str(cause): sum(times) / len(times) for cause, times in meter.detections_s.items() if times},
         rollouts=meter.rollouts,
     )

@@ -21,6 +21,10 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
 
 ROUNDS: Final = 8
+"""At most; a fleet that tells much is found in three or four."""
+
+_STILL: Final = 1e-3
+"""A population that a round moves by less, in its own spreads, is found."""
 
 LEARN_FROM: Final = 5.0
 """Exceedances, in independent ones, that a group needs before the fleet learns from it."""
@@ -32,6 +36,11 @@ class Population:
 
     mean: Array
     sd: Array
+
+    def is_near(self, other: "Population") -> bool:
+        """Whether it differs from another by less than matters."""
+        moved = np.maximum(np.abs(self.mean - other.mean), np.abs(self.sd - other.sd))
+        return bool((moved < _STILL * self.sd).all())
 
 
 WIDE: Final = Population(np.array([0.15, math.log(0.5)]), np.array([0.15, 0.5]))
@@ -55,12 +64,15 @@ def learn(exceedances: Exceedances, *, strata: npt.NDArray[np.int64], weight: Ar
     tops, fits = _fits_of(exceedances, belief, None, weight)
     for _ in range(ROUNDS):
         fleet = _population(fits, tells & fits.converged, WIDE, _WIDE_IS_WORTH)
+        before = populations
         populations = [
             _population(fits, tells & fits.converged & (strata == number), fleet, _FLEET_IS_WORTH)
-            for number in range(len(populations))
+            for number in range(len(before))
         ]
         belief = _belief_of(populations, strata)
         tops, fits = _fits_of(exceedances, belief, tops.theta, weight)
+        if all(now.is_near(old) for now, old in zip(populations, before, strict=True)):
+            break
     return belief, fits
 
 

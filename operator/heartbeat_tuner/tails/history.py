@@ -7,15 +7,13 @@ size).
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, dense_of_table
-
-_Whole = npt.NDArray[np.integer]
+from heartbeat_tuner.tails.histogram import BUCKETS
 
 HALF_LIFE_DAYS: Final = 7.0
 
@@ -39,43 +37,34 @@ class Weighted:
     weight: Array
 
 
-def weighted(
-    rows: _Whole,
-    ages_days: _Whole,
-    buckets: _Whole,
-    counts: _Whole,
-    *,
-    height: int,
-    half_life_days: float = HALF_LIFE_DAYS,
-) -> Weighted:
-    """Return the counts of a history, given as the columns of a table, as they tell of the day after the newest.
+def weighted(days: Iterable[tuple[int, Array]], *, height: int, half_life_days: float = HALF_LIFE_DAYS) -> Weighted:
+    """Return the counts of a history as they tell of the day after the newest.
 
-    Lines may come in any order, without a difference to the last bit: what is added up of one day is whole numbers,
-    and days are added in the order of their age.
+    What is added up of one day is whole numbers, and days come in the order of their age: so whoever adds them up gets
+    the same to the last bit. One day is held at a time.
 
     Args:
-        rows: 0..height - 1, the histogram that a line belongs to.
-        ages_days: how old its day is; the newest has age 0 and weight 1.
-        buckets: its bucket.
-        counts: how many values it holds.
+        days: how old each day is, in days, and its counts, histograms x `BUCKETS`; the newest first. Age 0
+            has weight 1.
         height: how many histograms there are.
         half_life_days: after so many days a count is worth half.
 
     Raises:
-        ValueError: a day to come, a half-life that is none, or a bucket that the contract does not know.
+        ValueError: a day to come, days in another order, or a half-life that is none.
     """
     if not half_life_days > 0:
         raise ValueError(f"half_life_days {half_life_days}: must be positive")
-    if np.any(ages_days < 0):
-        raise ValueError(f"ages_days {ages_days.min()}: a day lies after the newest day of the fit")
     summed = np.zeros((height, BUCKETS))
     squares = np.zeros(height)
-    for age_days in np.unique(ages_days):
-        of_day = ages_days == age_days
-        day = dense_of_table(rows[of_day], buckets[of_day], counts[of_day], height=height)
+    before = -1
+    for age_days, day in days:
+        if age_days < 0:
+            raise ValueError(f"age {age_days}: the day lies after the newest day of the fit")
+        if age_days <= before:
+            raise ValueError(f"age {age_days} after {before}: each day once, the newest first")
+        before = age_days
         weight = 0.5 ** (float(age_days) / half_life_days)
         squares += weight**2 * day.sum(axis=1)
-        day *= weight
-        summed += day
+        summed += day * weight
     sums = summed.sum(axis=1)
     return Weighted(summed, np.where(squares > 0, sums / np.maximum(squares, 1e-300), 1.0))

@@ -97,10 +97,10 @@ class Law:
         times = np.asarray(times_s, dtype=np.float64)
         inside = np.minimum(np.maximum(times, 0.0), TIMES_S[-1])
         cells = np.minimum(np.searchsorted(TIMES_S, inside, side="right") - 1, _WIDTHS.size - 1)
-        offsets = inside - TIMES_S[cells]
-        starts = self.exceedances[cells]
-        slopes = (self.exceedances[cells + 1] - starts) / _WIDTHS[cells]
-        grown = self.integrals[cells] + offsets * (starts + 0.5 * slopes * offsets)
+        offsets = inside - TIMES_S.take(cells)
+        starts = self.exceedances.take(cells)
+        slopes = (self.exceedances.take(cells + 1) - starts) / _WIDTHS.take(cells)
+        grown = self.integrals.take(cells) + offsets * (starts + 0.5 * slopes * offsets)
         beyond = self.exceedances[-1] * np.maximum(times - TIMES_S[-1], 0.0)
         return np.asarray(grown + np.minimum(times, 0.0) + beyond)
 

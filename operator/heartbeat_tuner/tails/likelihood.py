@@ -200,20 +200,34 @@ class _Values:
     """The cells of some groups that hold something, one after another: most cells do not."""
 
     rows: Numbers
-    low: Array
-    high: Array
     counts: Array
     groups: int
+    edges: Array
+    """Each once, though two cells meet there."""
+    edge_rows: Numbers
+    low: Numbers
+    high: Numbers
 
     @classmethod
     def of(cls, edges: Array, counts: Array) -> "_Values":
         rows, columns = np.nonzero(counts)
-        return cls(rows, edges[rows, columns], edges[rows, columns + 1], counts[rows, columns], len(counts))
+        needed = np.zeros(edges.shape, dtype=np.bool_)
+        needed[rows, columns] = needed[rows, columns + 1] = True
+        numbers = np.cumsum(needed).reshape(needed.shape) - 1
+        return cls(
+            rows=rows,
+            counts=counts[rows, columns],
+            groups=len(counts),
+            edges=edges[needed],
+            edge_rows=np.nonzero(needed)[0],
+            low=numbers[rows, columns],
+            high=numbers[rows, columns + 1],
+        )
 
     def height(self, theta: Array) -> Array:
         """Return the logarithm of each group's likelihood."""
-        shape, scale = theta[self.rows, 0], np.exp(theta[self.rows, 1])
-        probability = gpd.survival(self.low, shape, scale) - gpd.survival(self.high, shape, scale)
+        survivals = gpd.survival(self.edges, theta[self.edge_rows, 0], np.exp(theta[:, 1])[self.edge_rows])
+        probability = survivals[self.low] - survivals[self.high]
         logs = self.counts * np.log(np.maximum(probability, _TINY))
         return np.bincount(self.rows, logs, minlength=self.groups).astype(np.float64)
 

@@ -3,20 +3,24 @@
 A freeze that comes once in fifty member-days is in no single day of a single group, so no prior of a shape tells of it;
 the groups together have it. Counts are whole, not decayed, over the time in which they were made. Beyond the largest
 value of all stands what stands beyond that of one group, too: one event, falling as `shape_free` has it.
+
+How much that tells of one group depends on how much groups differ, which their counts show: events are Poisson, and
+their rates gamma over the groups (`rates.spread`). A group's own rate is then gamma again: what it saw itself and
+what the fleet says weigh as many events as they rest on. Where an event is common its own count decides, where it is
+rare the fleet's.
 """
 
 import dataclasses
+import functools
 import math
 from typing import Final, Self
 
 import numpy as np
 
-from heartbeat_tuner.tails import shape_free
-from heartbeat_tuner.tails.gpd import Array, Values
+from heartbeat_tuner.tails import gamma, rates, shape_free
+from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
-
-WORTH_DAYS: Final = 30.0
-"""What others saw counts as so many days of a group's own."""
+from heartbeat_tuner.tails.model import Z_95
 
 LEAST_GROUPS: Final = 5
 LEAST_DAYS: Final = 10.0
@@ -28,6 +32,11 @@ _EDGES: Final = _FIRST + PER_OCTAVE // 2 * np.arange(16)  # where buckets meet: 
 TIMES_S: Final = tuple(EDGES_S[_EDGES].tolist())
 """From 2.8 s, half an octave apart, to 512 s: what is shorter is each group's own habit."""
 
+_SPREAD_BEFORE: Final = 1.0
+_LEAST: Final = 1e-300  # stands for a rate of nothing
+_UPPER: Final = 0.95
+_SHAPES: Final = np.geomspace(1e-2, 1e4, 121)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pool:
@@ -38,35 +47,64 @@ class Pool:
         groups: how many they are.
         times_s: ascending, above 0, in seconds.
         per_day: how often a day (of those that `days` counts) each of them is exceeded; falling, above 0.
+        spreads: by how much groups differ in that, the squared coefficient of variation of their rates; above 0.
     """
 
     days: float
     groups: int
     times_s: tuple[float, ...]
     per_day: tuple[float, ...]
+    spreads: tuple[float, ...]
 
     @classmethod
     def of(cls, counts: Array, days: Array) -> Self | None:
         """Return what groups of one kind saw together; None if too little, or no value at all.
 
         Args:
-            counts: of all of them, whole, not decayed; `BUCKETS`.
+            counts: of each of them, whole, not decayed; groups x `BUCKETS`.
             days: for how long each was watched; groups. One of 0 does not count.
         """
-        groups, watched = int((days > 0).sum()), math.fsum(days.tolist())  # the same in whatever order they come
-        if groups < LEAST_GROUPS or watched < LEAST_DAYS or not counts.any():
+        counts, days = counts[days > 0], days[days > 0]
+        watched = math.fsum(days.tolist())  # the same in whatever order they come
+        if len(days) < LEAST_GROUPS or watched < LEAST_DAYS or not counts.any():
             return None
-        longer = np.cumsum(counts[::-1])[::-1][_EDGES]
-        largest_s = float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1])
+        each = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES]
+        longer = each.sum(axis=0)
+        largest_s = float(EDGES_S[int(np.flatnonzero(counts.sum(axis=0))[-1]) + 1])
         beyond = shape_free.beyond_per_day(EDGES_S[_EDGES], largest_s, watched)
-        return cls(watched, groups, TIMES_S, tuple(np.where(longer > 0, longer / watched, beyond).tolist()))
+        return cls(
+            watched,
+            len(days),
+            TIMES_S,
+            tuple(np.where(longer > 0, longer / watched, beyond).tolist()),
+            tuple(rates.spread(one, days, before=_SPREAD_BEFORE) for one in each.T),
+        )
 
-    def weight(self, days: float) -> float:
-        """Return the share of 1 that it has beside what a group saw itself in so many days."""
-        return WORTH_DAYS / (WORTH_DAYS + days)
+    def posterior(self, times_s: Array, own: Array, days: float) -> tuple[Array, Array]:
+        """Return how often a day a group exceeds some times, on average and at most at 95 %.
 
-    def rates(self, times_s: Values) -> Array:
-        """Return how often a day some times are exceeded; for those before the first one it is that of the first."""
-        times = np.maximum(np.asarray(times_s, dtype=np.float64), self.times_s[0])
-        known = np.exp(np.interp(np.log(times), np.log(self.times_s), np.log(self.per_day)))
-        return np.asarray(known * np.maximum(times / self.times_s[-1], 1.0) ** (-1.0 / shape_free.SHAPE))
+        The fleet's own doubt, that of the few events behind its rate, counts as one more way to differ.
+
+        Args:
+            times_s: in seconds; before the first one that the pool tells of, it speaks of that.
+            own: how many the group saw itself, longer than each.
+            days: for how long it was watched, of those that `days` counts.
+        """
+        logs = np.log(np.maximum(times_s, self.times_s[0]))
+        known = np.exp(np.interp(logs, np.log(self.times_s), np.log(self.per_day)))
+        falling = np.maximum(times_s / self.times_s[-1], 1.0) ** (-1.0 / shape_free.SHAPE)
+        usual = np.maximum(known * falling, _LEAST)
+        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
+        shape, exposure = own + 1.0 / differ, days + 1.0 / (differ * usual)
+        return shape / exposure, _quantiles(shape) / exposure
+
+
+def _quantiles(shapes: Array) -> Array:
+    """Return what gamma variables of rate 1 are at most at 95 %, between known ones; of many events they are normal."""
+    known = np.exp(np.interp(np.log(shapes), np.log(_SHAPES), _known_quantiles()))
+    return np.where(shapes > _SHAPES[-1], shapes + Z_95 * np.sqrt(shapes), known)
+
+
+@functools.cache
+def _known_quantiles() -> Array:
+    return np.log(gamma.quantile(_SHAPES, _UPPER))

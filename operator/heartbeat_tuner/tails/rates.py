@@ -19,7 +19,6 @@ from heartbeat_tuner.tails.model import Z_95
 
 _SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
 _SPREADS: Final = (0.01, 10.0)
-_WORTH_GROUPS: Final = 5.0
 _WORTH_DURATIONS: Final = 5.0
 _HEARD_AT_MOST: Final = 20.0  # durations of one group
 _SD_BEFORE: Final = 0.5  # of the logarithm of a duration
@@ -84,12 +83,28 @@ def rates(events: Array, exposure: Array) -> Rates:
     if not exposure.sum() > 0:
         raise ValueError("exposure: no group was watched, so nothing is known of any")
     usual = (events.sum() + 0.5) / exposure.sum()
-    expected = usual * exposure
-    weight = (expected**2).sum()
-    before = _WORTH_GROUPS * weight / max(int((exposure > 0).sum()), 1)
-    excess = ((events - expected) ** 2 - expected).sum() + _SPREAD_BEFORE * before
-    spread = float(np.clip(excess / (weight + before), *_SPREADS))
-    return Rates(events + 1.0 / spread, exposure + 1.0 / (spread * usual))
+    differ = spread(events, exposure)
+    return Rates(events + 1.0 / differ, exposure + 1.0 / (differ * usual))
+
+
+def spread(events: Array, exposure: Array, *, before: float = _SPREAD_BEFORE) -> float:
+    """Return by how much the rates of groups differ: the squared coefficient of variation, between 0.01 and 10.
+
+    It is what counts scatter more than chance makes them. What that tells is weighed against what was believed before
+    by how sure each is: chance alone scatters the counts e of a fleet such that the estimate's variance is
+    sum(2 e^2 + e) / sum(e^2)^2, and the belief's standard deviation is as large as itself.
+
+    Args:
+        events: how many each group saw.
+        exposure: for how long it was watched; of one at least above 0.
+        before: what is believed of such events before any is seen.
+    """
+    # Whole sums: the same in whatever order groups come.
+    expected = (math.fsum(events) + 0.5) / math.fsum(exposure) * exposure
+    squares = math.fsum(expected**2)
+    seen = math.fsum((events - expected) ** 2 - expected) / squares
+    sure = squares**2 / (2.0 * squares + math.fsum(expected))
+    return float(np.clip((seen * sure + 1.0 / before) / (sure + 1.0 / before**2), *_SPREADS))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -120,6 +120,11 @@ public final class Consumer implements ConsumerRebalanceListener {
         putMs(properties, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, "KAFKA_SESSION_TIMEOUT_MS");
         putMs(properties, ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, "KAFKA_HEARTBEAT_INTERVAL_MS");
         putMs(properties, ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG, "KAFKA_MAX_POLL_INTERVAL_MS");
+        putMs(properties, ConsumerConfig.AUTO_COMMIT_INTERVAL_MS_CONFIG, "KAFKA_AUTO_COMMIT_INTERVAL_MS");
+        String instanceId = System.getenv("KAFKA_GROUP_INSTANCE_ID");
+        if (instanceId != null && !instanceId.isEmpty()) { // the library refuses an empty one
+            properties.put(ConsumerConfig.GROUP_INSTANCE_ID_CONFIG, instanceId);
+        }
         if (System.getenv("KAFKA_GROUP_PROTOCOL") != null) {
             properties.put(ConsumerConfig.GROUP_PROTOCOL_CONFIG, System.getenv("KAFKA_GROUP_PROTOCOL"));
         }

@@ -201,13 +201,23 @@ def test_by_the_consumer_protocol_a_removed_member_comes_back_under_its_id(
     pod = start_java_pod(group, group, KAFKA_GROUP_PROTOCOL="consumer")
     await_ready([pod])
     await_members(kafka, group, 1)
+    # A member that is removed before it knows its offsets ends: their fetch is refused, and poll() throws that.
+    wait_until(
+        lambda: "Resetting offset" in pod.process.log_tail(), part=group, what="the offsets", process=pod.process
+    )
     before = only_member_id(kafka, group)
     pod.process.pause()
     try:
         wait_until(lambda: describe(kafka, group).members == [], part=group, what="the removal", timeout_s=20)
     finally:
         pod.process.resume()
-    await_members(kafka, group, 1)
+    wait_until(
+        lambda: len(describe(kafka, group).members) == 1,
+        part=group,
+        what="its return",
+        process=pod.process,
+        timeout_s=90,
+    )
     assert only_member_id(kafka, group) == before
 
 

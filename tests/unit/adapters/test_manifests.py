@@ -172,6 +172,52 @@ def test_a_rollout_goes_on_until_all_pods_are_of_the_newest_template(
     assert manifests.is_rolling_out(deployment) is rolling_out
 
 
+def changed(manager: str, at: str) -> dict[str, Any]:
+    """Return an entry of `managedFields` of who changed the template at a time."""
+    return {**made.owned(manager, "A"), "time": f"2026-03-02T11:00:{at}Z"}
+
+
+SCALED = {"manager": "hpa", "time": "2026-03-02T11:00:59Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("managed", "is_ours"),
+    [
+        ((), False),
+        ((changed("us", "10"),), True),
+        ((changed("us", "10"), SCALED), True),
+        ((changed("us", "10"), changed("helm", "09")), True),
+        ((changed("us", "10"), changed("helm", "10")), True),  # in doubt it is
+        ((changed("us", "10"), changed("helm", "11")), False),
+        ((changed("helm", "11"),), False),
+        ((made.owned("us", "A"),), True),  # entries may have no time
+    ],
+)
+def test_a_rollout_is_of_who_changed_the_template_last(
+    managed: tuple[dict[str, Any], ...],
+    is_ours: bool,  # noqa: FBT001 - a table's column
+) -> None:
+    """And while it goes on."""
+    assert manifests.is_rollout_of(made.deployment(*managed, updatedReplicas=2), "us") is is_ours
+    assert manifests.is_rollout_of(made.deployment(*managed), "us") is False
+
+
+def test_a_pod_is_of_the_workload_that_controls_it() -> None:
+    """A Deployment by one of its ReplicaSets, a StatefulSet itself; who only has the name of the other kind is none."""
+    workload = {"metadata": {"name": "orders"}}
+
+    def owned(kind: str, name: str, *, controls: bool = True) -> dict[str, Any]:
+        owner = {"kind": kind, "name": name, "controller": controls}
+        return {"metadata": {"labels": {"pod-template-hash": "5d4f"}, "ownerReferences": [owner]}}
+
+    of_set, of_replicas = owned("StatefulSet", "orders"), owned("ReplicaSet", "orders-5d4f")
+    assert manifests.is_pod_of(of_set, workload, "StatefulSet")
+    assert manifests.is_pod_of(of_replicas, workload, "Deployment")
+    others = [of_replicas, owned("StatefulSet", "other"), owned("StatefulSet", "orders", controls=False)]
+    assert not any(manifests.is_pod_of(one, workload, "StatefulSet") for one in others)
+    assert not manifests.is_pod_of(of_set, workload, "Deployment")
+
+
 def test_a_running_pod_is_described() -> None:
     """By its own container: a sidecar's restarts are not its."""
     assert manifests.running_pod(made.running_pod(), "app") == Pod(

@@ -9,7 +9,8 @@ import yaml
 from click.testing import CliRunner
 from pydantic import BaseModel, Field, create_model
 
-from heartbeat_tuner.api import crd, v1alpha1
+from heartbeat_tuner.api import crd
+from heartbeat_tuner.api.status_v1alpha1 import ConditionType
 from heartbeat_tuner.cli import crds
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -98,7 +99,7 @@ def test_conditions_merge_by_type() -> None:
     """As every Kubernetes tool expects of them."""
     conditions = schema_of("status")["properties"]["conditions"]
     assert conditions["x-kubernetes-list-map-keys"] == ["type"]
-    assert conditions["maxItems"] >= len(v1alpha1.ConditionType)
+    assert conditions["maxItems"] >= len(ConditionType)
 
 
 @pytest.mark.parametrize("kind", crd.KINDS, ids=[kind.name for kind in crd.KINDS])

@@ -61,7 +61,14 @@ def pools(draw: st.DrawFn) -> Pool:
     """Return pools of one to 16 times."""
     times = sorted(draw(st.lists(st.floats(1e-3, 2**21), min_size=1, max_size=16, unique=True)))
     rates = draw(st.lists(positives, min_size=len(times), max_size=len(times)))
-    return Pool(draw(st.floats(0, 1e9)), draw(st.integers(1, 10**6)), tuple(times), tuple(sorted(rates, reverse=True)))
+    spreads = draw(st.lists(st.floats(1e-3, 1e3), min_size=len(times), max_size=len(times)))
+    return Pool(
+        draw(st.floats(0, 1e9)),
+        draw(st.integers(1, 10**6)),
+        tuple(times),
+        tuple(sorted(rates, reverse=True)),
+        tuple(spreads),
+    )
 
 
 @st.composite
@@ -112,7 +119,7 @@ def test_a_model_comes_back_as_it_went(one: GroupModel) -> None:
 def test_an_object_of_an_older_version_is_read() -> None:
     """Its quantities have neither median, rate, duration nor pool: they are not known."""
     full = fitted.quantity(
-        median_s=0.1, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0), pool=Pool(70.0, 5, (3.0,), (0.1,))
+        median_s=0.1, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0), pool=Pool(70.0, 5, (3.0,), (0.1,), (1.0,))
     )
     document = models.document_of(fitted.model(quantities={"absence": full}))
     (stored,) = document["spec"]["quantities"]
@@ -196,7 +203,7 @@ KEPT: dict[str, Any] = {
     "valuesPerDay": 1,
     "tail": models.document_of(fitted.model())["spec"]["quantities"][0]["tail"],
 }
-POOL = {"days": 70.0, "groups": 5, "timesSeconds": [3.0, 4.0], "perDay": [0.2, 0.1]}
+POOL = {"days": 70.0, "groups": 5, "timesSeconds": [3.0, 4.0], "perDay": [0.2, 0.1], "spreads": [1.0, 1.0]}
 BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.tail: shape must be below 1", tail(shape=1)),
     (r"quantities.0.tail.shape: .*finite number \(value: nan\)", tail(shape=math.nan)),
@@ -215,7 +222,9 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.rate.upper: .*finite", quantity(rate={"mean": 1, "upper": math.inf})),
     (r"quantities.0.duration: worth must be above 0", quantity(duration={"meanLog": 1, "sdLog": 1, "worth": 0})),
     (r"quantities.0.duration.sdLog: .*greater", quantity(duration={"meanLog": 1, "sdLog": 0, "worth": 1})),
-    (r"quantities.0.pool: timesSeconds and perDay must be of one length", quantity(pool=POOL | {"perDay": [1.0]})),
+    (r"quantities.0.pool: timesSeconds, perDay and spreads must be of one", quantity(pool=POOL | {"perDay": [1.0]})),
+    (r"quantities.0.pool: timesSeconds, perDay and spreads must be of one", quantity(pool=POOL | {"spreads": [1.0]})),
+    (r"quantities.0.pool.spreads.0: ", quantity(pool=POOL | {"spreads": [0.0, 1.0]})),
     (r"quantities.0.pool: timesSeconds must rise", quantity(pool=POOL | {"timesSeconds": [4.0, 4.0]})),
     (r"quantities.0.pool: timesSeconds must rise", quantity(pool=POOL | {"timesSeconds": [0.0, 4.0]})),
     (r"quantities.0.pool: perDay must fall", quantity(pool=POOL | {"perDay": [1.0, 2.0]})),

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.api import crd, parsing, v1alpha1
+from heartbeat_tuner.api import crd, parsing
+from heartbeat_tuner.api.naming_v1alpha1 import METRICS_NAME
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.metrics.vocabulary import Quantity, Scope
@@ -79,7 +80,7 @@ def test_the_api_servers_rule_is_the_tuners() -> None:
         name = f"a{chr(code)}"
         # RE2's ^ and $ are the ends of the text; Python's $ is before a last line break, too.
         theirs = re.fullmatch(readable.strip("^$"), name) is not None
-        assert theirs == (re.fullmatch(v1alpha1.METRICS_NAME, name) is not None), code
+        assert theirs == (re.fullmatch(METRICS_NAME, name) is not None), code
 
 
 def test_the_convention_is_one_of_those_that_are_known() -> None:

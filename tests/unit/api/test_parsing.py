@@ -2,20 +2,29 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.api.v1alpha1 import Status
+from heartbeat_tuner.api.status_v1alpha1 import Status
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.domain.policies import Application, Mode, Objective, ObjectKey, Range, WorkloadRef
+from heartbeat_tuner.domain.policies import Application, Mode, Objective, ObjectKey, Range, Window, WorkloadRef
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.support import manifests, worlds
 
 VALUES = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
 BEFORE = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
 APPLIED = {"values": VALUES, "previous": BEFORE, "at": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
+
+
+WINDOW = {"schedule": "0 2 * * 1-5", "duration": "3h", "timeZone": "Europe/Berlin"}
+
+
+def window(**changes: str) -> dict[str, Any]:
+    """Return a spec's part: one window with `changes`."""
+    return {"rollout": {"windows": [WINDOW | changes]}}
 
 
 def test_a_minimal_policy_has_defaults() -> None:
@@ -71,6 +80,28 @@ def test_every_option_is_honoured() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "0 2 * * 1-5",
+        "0-30/10,45  2,3 1-7 jan-Mar,DEC SUN",
+        "0 2 ? * 7",
+        "*/5 * */2 * *",
+        "0 2 1-31/2 * 1",
+        "5 4 29 2 *",
+    ],
+)
+def test_windows_are_taken_over(schedule: str) -> None:
+    """As a CronJob's schedule may be written; without a zone it is meant in UTC."""
+    spec = window(schedule=schedule)
+    spec["rollout"]["windows"].append({"schedule": "0 22 * * *", "duration": "1h30m"})
+    policy = parsing.policy_of(manifests.policy(spec=spec))
+    assert policy.windows == (
+        Window(schedule.replace("?", "*"), timedelta(hours=3), ZoneInfo("Europe/Berlin")),
+        Window("0 22 * * *", timedelta(minutes=90), ZoneInfo("UTC")),
+    )
+
+
 def test_declared_settings_are_not_refused_for_being_unsound() -> None:
     """Groups that really run H >= S are the ones that need help."""
     current = {"sessionTimeout": "1s", "heartbeatInterval": "1h"}
@@ -93,7 +124,7 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
     ("spec", "told"),
     [
         ({"groupId": None}, "spec.groupId: Field required"),
-        ({"mode": "Turbo"}, "spec.mode: Input should be 'Recommend' or 'Apply' (value: 'Turbo')"),
+        ({"mode": "Turbo"}, "spec.mode: Input should be 'Recommend', 'Initial' or 'Apply' (value: 'Turbo')"),
         ({"rollout": {"cooldown": "1d"}}, "spec.rollout.cooldown: '1d' is not a duration; write it like 45s"),
         ({"rollout": {"cooldown": "9999999999999999h"}}, "spec.rollout.cooldown: '9999999999999999h' is longer than"),
         ({"bounds": {"fetchWait": {"max": "soon"}}}, "spec.bounds.fetchWait.max: 'soon' is not a duration"),
@@ -107,6 +138,26 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
             "spec.client.library: client library 'kafkaj' cannot be measured; known are java, kafkajs",
         ),
         ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: Field required"),
+        (window(schedule="0 0 2 * * 1-5"), "spec.rollout.windows.0.schedule: must be five fields, minute hour day"),
+        (window(schedule="@daily"), "spec.rollout.windows.0.schedule: must be five fields"),
+        (window(schedule="CRON_TZ=UTC 0 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
+        (window(schedule="60 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
+        (window(schedule="0 2 * * 5L"), "spec.rollout.windows.0.schedule: must be five fields"),
+        (window(schedule="0 2 */2 * 1"), "spec.rollout.windows.0.schedule: crons differ on a step over all days"),
+        (
+            window(schedule="0 2 30 2 *"),
+            "spec.rollout.windows.0.schedule: never comes (Bad day-of-month): a range must not run backwards",
+        ),
+        (window(schedule="0 5-2 * * *"), "spec.rollout.windows.0.schedule: never comes (Bad hour)"),
+        (
+            window(timeZone="Europe/Berlni"),
+            "spec.rollout.windows.0.timeZone: names no time zone of the IANA database; must be an IANA time zone",
+        ),
+        (window(timeZone="Europe"), "spec.rollout.windows.0.timeZone: names no time zone"),
+        (window(timeZone="../UTC"), "spec.rollout.windows.0.timeZone: must be an IANA time zone"),
+        (window(duration="0s"), "spec.rollout.windows.0.duration: duration must be 1m to 168h (value: '0s')"),
+        (window(duration="168h1s"), "spec.rollout.windows.0.duration: duration must be 1m to 168h"),
+        ({"rollout": {"windows": [WINDOW] * 11}}, "spec.rollout.windows: List should have at most 10 items"),
     ],
 )
 def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], told: str) -> None:

@@ -3,6 +3,7 @@
 import textwrap
 from datetime import timedelta
 
+import pytest
 import yaml
 
 from heartbeat_tuner.cli import explain, recommend, simulate
@@ -53,6 +54,7 @@ def test_the_page_shows_what_recommend_prints() -> None:
     assert shown(RECOMMEND, 0) == recommend.as_text(cases.watched(storm, cases.unmodelled()))
 
 
+@pytest.mark.timeout(180)  # a month is played, 4 s on a quiet machine
 def test_the_page_shows_what_a_model_says() -> None:
     """Recommended, explained and played: of three Java members that were watched for two weeks."""
     case = cases.by_model()

@@ -25,7 +25,7 @@ def test_the_chain_is_told_from_what_is_set_to_the_answer() -> None:
     """In that order, none left out."""
     names = [one["link"] for one in explain.document(cases.by_model())["links"]]
     first = ["settings", "heartbeat", "group", "record", "model", "profile"]
-    assert names == [*first, "cost", "constraint", "choice", "guard", "economics", "gates", "answer"]
+    assert names == [*first, "cost", "constraint", "choice", "guard", "economics", "static-ids", "gates", "answer"]
 
 
 def test_the_terms_of_the_cost_add_up_to_what_is_recommended_by() -> None:

@@ -149,3 +149,14 @@ def test_without_partitions_a_model_is_not_used() -> None:
     assert "the model is not used" in text(said)
     assert "say --members and --partitions" in text(said)
     assert recommend.document(said)["forecast"] is None
+
+
+def test_whether_static_ids_pay_is_one_line_with_its_numbers() -> None:
+    """Of a group that has a model; a program reads why nothing is said of others."""
+    said = cases.by_model()
+    found = recommend.document(said)["staticIds"]
+    assert found["worth"] == "Costs"
+    assert f"Advice: {found['message']}." in " ".join(recommend.as_text(said).split())
+    storm = cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled())
+    assert recommend.document(storm)["staticIds"]["worth"] == "Refused"
+    assert "Advice" not in recommend.as_text(storm)

@@ -1,5 +1,7 @@
 """The barrier beside drawn members, and what the protocols make of it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Rebalancing
 
 HANDLERS = Law.lognormal(2.0, 0.8)
-CROWD = Crowd(stay=5, partitions=24, orphaned=4, moved=4, settle_s=0.5)
+CROWD = Crowd(stay=5, come=1, partitions=24, orphaned=4, moved=4, settle_s=0.5)
 
 
 def hearing(cap_s: float = 300.0) -> Hearing:
@@ -46,7 +48,7 @@ def test_for_nobody_it_is_over_at_once() -> None:
 def test_protocols_differ_in_who_stands_still() -> None:
     """Eager all, cooperative what moves for the longest wait, KIP-848 what moves for its own."""
     eager, cooperative, consumer = (
-        moves(protocol, hearing(), CROWD, drops=False)
+        moves(protocol, hearing(), CROWD)
         for protocol in (Rebalancing.EAGER, Rebalancing.COOPERATIVE, Rebalancing.CONSUMER)
     )
     waited = drawn(5)
@@ -62,17 +64,25 @@ def test_protocols_differ_in_who_stands_still() -> None:
 
 def test_where_nothing_moves_there_is_no_second_round() -> None:
     """Fewer partitions than members: one who joins a cooperative group gets none, and disturbs nobody."""
-    idle = Crowd(stay=5, partitions=4, orphaned=4 / 6, moved=0, settle_s=0.5)
-    found = moves(Rebalancing.COOPERATIVE, hearing(), idle, drops=False)
+    idle = Crowd(stay=5, come=1, partitions=4, orphaned=4 / 6, moved=0, settle_s=0.5)
+    found = moves(Rebalancing.COOPERATIVE, hearing(), idle)
     assert (found.back, found.rounds) == (0, 1)
 
 
-def test_members_that_are_dropped_come_again() -> None:
-    """Each of them costs one more in, unless it is counted as a poll gap."""
-    counted, dropped = (moves(Rebalancing.EAGER, hearing(8.0), CROWD, drops=drops) for drops in (False, True))
-    again = counted.barrier.dropped
-    assert 0 < again < 1
-    assert dropped.out == pytest.approx(counted.out + again * counted.back)
+@pytest.mark.parametrize("count", [1, 5, 20])
+def test_the_first_and_the_last_of_drawn_members(count: int) -> None:
+    """Who returns after an outage: the mean of the shortest and of the longest wait, and how often one is longer."""
+    waits = drawn(count)
+    first, last = waits.min(axis=1), waits.max(axis=1)
+    assert hearing().shortest_s(count) == pytest.approx(first.mean(), rel=0.02)
+    assert hearing().longest_s(count) == pytest.approx(last.mean(), rel=0.02)
+    assert hearing().any_later(count, 4.0) == pytest.approx((last > 4.0).mean(), abs=0.01)
+
+
+@pytest.mark.parametrize(("moved", "kept"), [(4, 2), (1, 5), (0, 6), (12, 1)])
+def test_those_who_gave_nothing_up_are_waited_for(moved: int, kept: int) -> None:
+    """The one that joined, and survivors that keep what they had: one of five gives up one partition at least."""
+    assert dataclasses.replace(CROWD, moved=moved).kept == kept
 
 
 def test_members_in_step_wait_for_handlers_only() -> None:
@@ -84,6 +94,6 @@ def test_members_in_step_wait_for_handlers_only() -> None:
     assert out == pytest.approx(4 * (1.5 + together.mean_s + apart + 0.5) + 20 * (apart + 0.5))
     quick = [moves_in_step(Rebalancing.COOPERATIVE, together, CROWD, period_s=period)[1] for period in (1.0, 3.0)]
     assert np.diff(quick) == pytest.approx(4 * 2.0)
-    single = moves(Rebalancing.CONSUMER, hearing(), CROWD, drops=False)
+    single = moves(Rebalancing.CONSUMER, hearing(), CROWD)
     step = moves_in_step(Rebalancing.CONSUMER, together, CROWD, period_s=3.0)
     assert step == pytest.approx((single.out, single.back), rel=0.01)

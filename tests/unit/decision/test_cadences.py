@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.clients.catalogue import client
-from heartbeat_tuner.decision.cadences import by_clock, few, in_turns, period_of
+from heartbeat_tuner.decision.cadences import by_clock, in_turns, period_of
+from heartbeat_tuner.decision.shares import few
 from heartbeat_tuner.tails.law import Law
 
 BUSY = [(2.0, 0.7), (6.0, 0.6), (0.2, 1.0)]

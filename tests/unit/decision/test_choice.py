@@ -7,9 +7,9 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import choice
+from heartbeat_tuner.decision import choice, rules
 from heartbeat_tuner.decision.choice import Chosen
-from heartbeat_tuner.decision.limits import Infeasible
+from heartbeat_tuner.decision.rules import Infeasible
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -39,6 +39,11 @@ def refused(of: Situation, cause: Reason = Reason.CADENCE_EXCEEDS_SESSION) -> st
     answer = choose(of, cause)
     assert isinstance(answer, Infeasible), answer.settings
     return answer.message
+
+
+def late_polls(gap_s: float) -> Record:
+    """Return a record of members that left for want of a poll."""
+    return dataclasses.replace(worlds.record(), poll_gap_evictions=9, longest_poll_gap=worlds.seconds(gap_s))
 
 
 @pytest.mark.parametrize("brokers", [1, 3])
@@ -214,10 +219,48 @@ def test_brokers_minimum_is_respected() -> None:
 
 def test_clients_own_rules_have_the_last_word() -> None:
     """What a library refuses to start with is not recommended."""
+    library = catalogue.client("confluent-kafka-python")
+    of = worlds.situation(
+        now=worlds.java_settings(session="45s", poll="10s"),
+        of=worlds.policy(library=library.name, bounds=worlds.bounds(maxPollInterval=(None, "30s"))),
+        seen=late_polls(12),
+    )
+    answer = choose(of, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
+    assert isinstance(answer, Infeasible)
+    assert "within the policy's bounds: confluent-kafka for Python refuses to start" in answer.message
+    assert "(30s) below the session timeout (45s)" in answer.message
+
+
+def test_a_limit_that_must_cover_the_session_bounds_it() -> None:
+    """What a library would not start with is a collision like any other."""
     picky = dataclasses.replace(KAFKAJS, must_cover_session=(Setting.HEARTBEAT_INTERVAL,))
     answer = choose(worlds.storm(), Reason.CADENCE_EXCEEDS_SESSION, picky)
     assert isinstance(answer, Infeasible)
-    assert "within the policy's bounds: KafkaJS refuses to start with heartbeatInterval (1s) below" in answer.message
+    assert "at least 3s (3 heartbeats of 1s), but heartbeatInterval, which must cover it, allows" in answer.message
+
+
+def test_a_session_may_grow_with_the_poll_limit_that_covers_it() -> None:
+    """Where both are cured at once, the new limit is what counts."""
+    library = catalogue.client("confluent-kafka-python")
+    of = worlds.situation(
+        now=worlds.java_settings(session="40s", poll="40s"),
+        of=worlds.policy(library=library.name),
+        seen=dataclasses.replace(late_polls(50), evictions=9),
+    )
+    answer = choose(of, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
+    assert isinstance(answer, Chosen), answer.message
+    assert answer.settings.session_timeout == worlds.seconds(59)
+    assert answer.settings.max_poll_interval == worlds.seconds(300)
+
+
+def test_a_poll_limit_that_counts_double_is_half_of_what_the_gap_needs() -> None:
+    """The library waits twice as long as is set."""
+    library = catalogue.client("confluent-kafka-javascript")
+    of = worlds.situation(now=worlds.java_settings(), of=worlds.policy(library=library.name), seen=late_polls(800))
+    answer = choose(of, Reason.POLL_GAP_EXCEEDS_LIMIT, library)
+    assert isinstance(answer, Chosen), answer.message
+    assert answer.settings.max_poll_interval == worlds.seconds(520)
+    assert "may then take 17m20s" in answer.message
 
 
 def test_sentence_tells_what_moves_and_why() -> None:
@@ -244,4 +287,4 @@ def test_sentence_tells_what_moves_and_why() -> None:
 )
 def test_band(now: str, target: str, within: bool) -> None:  # noqa: FBT001 - a table's column
     """A change of the session alone must be worth a rollout."""
-    assert choice.within_band(worlds.settings(*now.split()), worlds.settings(*target.split())) is within
+    assert rules.within_band(worlds.settings(*now.split()), worlds.settings(*target.split())) is within

@@ -52,7 +52,7 @@ def same(one: Costs, other: Costs) -> None:
     assert one.evictions_per_month == pytest.approx(other.evictions_per_month, abs=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups)
 def test_nothing_is_below_zero_nor_below_what_no_setting_can_change(profile: Profile) -> None:
     """No term is negative, and all of them together are not below the floor."""
@@ -62,7 +62,7 @@ def test_nothing_is_below_zero_nor_below_what_no_setting_can_change(profile: Pro
     assert np.all(result.evictions_per_month >= 0)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups)
 def test_a_longer_session_evicts_less(profile: Profile) -> None:
     """False evictions fall with the session, whatever causes them."""
@@ -70,7 +70,7 @@ def test_a_longer_session_evicts_less(profile: Profile) -> None:
     assert np.all(np.diff(evictions) <= 1e-9 * evictions[:-1] + 1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups, st.sampled_from(RATES), st.floats(1.0, 3.0))
 def test_what_happens_more_often_costs_more(profile: Profile, name: str, factor: float) -> None:
     """No cost and no eviction becomes less because something happens more often."""
@@ -82,7 +82,7 @@ def test_what_happens_more_often_costs_more(profile: Profile, name: str, factor:
     assert np.all(after.rebalances_per_day >= before.rebalances_per_day * (1 - 1e-9) - 1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups, st.floats(1.0, 5.0))
 def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: float) -> None:
     """Where every table is so many times the mean, so is the upper rate; where there is none, it is the mean."""
@@ -98,7 +98,7 @@ def test_the_upper_rate_is_that_of_the_upper_tables(profile: Profile, factor: fl
     assert result.evictions_upper_per_month == pytest.approx(factor * result.evictions_per_month, abs=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups)
 def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
     """Each session costs what it would alone, in whatever order they stand."""
@@ -109,7 +109,7 @@ def test_sessions_do_not_touch_each_other(profile: Profile) -> None:
     assert backwards.detection_s[::-1] == pytest.approx(together.detection_s)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups, happenings)
 def test_two_causes_cost_what_both_cost(profile: Profile, more: Happening) -> None:
     """A cause that is two in one costs as much as the two, each for itself."""
@@ -124,7 +124,7 @@ def test_two_causes_cost_what_both_cost(profile: Profile, more: Happening) -> No
     assert reckon(both).gross_per_day == pytest.approx(reckon(one).gross_per_day + alone - without)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.floats(0.0, 1.0), happenings)
 def test_static_crashes_and_restarts_are_the_same_absences(share: float, absence: Happening) -> None:
     """A static member is away, however it went: two halves of one cause cost as much as the whole."""
@@ -137,7 +137,7 @@ def test_static_crashes_and_restarts_are_the_same_absences(share: float, absence
     same(reckon(whole), reckon(halves))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(happenings)
 def test_a_pause_of_a_node_with_one_member_is_a_pause(pause: Happening) -> None:
     """One member on a node is one member."""
@@ -154,7 +154,7 @@ def test_a_group_that_nothing_befalls_costs_nothing(client: str) -> None:
     assert not result.evictions_per_month.any()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(groups)
 def test_an_endless_session_evicts_nobody_by_silence(profile: Profile) -> None:
     """What remains are poll gaps, and vanished requests that no session outlasts."""
@@ -166,17 +166,19 @@ def test_an_endless_session_evicts_nobody_by_silence(profile: Profile) -> None:
 def test_a_member_alone_stands_still_however_short_its_session_is() -> None:
     """Nobody takes over: only that it has to join anew can be saved, by a longer session."""
     result = reckon(calm(members=1, pauses=often(5.0, 8.0, 0.4)))
-    assert result.net_per_day[0] == pytest.approx(result.evictions_per_month[0] / 30 * 24 * 3.5)
+    assert result.net_per_day[0] == pytest.approx(result.evictions_per_month[0] / 30 * 24 * (3.5 + 0.73), rel=0.01)
     assert result.net_per_day[-1] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_node_that_takes_all_members_away_leaves_nobody_to_take_over() -> None:
-    """All members of a group on one node are gone as a member alone is."""
-    node = often(5.0, 8.0, 0.4)
-    together = reckon(calm(node_pauses=node, node_members=9))
-    alone = reckon(calm(members=1, pauses=node))
-    assert together.gross_per_day == pytest.approx(alone.gross_per_day)
+    """All members of a group on one node are gone as a member alone is, but that the first of them polls sooner."""
+    node = often(5.0, 300.0, 0.4)
+    together = reckon(calm(node_pauses=node, node_members=9), np.array([10.0]))
+    alone = reckon(calm(members=1, pauses=node), np.array([10.0]))
+    assert together.gross_per_day == pytest.approx(alone.gross_per_day, rel=0.003)
+    assert together.gross_per_day < alone.gross_per_day
     assert together.evictions_per_month == pytest.approx(6 * alone.evictions_per_month)
+    assert together.rebalances_per_day == pytest.approx(2 * alone.rebalances_per_day, rel=0.05)
 
 
 def test_a_crash_makes_an_eager_group_wait_for_the_dead() -> None:

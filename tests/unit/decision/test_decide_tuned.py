@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.decision import tuning
+from heartbeat_tuner.decision import question
 from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Mode, Objective
+from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Confidence, Verdict
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from heartbeat_tuner.tails.group_model import Unfitted
 from tests.support import fitted, worlds
 
 
@@ -55,6 +57,17 @@ def test_what_was_recommended_is_left_as_it_is() -> None:
     assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
     assert decision.forecast is not None
     assert decision.advice.startswith("Left as it is")
+
+
+def test_who_asks_is_told_whether_static_ids_pay() -> None:
+    """By the same model, whatever is said of the values."""
+    decision = decide(known(static_membership=StaticMembership.AUTO))
+    assert decision.static_ids is not None
+    assert decision.static_ids.worth is not Worth.UNKNOWN
+    assert "stalled partition-seconds a day with them" in decision.static_ids.message
+    memory = Remembered(4)
+    again = decide(known(static_membership=StaticMembership.AUTO), advise=memory.static_advice)
+    assert again.static_ids == decision.static_ids
 
 
 @pytest.mark.parametrize(
@@ -103,8 +116,9 @@ class _Fixed:
     def __init__(self, target: LivenessSettings | None) -> None:
         self._target = target
 
-    def __call__(self, question: Question) -> Answer:
-        found = tuning.answer(question)
+    def __call__(self, of: Asked) -> Answer:
+        found = question.answer(of)
+        assert isinstance(found, Answer)
         return dataclasses.replace(found, target=self._target, wait_for_restart=False, only_recommend=False)
 
 
@@ -145,19 +159,31 @@ def test_a_cure_by_the_record_is_forecast_too() -> None:
 
 def test_an_answer_is_found_once_while_nothing_changes() -> None:
     """A minute later the record is longer, and the question still the same."""
-    counted: list[Question] = []
+    memory, answers = Remembered(10), []
 
-    class Counting(Remembered):
-        def answer(self, question: Question) -> Answer:
-            counted.append(question)
-            return super().answer(question)
+    def counted(of: Asked) -> Answer | Unfitted:
+        answers.append(memory.answer(of))
+        return answers[-1]
 
-    answers = Counting(10)
-    first = decide(known(), answer=answers.answer)
+    first = decide(known(), answer=counted)
     later = dataclasses.replace(known(), record=worlds.record(span=timedelta(minutes=61)))
-    assert decide(later, answer=answers.answer) == first
-    assert len(counted) == 2
-    assert len(answers._answers) == 1
+    assert decide(later, answer=counted) == first
+    assert answers[1] is answers[0]
+
+
+def test_what_a_cure_brings_is_reckoned_once_while_its_storm_goes_on() -> None:
+    """Each minute has more evictions, and the values are the same."""
+    memory, forecasts = Remembered(10), []
+
+    def counted(of: Asked, target: LivenessSettings | None) -> Forecast | None:
+        forecasts.append(memory.expected(of, target))
+        return forecasts[-1]
+
+    for evictions in (50, 51):
+        of = dataclasses.replace(known(worlds.java_settings("10s")), record=worlds.record(evictions=evictions))
+        assert decide(of, expected=counted) == decide(of)
+    assert forecasts[0] is not None
+    assert forecasts[1] is forecasts[0]
 
 
 def test_a_model_that_says_nothing_of_absences_compares_no_values() -> None:

@@ -188,7 +188,8 @@ def test_a_kept_tail_has_the_rate_of_its_own_days() -> None:
     assert found.per_day == pytest.approx(1000 * 14 / 42)
 
 
-POOL = Pool(1_000.0, 20, (3.0, 10.0, 30.0), (0.5, 0.05, 0.01))
+POOL = Pool(1e9, 20, (3.0, 10.0, 30.0), (0.5, 0.05, 0.01), (1.0, 1.0, 1.0))
+LONG_S = 1e6
 FREEZES = Happening(20.0, Law.lognormal(0.2, 0.6))
 
 
@@ -197,46 +198,72 @@ def rate(one: Happening, time_s: float) -> float:
     return one.per_day * float(one.law.exceedance(time_s))
 
 
-def test_after_thirty_days_own_and_pool_weigh_the_same() -> None:
-    """Sooner the pool weighs more; without a day it is all there is."""
+def usual(time_s: float) -> float:
+    """Return how often a day groups of the pool exceed a time."""
+    return float(POOL.posterior(np.array([time_s]), np.zeros(1), 0.0)[0][0])
+
+
+def test_own_and_pool_weigh_the_same_when_as_many_events_are_behind_them() -> None:
+    """One of the pool's, whose spread is 1, and one that the group is expected to have seen."""
     own = Happening(0.1, Law.lognormal(20.0, 0.6))
     for time_s in (4.0, 10.0, 25.0, 60.0):
-        both = rate(own, time_s), float(POOL.rates(time_s))
-        assert rate(delays.pooled(own, POOL, 30.0), time_s) == pytest.approx(sum(both) / 2, rel=0.01)
-        assert rate(delays.pooled(own, POOL, 0.0), time_s) == pytest.approx(both[1], rel=0.01)
-        assert rate(delays.pooled(own, POOL, 1e9), time_s) == pytest.approx(both[0], rel=0.01)
+        alone, others = rate(own, time_s), usual(time_s)
+        days = 1.0 / others
+        together = delays.pooled(own, POOL, days, largest_s=LONG_S, whole=True)
+        assert rate(together, time_s) == pytest.approx((alone + others) / 2, rel=0.01)
+        nothing, much = (delays.pooled(own, POOL, days, largest_s=LONG_S, whole=True) for days in (0.0, 1e9))
+        assert rate(nothing, time_s) == pytest.approx(others, rel=0.01)
+        assert rate(much, time_s) == pytest.approx(alone, rel=0.01)
+
+
+def test_beyond_its_largest_value_a_group_saw_nothing() -> None:
+    """However heavy its law: the pool, and the days without any, say what is there."""
+    own = Happening(0.1, Law.lognormal(20.0, 0.6))
+    found = delays.pooled(own, POOL, 100.0, largest_s=15.0, whole=True)
+    assert rate(found, 20.0) == pytest.approx(1 / (1 / usual(20.0) + 100.0), rel=0.01)
+    assert rate(found, 12.0) == pytest.approx((1 + 100 * rate(own, 12.0)) / (1 / usual(12.0) + 100.0), rel=0.01)
 
 
 def test_without_values_of_its_own_the_pool_speaks_alone() -> None:
-    """The days without any are in its weight; nothing shorter than its first time is known."""
-    found = delays.pooled(Happening(0.0, Law.constant(0.0)), POOL, 30.0)
-    assert found.per_day == pytest.approx(0.25)
-    assert found.law.exceedance(np.array([1.0, 10.0])) == pytest.approx([1.0, 0.1], rel=0.01)
+    """The days without any count; nothing shorter than its first time is known."""
+    found = delays.pooled(Happening(0.0, Law.constant(0.0)), POOL, 2.0, largest_s=0.0, whole=True)
+    assert found.per_day == pytest.approx(0.25, rel=0.02)
+    assert found.law.exceedance(np.array([1.0, 10.0])) == pytest.approx([1.0, (1 / 22) / 0.25], rel=0.02)
     assert found.upper_per_day is not None
-    assert found.upper_per_day[0] == pytest.approx(0.25)
+    assert found.upper_per_day[0] == pytest.approx(0.75, rel=0.02)
 
 
 def test_what_is_usual_stays_the_groups_own() -> None:
     """A pool of rare freezes says nothing of short pauses, neither their number nor their length."""
-    found = delays.pooled(FREEZES, POOL, 1.0)
+    found = delays.pooled(FREEZES, POOL, 1.0, largest_s=LONG_S, whole=True)
     for time_s in (0.0, 0.1, 0.3, 0.5):
         assert rate(found, time_s) == pytest.approx(rate(FREEZES, time_s), rel=1e-6)
-    assert rate(found, 2.9) == pytest.approx(30 / 31 * 0.5, rel=0.01)
+    assert rate(found, 2.9) == pytest.approx(1 / (2 + 1), rel=0.02)
 
 
-def test_a_bound_of_its_own_stays_where_it_is_higher() -> None:
-    """And where it is lower, what is expected stands in its place."""
+def test_where_long_values_may_not_show_a_bound_of_its_own_stays_where_it_is_higher() -> None:
+    """Nobody's history says that there are none; where all show, the fleet's does."""
     high = Happening(FREEZES.per_day, FREEZES.law, np.where(TIMES_S < 20.0, 30.0, 1e-6))
-    found = delays.pooled(high, POOL, 1.0).upper_per_day
-    assert found is not None
-    assert np.interp(15.0, TIMES_S, found) == pytest.approx(30.0)
-    assert np.interp(30.0, TIMES_S, found) == pytest.approx(0.01 * 30 / 31, rel=0.01)
+    hidden, shown = (
+        delays.pooled(high, POOL, 1.0, largest_s=LONG_S, whole=whole).upper_per_day for whole in (False, True)
+    )
+    assert hidden is not None
+    assert shown is not None
+    assert np.interp([15.0, 30.0], TIMES_S, hidden) == pytest.approx([30.0, np.interp(30.0, TIMES_S, shown)])
+    assert np.interp(15.0, TIMES_S, shown) < 0.2
+    assert shown[0] == hidden[0] == 30.0
 
 
 @pytest.mark.parametrize("per_day", [0.05, 0.1, 0.2, 0.3, 0.6, 0.7, 3.0, 5.0, 7.0])
 def test_a_pool_may_be_level(per_day: float) -> None:
     """Where nothing lies between two times, rounding must not make the longer one the more frequent."""
-    found = delays.pooled(Happening(0.0, Law.constant(0.0)), Pool(100.0, 5, (3.0, 30.0), (per_day, per_day)), 0.0)
+    found = delays.pooled(
+        Happening(0.0, Law.constant(0.0)),
+        Pool(100.0, 5, (3.0, 30.0), (per_day, per_day), (1.0, 1.0)),
+        0.0,
+        largest_s=0.0,
+        whole=True,
+    )
     assert rate(found, 20.0) == pytest.approx(per_day)
 
 
@@ -244,15 +271,23 @@ def test_a_pool_may_be_level(per_day: float) -> None:
     quantities(),
     st.lists(st.floats(1e-3, 2**21), min_size=1, max_size=16, unique=True),
     st.floats(5e-324, 1e15),
+    st.floats(1e-3, 1e3),
     st.floats(0, 1e5),
+    st.booleans(),
 )
 def test_any_pool_that_a_document_may_hold_gives_a_law(
-    quantity: QuantityModel, times: list[float], first: float, days: float
+    quantity: QuantityModel,
+    times: list[float],
+    first: float,
+    spread: float,
+    days: float,
+    whole: bool,  # noqa: FBT001 - hypothesis draws it
 ) -> None:
     """With a bound that is never under the mean, and falls."""
-    pool = Pool(100.0, 5, tuple(sorted(times)), tuple(max(first / 3**place, 5e-324) for place in range(len(times))))
+    rates = tuple(max(first / 3**place, 5e-324) for place in range(len(times)))
+    pool = Pool(100.0, 5, tuple(sorted(times)), rates, (spread,) * len(times))
     for own in (happening(quantity), Happening(0.0, Law.constant(0.0))):
-        found = delays.pooled(own, pool, days)
+        found = delays.pooled(own, pool, days, largest_s=quantity.largest_s or 0.0, whole=whole)
         assert found.upper_per_day is not None
         assert np.all(np.diff(found.upper_per_day) <= 1e-9 * found.upper_per_day[:-1])
         assert np.all(found.upper_per_day >= found.per_day * found.law.exceedances * (1 - 1e-9))

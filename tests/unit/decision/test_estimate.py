@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import estimate
+from heartbeat_tuner.decision import delays, estimate
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.domain.evidence import Group, GroupState, Unknown
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
@@ -46,7 +46,7 @@ def test_a_model_of_absences_alone_is_a_profile_of_assumptions() -> None:
     assert found.slow_handlers is None
     assert found.settle_s == estimate.USUAL_SETTLE_S
     assert found.handlers.quantile(0.5) == pytest.approx(0.4, rel=0.02)
-    assert [one.split(":")[0] for one in estimate.assumed(model())] == [
+    assert [one.split(":")[0] for one in estimate.assumed(model(), surge=False)] == [
         "hung handlers",
         "outages",
         "crashes",
@@ -60,14 +60,16 @@ def test_a_model_of_everything_leaves_little_to_assume() -> None:
     """Hung handlers alone: nothing that is measured shows them."""
     seen = fitted.quantity(median_s=0.3, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
     names = ("outage", "crashDowntime", "restartDowntime", "pollGap", "rebalanceLatency")
-    assert [one.split(":")[0] for one in estimate.assumed(model(**dict.fromkeys(names, seen)))] == ["hung handlers"]
+    assert [one.split(":")[0] for one in estimate.assumed(model(**dict.fromkeys(names, seen)), surge=False)] == [
+        "hung handlers"
+    ]
 
 
 def test_facts_go_through_as_they_are() -> None:
     """Who is asked about is not for a model to say."""
-    found = profile(model(), members=5, partitions=40, static=True, surge=False, node_members=2)
+    found = profile(model(), members=5, partitions=40, static=True, surge=False)
     assert (found.client, found.rebalancing, found.members, found.partitions) == ("java", Rebalancing.EAGER, 5, 40)
-    assert (found.static, found.surge, found.node_members) == (True, False, 2)
+    assert (found.static, found.surge) == (True, False)
     assert found.node_pauses.per_day == 0
 
 
@@ -90,7 +92,7 @@ def test_without_absences_there_is_no_profile(quantities: dict[str, QuantityMode
 def test_restarts_and_crashes_are_as_often_and_as_long_as_the_fit_says() -> None:
     """The doubt in the law of a duration is part of the law: it is wider than what was seen."""
     few = fitted.quantity(tail=BAD, values=3, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0))
-    found = profile(model(restartDowntime=few, crashDowntime=few))
+    found = profile(model(restartDowntime=few, crashDowntime=few), surge=False)
     for event in (found.restarts, found.crashes):
         assert event.per_day == 0.2
         assert event.upper_per_day is not None
@@ -107,7 +109,9 @@ def test_a_rate_without_times_is_of_the_usual_length() -> None:
     assert found.law is estimate.USUAL_CRASHES.law
     assert found.upper_per_day is not None
     assert found.upper_per_day[0] == pytest.approx(1e-4)
-    assert any(one.startswith("crashes: back after") for one in estimate.assumed(model(crashDowntime=never)))
+    assert any(
+        one.startswith("crashes: back after") for one in estimate.assumed(model(crashDowntime=never), surge=True)
+    )
 
 
 def test_outages_are_the_groups_and_last_a_second_at_least() -> None:
@@ -140,19 +144,6 @@ def test_where_no_absence_showed_three_may_have_been_missed() -> None:
     assert pauses.upper_per_day[0] == pytest.approx(3.0 / 60.0)
     assert pauses.per_day == pytest.approx(0.5 / 60.0)
     assert pauses.law.exceedance(50.0) == pytest.approx(10**-2.5, rel=0.05)
-
-
-def test_long_pauses_may_have_been_those_of_nodes() -> None:
-    """They count once for a node, and took all its members away."""
-    alone, together = (profile(model(), node_members=many).pauses for many in (1, 3))
-    assert alone.upper_per_day is not None
-    assert together.upper_per_day is not None
-    assert np.interp(20.0, TIMES_S, together.upper_per_day) == pytest.approx(
-        3 * np.interp(20.0, TIMES_S, alone.upper_per_day)
-    )
-    assert together.law.exceedance(20.0) == alone.law.exceedance(20.0)
-    known = estimate.USUAL_RESTARTS
-    assert estimate._of_nodes(known, 3) is known  # without doubt, nothing is doubled
 
 
 def test_what_waits_for_handlers_has_slow_turns_and_no_pauses() -> None:
@@ -221,7 +212,6 @@ def test_facts_are_those_of_the_moment() -> None:
         members=3,
         partitions=12,
         static=False,
-        node_members=1,
         surge=True,
         period_s=5.0,
     )
@@ -260,26 +250,63 @@ def test_partitions_that_cannot_be_counted_are_no_facts(group: Group) -> None:
     assert "orders" in found.message
 
 
-POOL = Pool(1_000.0, 20, (3.0, 60.0), (0.5, 0.05))
+POOL = Pool(1e9, 20, (3.0, 60.0), (0.5, 0.05), (1.0, 1.0))
 
 
 def test_freezes_that_the_fleet_knows_count_in_every_group() -> None:
     """Also where missing beats are slow turns, and where the group has no value at all; after 42 member-days."""
+    unseen = 1 / (1 / 0.05 + 42)
     for quantity in (fitted.quantity(pool=POOL), fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL)):
         pauses = profile(fitted.model(quantities={"absence": quantity})).pauses
         turns = profile(fitted.model(quantities={"absence": quantity}), client="kafkajs").slow_handlers
         assert turns is not None
         for found in (pauses, turns):
-            expected = found.per_day * float(found.law.exceedance(60.0))
-            assert expected == pytest.approx(30 / 72 * 0.05, rel=0.1)
+            assert found.per_day * float(found.law.exceedance(60.0)) == pytest.approx(unseen, rel=0.1)
             assert found.upper_per_day is not None
-            assert np.interp(60.0, TIMES_S, found.upper_per_day) >= expected * 0.99
+            assert np.interp(60.0, TIMES_S, found.upper_per_day) >= 2.9 * unseen
+
+
+def test_the_fleet_lowers_a_groups_bound_only_where_long_absences_show_in_full() -> None:
+    """Gaps between polls do; missing beats end with the eviction, in every group."""
+    absence = fitted.quantity(pool=Pool(1e9, 20, (3.0, 60.0), (1e-3, 1e-4), (0.1, 0.1)), largest_s=10.0)
+    beats = profile(model(absence=absence)).pauses.upper_per_day
+    polls = profile(model(absence=absence, pollGap=fitted.quantity())).pauses.upper_per_day
+    alone = profile(model(absence=fitted.quantity(largest_s=10.0))).pauses.upper_per_day
+    assert beats is not None
+    assert polls is not None
+    assert alone is not None
+    assert np.interp(20.0, TIMES_S, polls) < np.interp(20.0, TIMES_S, beats)
+    assert np.interp(20.0, TIMES_S, beats) >= np.interp(20.0, TIMES_S, alone)
 
 
 def test_outages_that_only_others_saw_are_no_assumption() -> None:
-    """They weigh by days of the group; and beside a fleet's own account nobody needs a made one."""
+    """They weigh by days of the group, 14; and beside a fleet's own account nobody needs a made one."""
     none = model(outage=fitted.quantity(tail=BAD, values=0, largest_s=None, pool=POOL))
-    assert profile(none).outages.per_day == pytest.approx(30 / 44 * 0.5)
-    assert not any(one.startswith("outages") for one in estimate.assumed(none))
+    assert profile(none).outages.per_day == pytest.approx(1 / (1 / 0.5 + 14), rel=0.03)
+    assert not any(one.startswith("outages") for one in estimate.assumed(none, surge=True))
     some = profile(model(outage=fitted.quantity(pool=POOL))).outages
-    assert some.per_day * some.law.exceedance(60.0) == pytest.approx(30 / 44 * 0.05, rel=0.05)
+    assert some.per_day * some.law.exceedance(60.0) == pytest.approx(1 / (1 / 0.05 + 14), rel=0.05)
+
+
+def test_where_new_members_come_first_a_restart_has_no_downtime() -> None:
+    """What is measured of it is next to nothing, and says nothing of how long both are there."""
+    at_once = model(restartDowntime=fitted.quantity(rate=Rate(0.3, 0.5), duration=Duration(-2.0, 0.4, 60.0)))
+    surging, in_turn = (profile(at_once, surge=surge).restarts for surge in (True, False))
+    assert (surging.per_day, in_turn.per_day) == (0.3, 0.3)
+    assert surging.law.quantile(0.5) == pytest.approx(22.0, rel=0.02)
+    assert in_turn.law.quantile(0.5) == pytest.approx(np.exp(-2.0), rel=0.05)
+    assert surging.upper_per_day is not None
+    assert surging.upper_per_day[0] == pytest.approx(0.5)
+    assert any("both" in one for one in estimate.assumed(at_once, surge=True))
+
+
+def test_what_joining_takes_is_what_is_left_of_it_without_the_wait_for_the_last() -> None:
+    """Drawn: 20 members whose next beats lie anywhere in 3 s, handlers of 0.4 s, half a second to settle."""
+    rng = np.random.default_rng(3)
+    handlers = delays.handlers(2.0)
+    residual = np.interp(rng.random((20_000, 19)), handlers.integrals / handlers.integrals[-1], TIMES_S)
+    waited_s = float(np.median((rng.uniform(0.0, 3.0, residual.shape) + residual).max(axis=1)))
+    known = model(
+        pollGap=fitted.quantity(median_s=2.0), rebalanceLatency=fitted.quantity(tail=BAD, median_s=waited_s + 0.5)
+    )
+    assert profile(known, members=20, period_s=3.0).settle_s == pytest.approx(0.5, abs=0.03)

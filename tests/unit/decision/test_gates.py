@@ -1,29 +1,86 @@
 """Gates, in their order: the first that holds is the reason."""
 
 import dataclasses
+import itertools
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from heartbeat_tuner.decision import gates
+from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.tuning import Answer, Verdict
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import GroupState, Unknown
 from heartbeat_tuner.domain.liveness import Setting, Source
-from heartbeat_tuner.domain.policies import Application, Mode
+from heartbeat_tuner.domain.policies import Application, Mode, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verdicts import Verdict as DecisionVerdict
 from tests.support import worlds
 from tests.support.worlds import NOW
 
 TARGET = worlds.settings("30s", "1s", "1s")
+SAVING = Answer(Verdict.CHANGE, Reason.CHEAPER, "other values are cheaper", target=TARGET)
 RECENT = Application(
     values=TARGET, previous=worlds.STORM, at=NOW - timedelta(hours=23, minutes=59), workload_uid="workload-1"
 )
+NIGHTS = Window("0 2 * * *", timedelta(hours=3), ZoneInfo("UTC"))
 
-ALL_HOLD = worlds.storm(
-    policy=worlds.policy(suspended=True, mode=Mode.RECOMMEND, application=RECENT),
-    workload=worlds.workload(worlds.STORM, rolling_out=True, foreign={Setting.SESSION_TIMEOUT: "helm"}),
-)
+Asked = tuple[Situation, Answer]
+
+
+def of_policy(**changes: Any) -> Callable[[Asked], Asked]:
+    """Return what makes a policy different."""
+    return lambda asked: (
+        dataclasses.replace(asked[0], policy=dataclasses.replace(asked[0].policy, **changes)),
+        asked[1],
+    )
+
+
+def of_workload(**changes: Any) -> Callable[[Asked], Asked]:
+    """Return what makes a workload different."""
+    return lambda asked: (
+        dataclasses.replace(asked[0], workload=dataclasses.replace(asked[0].workload, **changes)),
+        asked[1],
+    )
+
+
+def of_answer(**changes: Any) -> Callable[[Asked], Asked]:
+    """Return what makes an answer different."""
+    return lambda asked: (asked[0], dataclasses.replace(asked[1], **changes))
+
+
+def of_group(state: GroupState) -> Callable[[Asked], Asked]:
+    """Return what makes a group's state different."""
+    return lambda asked: (
+        dataclasses.replace(asked[0], group=dataclasses.replace(asked[0].group, state=state)),
+        asked[1],
+    )
+
+
+HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
+    Reason.SUSPENDED: of_policy(suspended=True),
+    Reason.SETTING_ASSUMED: of_workload(current=worlds.current(worlds.STORM, Source.DEFAULT)),
+    Reason.RECOMMEND_MODE: of_policy(mode=Mode.RECOMMEND),
+    Reason.TOO_LITTLE_DATA: of_answer(only_recommend=True),
+    Reason.AT_NEXT_RESTART: of_policy(mode=Mode.INITIAL),
+    Reason.NOT_WORTH_RESTART: of_answer(wait_for_restart=True),
+    Reason.REBALANCING: of_group(GroupState.PREPARING_REBALANCE),
+    Reason.ROLLOUT_IN_PROGRESS: of_workload(rolling_out=True),
+    Reason.FIELD_OWNED: of_workload(foreign_env={Setting.SESSION_TIMEOUT: "helm"}),
+    Reason.COOLDOWN: of_policy(application=RECENT),
+    Reason.OUTSIDE_WINDOW: of_policy(windows=(NIGHTS,)),
+}
+"""In the order of the gates."""
+
+MODES = (Reason.RECOMMEND_MODE, Reason.AT_NEXT_RESTART)
+PAIRS = [pair for pair in itertools.combinations_with_replacement(HINDRANCES, 2) if pair != MODES]
+OF_SAVINGS_ALONE = {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING}
+FREE: Asked = (worlds.situation(has=worlds.workload(worlds.STORM)), SAVING)
 
 
 def hold(of: Situation) -> Finding:
@@ -33,34 +90,49 @@ def hold(of: Situation) -> Finding:
     return found
 
 
-def lifted(of: Situation, reason: Reason) -> Situation:
-    """Return the situation with that one hindrance gone."""
-    match reason:
-        case Reason.SUSPENDED:
-            return dataclasses.replace(of, policy=dataclasses.replace(of.policy, suspended=False))
-        case Reason.RECOMMEND_MODE:
-            return dataclasses.replace(of, policy=dataclasses.replace(of.policy, mode=Mode.APPLY))
-        case Reason.ROLLOUT_IN_PROGRESS:
-            return dataclasses.replace(of, workload=dataclasses.replace(of.workload, rolling_out=False))
-        case Reason.FIELD_OWNED:
-            return dataclasses.replace(of, workload=dataclasses.replace(of.workload, foreign_env={}))
-        case _:
-            return dataclasses.replace(of, policy=dataclasses.replace(of.policy, application=None))
+def reason(asked: Asked, *, is_cure: bool = False) -> Reason | None:
+    """Return what holds a saving, or a cure, back."""
+    found = gates.first_hold(asked[0], TARGET, of=None if is_cure else asked[1])
+    return None if found is None else found.reason
 
 
-def test_gates_are_asked_in_their_order() -> None:
-    """Where all hold, lifting one after the other shows each in turn, and then nothing."""
-    of, seen = ALL_HOLD, list[Reason]()
-    while (found := gates.first_hold(of, TARGET)) is not None:
-        seen.append(found.reason)
-        of = lifted(of, found.reason)
-    assert seen == [
-        Reason.SUSPENDED,
-        Reason.RECOMMEND_MODE,
-        Reason.ROLLOUT_IN_PROGRESS,
-        Reason.FIELD_OWNED,
-        Reason.COOLDOWN,
-    ]
+def test_without_a_hindrance_nothing_is_held() -> None:
+    """Neither a saving nor a cure: each hindrance below holds by itself."""
+    assert (reason(FREE), reason(FREE, is_cure=True)) == (None, None)
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda one: one.value)
+def test_of_two_gates_the_first_is_the_reason(first: Reason, second: Reason) -> None:
+    """Whichever was there first: what lasts is told before what passes."""
+    for one, other in ((first, second), (second, first)):
+        assert reason(HINDRANCES[one](HINDRANCES[other](FREE))) is first
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS, ids=lambda one: one.value)
+def test_a_cure_passes_what_holds_savings_alone(first: Reason, second: Reason) -> None:
+    """And nothing else: a window, a cooldown and a rollout hold it, too."""
+    holding = [one for one in (first, second) if one not in OF_SAVINGS_ALONE]
+    asked = HINDRANCES[first](HINDRANCES[second](FREE))
+    assert reason(asked, is_cure=True) is next(iter(holding), None)
+
+
+def test_every_gate_is_in_the_table() -> None:
+    """One that is added has to find its place in the order."""
+    assert len(HINDRANCES) == len((*gates.LEAVE, *gates.CERTAINTY, *gates.WAY, *gates.PATIENCE, *gates.TURN))
+
+
+@pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda one: one.value)
+def test_the_unknown_and_the_well_are_told_before_any_gate(hindrance: Reason) -> None:
+    """Without fresh metrics, or inside the band, there is nothing that a gate could hold."""
+    situation, _ = HINDRANCES[hindrance](FREE)
+    stale = Unknown(Reason.METRICS_STALE, "the newest sample is 5 minutes old")
+    blind = decide(dataclasses.replace(situation, record=stale))
+    assert (blind.verdict, blind.finding.reason, blind.hold) == (DecisionVerdict.UNKNOWN, stale.reason, None)
+    well = decide(dataclasses.replace(situation, workload=dataclasses.replace(situation.workload, current=GOOD)))
+    assert (well.verdict, well.hold) == (DecisionVerdict.HEALTHY, None)
+
+
+GOOD = worlds.current(worlds.settings())
 
 
 def test_a_storm_passes_though_the_group_rebalances() -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import lint_rules, linting, remedies
-from heartbeat_tuner.decision.limits import Infeasible
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import Expectations, Inspected
 from heartbeat_tuner.decision.remedies import Remedy
+from heartbeat_tuner.decision.rules import Infeasible
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.metrics.conventions import catalogue as measured

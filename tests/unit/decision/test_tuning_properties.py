@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision import choosing, rules, tuning
+from heartbeat_tuner.decision import choosing, guard, rules, tuning
 from heartbeat_tuner.decision.choosing import Choice, Prices
 from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -19,9 +19,7 @@ from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 from tests.support.questions import happening, question, seconds
 
-slowly = settings(
-    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
-)
+slowly = settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @st.composite
@@ -210,6 +208,8 @@ def test_a_looser_objective_never_asks_for_a_longer_session(asked: Question, int
 def test_more_evictions_seen_never_give_a_shorter_session(asked: Question, evictions: int) -> None:
     """A record of danger is no ground for tightening."""
     asked = dataclasses.replace(asked, evictions=0, largest_poll_gap_s=None)
+    # Fewer than the objective allows are no danger; they only make the tail a little heavier.
+    assume(guard.endangered(evictions, asked.evictions_days, asked.objective.max_false_evictions_per_month))
     calm, evicted = answer(asked), answer(dataclasses.replace(asked, evictions=evictions))
     assert session_of(asked, evicted) >= min(session_of(asked, calm), session_of(asked, evicted))
     if evicted.verdict is not Verdict.INFEASIBLE:

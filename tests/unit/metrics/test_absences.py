@@ -1,6 +1,6 @@
 """The absences of a group: the largest that a witness shows, and one stop of a node once."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
@@ -22,7 +22,6 @@ SHOWN = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(SHOWN)
 def test_the_absence_of_a_block_is_the_largest_shown_and_never_the_sum(shown: list[Absence]) -> None:
     """Witnesses show the same stop; together they know no more of its length than the one that knows most."""
@@ -81,7 +80,6 @@ STOPS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(STOPS)
 def test_the_longest_absence_of_a_node_is_never_dropped(found: list[BlockAbsence]) -> None:
     """Nothing is invented, and what is left out was with a longer one on its node."""

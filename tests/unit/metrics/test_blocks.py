@@ -1,7 +1,7 @@
 """Windowed maxima in blocks that hold a spike once or twice, and ages turned into gaps."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics import blocks
@@ -15,7 +15,6 @@ SAMPLES = st.lists(st.builds(Sample, TIMES, VALUES), max_size=40)
 WIDTHS = st.sampled_from([90.0, 180.0, 300.0])
 
 
-@settings(deadline=None)
 @given(SAMPLES, WIDTHS)
 def test_a_blocks_maximum_is_the_largest_of_its_values(found: list[Sample], width_s: float) -> None:
     """Never below any value of its block, and always one of them."""
@@ -29,7 +28,6 @@ def test_a_blocks_maximum_is_the_largest_of_its_values(found: list[Sample], widt
     assert all(one.value == max(by_block[one.time_s]) for one in reduced)
 
 
-@settings(deadline=None)
 @given(SAMPLES, WIDTHS)
 def test_blocks_of_blocks_are_the_same_blocks(found: list[Sample], width_s: float) -> None:
     """Who reduces twice has not lost anything, and not moved anything."""
@@ -37,7 +35,6 @@ def test_blocks_of_blocks_are_the_same_blocks(found: list[Sample], width_s: floa
     assert blocks.maxima(once, width_s=width_s) == once
 
 
-@settings(deadline=None)
 @given(SAMPLES)
 def test_order_and_repetition_do_not_matter(found: list[Sample]) -> None:
     """Slices overlap at their edges, and members come in any order."""
@@ -95,7 +92,6 @@ def test_an_age_that_only_grows_is_one_gap() -> None:
 EVENTS = st.lists(st.floats(min_value=1.5, max_value=60.0), min_size=1, max_size=20)
 
 
-@settings(deadline=None)
 @given(EVENTS, st.floats(min_value=1.0, max_value=30.0))
 def test_no_gap_is_claimed_that_was_not_there(between: list[float], scrape_s: float) -> None:
     """Of real events, scraped as whole seconds, each gap that is shown has its length within its bounds."""

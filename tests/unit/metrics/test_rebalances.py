@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics import rebalances
@@ -148,7 +148,6 @@ INCREASES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(INCREASES, st.floats(0, 120), st.booleans())
 def test_a_group_has_no_more_rebalances_than_its_members_counted(
     found: list[Increase],
@@ -165,7 +164,6 @@ def test_a_group_has_no_more_rebalances_than_its_members_counted(
     assert (most / 2 if cooperative else most) <= len(events) <= sum(by_member.values())
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(1, 3_000), max_size=12), st.integers(1, 4), st.floats(0.5, 60))
 def test_no_rebalance_is_invented(times: list[float], members: int, scrape_s: float) -> None:
     """Of real rebalances that all members took part in, each scraped at its own moments, no more are found."""

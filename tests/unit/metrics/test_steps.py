@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics import samples
@@ -28,7 +28,6 @@ def test_a_sample_that_comes_twice_counts_once() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(LIVES)
 def test_growth_is_never_more_than_what_happened(lives: list[list[int]]) -> None:
     """Across resets a counter shows at most what was counted, and all of it if each reset shows as a fall."""
@@ -43,7 +42,6 @@ def test_growth_is_never_more_than_what_happened(lives: list[list[int]]) -> None
         assert sum(step.reset for step in samples.steps(series)) == len(starts)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.floats(0.1, 40.0), min_size=2, max_size=30),
     st.sampled_from([2.0, 5.0, 30.0]),

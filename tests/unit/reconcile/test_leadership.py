@@ -257,7 +257,7 @@ def life(number: int, one: Candidate, dice: random.Random) -> Iterator[Move]:
         yield true_s, number, step, dice.random() < 1 / 16, dice.randint(-5, 5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 2**32), st.sampled_from([-1e6, 0.0, 7.3]))
 def test_never_two_may_write(seed: int, offset_s: float) -> None:
     """Two candidates whose steps interleave anyhow, with lost and late requests, pauses and jumps of wall clocks.

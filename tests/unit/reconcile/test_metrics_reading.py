@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.errors import MetricsCause
@@ -391,7 +391,7 @@ cycles = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.lists(cycles, max_size=6))
 async def test_once_caught_up_what_is_kept_is_what_one_whole_read_brings(run: list[Cycle]) -> None:
     """Whatever failed in between, in whatever order: with resets, series that end, and series that are born."""

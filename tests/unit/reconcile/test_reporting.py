@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.api.v1alpha1 import ConditionStatus, ConditionType, Status
+from heartbeat_tuner.api.status_v1alpha1 import ConditionStatus, ConditionType, Status
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Unknown, Workload
@@ -225,6 +225,22 @@ def test_a_write_of_this_cycle_is_rolling_out() -> None:
 def test_pods_that_are_being_replaced(has: Workload) -> None:
     """As long as the rollout goes on."""
     assert applied(since_change(has))[:2] == (ConditionStatus.TRUE, Reason.ROLLING_OUT)
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (Reason.REBALANCING, Reason.ROLLING_OUT),
+        (Reason.ROLLOUT_IN_PROGRESS, Reason.ROLLING_OUT),
+        (Reason.NOT_WORTH_RESTART, Reason.ROLLING_OUT),
+        (Reason.SUSPENDED, Reason.SUSPENDED),
+    ],
+)
+def test_what_holds_values_that_our_rollout_is_bringing_is_not_told(reason: Reason, told: Reason) -> None:
+    """The old pods still run, so that the same values are recommended again; but who suspends wants to see it."""
+    outcome = since_change(worlds.workload(worlds.STORM, rolling_out=True))
+    held = dataclasses.replace(outcome.decision, target=CURED, hold=Finding(reason, "so it is"))
+    assert applied(dataclasses.replace(outcome, decision=held))[1] is told
 
 
 def test_pods_that_run_with_what_was_written() -> None:

@@ -1,10 +1,11 @@
 """Which installed programs are taken, and what the built ones are called."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from sandbox.binaries import PROGRAMS, TOOLS, Binaries, choose, linker_flags
+from sandbox.binaries import CHART_PROGRAMS, CHART_TOOLS, PROGRAMS, TOOLS, Binaries, choose, linker_flags
 
 _OLD, _NEW = Path("/old/program"), Path("/new/program")
 
@@ -74,3 +75,26 @@ def test_what_is_built_is_supported() -> None:
     prometheus = f"prometheus, version {versions['github.com/prometheus/common/version.Version']}"
     assert choose(PROGRAMS["kube-apiserver"], {_NEW: kubernetes}) == _NEW
     assert choose(PROGRAMS["prometheus"], {_NEW: prometheus}) == _NEW
+
+
+def test_what_is_built_for_the_chart_is_supported() -> None:
+    """Likewise, from a module of its own."""
+    flags = linker_flags((CHART_TOOLS / "go.mod").read_text()).split()
+    versions = dict(flag.rsplit("=", 1) for flag in flags if "=" in flag)
+    helm = versions["helm.sh/helm/v3/internal/version.version"]
+    promtool = f"promtool, version {versions['github.com/prometheus/common/version.Version']}"
+    assert choose(CHART_PROGRAMS["helm"], {_NEW: helm}) == _NEW
+    assert choose(CHART_PROGRAMS["promtool"], {_NEW: promtool}) == _NEW
+
+
+def test_the_two_modules_share_what_they_share() -> None:
+    """Else Kubernetes' and Prometheus' libraries would be compiled twice: minutes more on a first run."""
+
+    def pins(folder: Path) -> set[str]:
+        text = (folder / "go.mod").read_text()
+        return set(re.findall(r"^\t(k8s\.io/\S+ => .+|github\.com/prometheus/\S+ v\S+)", text, flags=re.MULTILINE))
+
+    ours, theirs = pins(TOOLS), pins(CHART_TOOLS)
+    assert theirs <= ours
+    assert [one for one in theirs if one.startswith("k8s.io/client-go")]
+    assert [one for one in theirs if one.startswith("github.com/prometheus/prometheus ")]

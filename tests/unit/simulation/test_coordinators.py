@@ -135,6 +135,14 @@ def test_nobody_waits_for_the_dead_in_kip848() -> None:
     assert sorted(member.owned for member in scene.group.members) == [2, 2, 2, 2]
 
 
+def test_what_was_given_out_is_read_though_the_next_rebalance_has_begun() -> None:
+    """Members that got their partitions at 3 know nothing of one that joins at 3.2 before they beat at 6."""
+    scene = Scene.of(Rebalancing.EAGER)
+    scene.events.at(1.0, lambda: scene.group.leave(scene.members[0], Cause.RESTARTS))
+    scene.events.at(3.2, lambda: scene.group.join(Member(beat_at=3.2), Cause.RESTARTS))
+    assert scene.stalled(60.0) == pytest.approx(2 * 2.5 + 6 * 0.5 + 8 * 0.5, abs=NEAR)
+
+
 def test_a_short_silence_costs_only_itself() -> None:
     """A process that stands still for less than S since its last beat keeps its place."""
     scene = Scene.of(Rebalancing.EAGER)

@@ -250,6 +250,16 @@ def test_a_fleet_s_population_is_found() -> None:
     assert np.all(belief.sd < [0.16, 0.3])  # rounds are few, and stop on the safe side
 
 
+def test_another_round_would_find_the_same_population() -> None:
+    """Learning ends where what is believed says of its groups what they say of it, and five of a wide belief."""
+    rng = np.random.default_rng(8)
+    groups = [drawn(rng, shape, 0.5, 2_000) for shape in rng.normal(0.3, 0.1, 200)]
+    belief, fits = fleet.learn(over(ONE_SECOND, *groups), strata=np.zeros(200, np.int64), weight=np.ones(200))
+    of_fleet = (fits.theta.sum(axis=0) + 5 * fleet.WIDE.mean) / 205
+    of_stratum = (fits.theta.sum(axis=0) + 20 * of_fleet) / 220
+    assert np.abs(of_stratum - belief.mean[0]) == pytest.approx([0, 0], abs=2e-3 * float(belief.sd[0].min()))
+
+
 def test_a_small_stratum_leans_on_the_fleet() -> None:
     """Two groups are no population of their own."""
     rng = np.random.default_rng(5)

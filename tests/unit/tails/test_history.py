@@ -4,14 +4,18 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.tails import history
-from heartbeat_tuner.tails.histogram import Histogram
+from heartbeat_tuner.tails.histogram import BUCKETS, Histogram, dense_of_table
 from heartbeat_tuner.tails.history import Weighted
 
 
 def weighted(*lines: tuple[int, int, int, int], height: int = 1, half_life_days: float = 7.0) -> Weighted:
     """Return the counts of lines of row, age in days, bucket and count."""
-    columns = np.array(lines, dtype=np.int64).reshape(-1, 4).T
-    return history.weighted(*columns, height=height, half_life_days=half_life_days)
+    rows, ages, buckets, counts = np.array(lines, dtype=np.int64).reshape(-1, 4).T
+    days = []
+    for age in np.unique(ages).tolist():
+        mine = ages == age
+        days.append((age, dense_of_table(rows[mine], buckets[mine], counts[mine], height=height)))
+    return history.weighted(days, height=height, half_life_days=half_life_days)
 
 
 def test_a_day_halves_in_a_week() -> None:
@@ -56,7 +60,11 @@ def test_empty_rows_are_worth_what_they_hold() -> None:
 
 def test_days_to_come_are_refused() -> None:
     """A clock that is ahead is a fault to be told, not a weight above 1."""
-    with pytest.raises(ValueError, match="ages_days -1: a day lies after the newest day"):
+    with pytest.raises(ValueError, match="age -1: the day lies after the newest day"):
         weighted((0, -1, 5, 1))
+    day = np.zeros((1, BUCKETS))
+    for ages in ((1, 0), (1, 1)):
+        with pytest.raises(ValueError, match=f"age {ages[1]} after 1: each day once, the newest first"):
+            history.weighted([(age, day) for age in ages], height=1)
     with pytest.raises(ValueError, match="half_life_days 0"):
         weighted(half_life_days=0)

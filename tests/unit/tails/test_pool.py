@@ -11,8 +11,8 @@ DAYS = np.array([10.0, 20.0, 30.0, 40.0, 100.0])
 
 
 def counts(each: list[list[float]]) -> np.ndarray:
-    """Return the values of all groups together, by bucket."""
-    return np.asarray(dense(map(Histogram.of, each)).sum(axis=0))
+    """Return the values of each group, by bucket."""
+    return np.asarray(dense(map(Histogram.of, each)))
 
 
 def pool(each: list[list[float]], days: np.ndarray) -> Pool:
@@ -26,9 +26,8 @@ def test_it_is_the_sum_of_counts_over_the_sum_of_days() -> None:
     """Who was watched longer tells more; a group that saw nothing tells that it saw nothing."""
     found = pool(EACH, DAYS)
     assert (found.days, found.groups) == (200.0, 5)
-    assert found.rates(np.array([2.83, 4.0, 8.0, 16.0])) == pytest.approx([4 / 200, 2 / 200, 1 / 200, 1 / 200], rel=0.1)
     assert found.per_day[0] == 4 / 200
-    assert found.rates(0.0) == found.per_day[0]
+    assert found.per_day[1:6] == (2 / 200,) + (1 / 200,) * 4
 
 
 def test_its_times_are_where_buckets_meet() -> None:
@@ -42,10 +41,9 @@ def test_its_times_are_where_buckets_meet() -> None:
 def test_beyond_the_largest_of_all_stands_one_event_and_a_heavy_tail() -> None:
     """Also beyond the last time: what nobody has seen yet may come."""
     found = pool(EACH, DAYS)
-    twice, far, farther = found.rates(np.array([64.0, 640.0, 6400.0])).tolist()
-    assert twice == pytest.approx((30.0 / 64.0) ** 2.5 / 200.0, rel=0.07)
-    assert far == pytest.approx(twice / 10**2.5)
-    assert farther == pytest.approx(far / 10**2.5)
+    assert found.per_day[TIMES_S.index(64.0)] == pytest.approx((30.0 / 64.0) ** 2.5 / 200.0, rel=0.07)
+    beyond = found.posterior(np.array([64.0, 640.0, 6400.0]), np.zeros(3), 0.0)[0]
+    assert beyond[1:] / beyond[:-1] == pytest.approx([10**-2.5] * 2)
     quick = pool([[0.1]] * 5, DAYS)
     assert quick.per_day[0] == pytest.approx((0.1 / TIMES_S[0]) ** 2.5 / 200.0, rel=0.07)
 
@@ -71,7 +69,63 @@ def test_of_too_little_nothing_is_told(each: list[list[float]], days: np.ndarray
     assert Pool.of(counts(each), days) is None
 
 
-def test_it_is_worth_thirty_days() -> None:
-    """Alone at first, half after as many days, and less and less."""
-    one = pool(EACH, DAYS)
-    assert [one.weight(days) for days in (0.0, 30.0, 270.0)] == [1.0, 0.5, pytest.approx(0.1)]
+def alike(spread: float) -> Pool:
+    """Return a pool of a great fleet whose groups differ by so much, with an event in ten days each."""
+    return Pool(1e6, 1_000, (3.0, 100.0), (0.1, 0.1), (spread, spread))
+
+
+TEN_S = np.array([10.0])
+
+
+def test_who_was_not_watched_is_as_the_others() -> None:
+    """His bound is that of one in twenty of them: of an exponential law, three times the mean."""
+    mean, upper = alike(1.0).posterior(TEN_S, np.zeros(1), 0.0)
+    assert mean == pytest.approx(0.1)
+    assert upper == pytest.approx(0.1 * -np.log(0.05), rel=0.005)
+
+
+def test_where_events_are_common_a_group_speaks_for_itself() -> None:
+    """Thirty events weigh thirty times what a fleet of spread 1 does."""
+    mean, upper = alike(1.0).posterior(TEN_S, np.array([30.0]), 100.0)
+    assert mean == pytest.approx(31 / 110)
+    assert 1.2 * mean < upper < 1.4 * mean
+
+
+def test_where_they_are_rare_the_others_speak() -> None:
+    """None in a day says little of what comes once in ten."""
+    assert alike(1.0).posterior(TEN_S, np.zeros(1), 1.0)[0] == pytest.approx(1 / 11)
+
+
+def test_the_more_alike_groups_are_the_more_they_tell_of_each_other() -> None:
+    """One that saw ten times as much as they do is believed the less."""
+    seen = np.array([10.0])
+    means = [float(alike(spread).posterior(TEN_S, seen, 10.0)[0][0]) for spread in (0.1, 1.0, 10.0)]
+    assert means == sorted(means)
+    assert means[0] < 0.2
+    assert means[1] > 0.5
+
+
+def test_a_fleet_that_saw_little_is_sure_of_little() -> None:
+    """What twenty member-days had one of may be rarer or more frequent; of a million, it may not."""
+    few = Pool(10.0, 5, (3.0, 100.0), (0.1, 0.1), (0.1, 0.1))
+    assert few.posterior(TEN_S, np.zeros(1), 0.0)[1] > 1.5 * alike(0.1).posterior(TEN_S, np.zeros(1), 0.0)[1]
+
+
+def test_of_very_many_events_the_bound_is_a_normal_one() -> None:
+    """Beyond what tables hold, without a step."""
+    seen = np.array([9_998.0, 10_001.0, 1e6])
+    mean, upper = alike(1.0).posterior(np.full(3, 10.0), seen, 1e4)
+    assert upper / mean == pytest.approx(1 + 1.645 / np.sqrt(seen), rel=2e-4)
+
+
+def test_spreads_are_seen_where_counts_are_many() -> None:
+    """Groups that are all alike, groups of which one in ten has all, and groups of which nobody saw enough to tell."""
+    rng = np.random.default_rng(5)
+    days = np.full(200, 10.0)
+    same = [[5.0] * n for n in rng.poisson(20.0, 200).tolist()]
+    apart = [[5.0] * (n if place % 10 == 0 else 0) for place, n in enumerate(rng.poisson(200.0, 200).tolist())]
+    few = [[5.0]] * 5 + [[]] * 195
+    at_4_s = TIMES_S.index(4.0)
+    assert pool(same, days).spreads[at_4_s] < 0.02
+    assert pool(apart, days).spreads[at_4_s] == pytest.approx(9.0, rel=0.1)
+    assert pool(few, days).spreads[at_4_s] == pytest.approx(1.0, rel=0.1)

@@ -1,0 +1,112 @@
+{{/*
+How Prometheus and Kafka are reached. Values name keys of Secrets and ConfigMaps; the pods have each as a file of a
+projected volume, which follows a change of the Secret; the configuration names the file.
+*/}}
+{{- define "heartbeat-tuner.secretsPath" -}}/etc/heartbeat-tuner-secrets{{- end -}}
+
+{{/* The files of Prometheus: path in the volume -> where its content is. JSON. */}}
+{{- define "heartbeat-tuner.prometheusFiles" -}}
+{{- $prometheus := .Values.prometheus -}}
+{{- $files := dict -}}
+{{- with $prometheus.bearerToken }}{{ if .secret }}{{ $_ := set $files "prometheus/token" . }}{{ end }}{{ end -}}
+{{- with $prometheus.basicAuth }}{{ $_ := set $files "prometheus/password" .password }}{{ end -}}
+{{- with $prometheus.tls.ca }}{{ $_ := set $files "prometheus/ca.crt" . }}{{ end -}}
+{{- with $prometheus.tls.cert }}{{ $_ := set $files "prometheus/tls.crt" . }}{{ end -}}
+{{- with $prometheus.tls.key }}{{ $_ := set $files "prometheus/tls.key" . }}{{ end -}}
+{{- toJson $files -}}
+{{- end -}}
+
+{{/* The same of all Kafka clusters. JSON. */}}
+{{- define "heartbeat-tuner.kafkaFiles" -}}
+{{- $files := dict -}}
+{{- range $name, $cluster := .Values.kafka.clusters -}}
+{{- $folder := printf "kafka/%s" $name -}}
+{{- with $cluster.sasl -}}
+{{- with .usernameFrom }}{{ $_ := set $files (printf "%s/username" $folder) . }}{{ end -}}
+{{- $_ := set $files (printf "%s/password" $folder) .password -}}
+{{- end -}}
+{{- with $cluster.tls -}}
+{{- with .ca }}{{ $_ := set $files (printf "%s/ca.crt" $folder) . }}{{ end -}}
+{{- with .cert }}{{ $_ := set $files (printf "%s/tls.crt" $folder) . }}{{ end -}}
+{{- with .key }}{{ $_ := set $files (printf "%s/tls.key" $folder) . }}{{ end -}}
+{{- with .keyPassword }}{{ $_ := set $files (printf "%s/key-password" $folder) . }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $files -}}
+{{- end -}}
+
+{{/* The volume with these files. Takes path -> where its content is. */}}
+{{- define "heartbeat-tuner.secretsVolume" -}}
+- name: secrets
+  projected:
+    sources:
+      {{- range $path, $from := . }}
+      {{- if $from.configMap }}
+      - configMap:
+          name: {{ $from.configMap }}
+      {{- else }}
+      - secret:
+          name: {{ $from.secret }}
+      {{- end }}
+          items:
+            - {key: {{ $from.key | quote }}, path: {{ $path | quote }}}
+      {{- end }}
+{{- end -}}
+
+{{/* The operator's configuration: what `heartbeat_tuner.settings` reads. */}}
+{{- define "heartbeat-tuner.config" -}}
+{{- $secrets := include "heartbeat-tuner.secretsPath" . -}}
+{{- $given := .Values.prometheus -}}
+{{- $url := required "prometheus.url is not set: give the base address of the Prometheus that scrapes your consumers" $given.url -}}
+{{- $prometheus := dict "url" $url "timeout" $given.timeout "maxAnswerBytes" $given.maxAnswerBytes -}}
+{{- with $given.headers }}{{ $_ := set $prometheus "headers" . }}{{ end -}}
+{{- with include "heartbeat-tuner.bearerTokenFile" . }}{{ $_ := set $prometheus "bearerTokenFile" . }}{{ end -}}
+{{- with $given.basicAuth -}}
+{{- $_ := set $prometheus "basicAuth" (dict "username" .username "passwordFile" (printf "%s/prometheus/password" $secrets)) -}}
+{{- end -}}
+{{- with $given.tls }}{{ $_ := set $prometheus "tls" (include "heartbeat-tuner.tls" (list . (printf "%s/prometheus" $secrets)) | fromJson) }}{{ end -}}
+{{- $clusters := dict -}}
+{{- range $name, $cluster := .Values.kafka.clusters -}}
+{{- $folder := printf "%s/kafka/%s" $secrets $name -}}
+{{- $one := pick $cluster "bootstrapServers" "securityProtocol" "heartbeatBudget" -}}
+{{- with $cluster.sasl -}}
+{{- $sasl := merge (pick . "mechanism" "username") (dict "passwordFile" (printf "%s/password" $folder)) -}}
+{{- if .usernameFrom }}{{ $_ := set $sasl "usernameFile" (printf "%s/username" $folder) }}{{ end -}}
+{{- $_ := set $one "sasl" $sasl -}}
+{{- end -}}
+{{- with $cluster.tls }}{{ $_ := set $one "tls" (include "heartbeat-tuner.tls" (list . $folder) | fromJson) }}{{ end -}}
+{{- $_ := set $clusters $name $one -}}
+{{- end -}}
+{{- if not $clusters }}{{ fail "kafka.clusters is empty: name at least one Kafka cluster, like kafka.clusters.main.bootstrapServers=kafka.kafka:9092" }}{{ end -}}
+{{- $operator := .Values.operator -}}
+{{- toYaml (dict
+  "prometheus" $prometheus
+  "kafka" (dict "clusters" $clusters "timeout" .Values.kafka.timeout)
+  "kubernetes" (dict "timeout" $operator.kubernetesTimeout)
+  "leaderElection" (merge (dict "leaseName" (include "heartbeat-tuner.fullname" .)) $operator.leaderElection)
+  "rollout" (dict "maxConcurrent" $operator.maxConcurrentRollouts)
+  "interval" $operator.interval
+) -}}
+{{- end -}}
+
+{{/* A section `tls` of the configuration. Takes (list tls-in-values folder). JSON. */}}
+{{- define "heartbeat-tuner.tls" -}}
+{{- $given := first . -}}
+{{- $folder := last . -}}
+{{- $tls := pick $given "serverName" -}}
+{{- range $key, $file := dict "ca" "ca.crt" "cert" "tls.crt" "key" "tls.key" "keyPassword" "key-password" -}}
+{{- if hasKey $given $key }}{{ $_ := set $tls (printf "%sFile" $key) (printf "%s/%s" $folder $file) }}{{ end -}}
+{{- end -}}
+{{- toJson $tls -}}
+{{- end -}}
+
+{{/* The file of what is sent to Prometheus as a bearer token; empty where nothing is. */}}
+{{- define "heartbeat-tuner.bearerTokenFile" -}}
+{{- with .Values.prometheus.bearerToken -}}
+{{- if .serviceAccount -}}
+/var/run/secrets/kubernetes.io/serviceaccount/token
+{{- else -}}
+{{- include "heartbeat-tuner.secretsPath" $ }}/prometheus/token
+{{- end -}}
+{{- end -}}
+{{- end -}}

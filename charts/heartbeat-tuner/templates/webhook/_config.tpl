@@ -1,0 +1,9 @@
+{{/* The webhook's configuration: what `heartbeat_tuner.settings.webhook` reads. */}}
+{{- define "heartbeat-tuner.webhookConfig" -}}
+configurationName: {{ include "heartbeat-tuner.fullname" . }}
+certificate:
+  secretName: {{ include "heartbeat-tuner.name" (list . "webhook") }}
+  serviceName: {{ include "heartbeat-tuner.name" (list . "webhook") }}
+kubernetes:
+  timeout: {{ .Values.webhook.kubernetesTimeout }}
+{{- end -}}

@@ -1,0 +1,70 @@
+"""What slots are called: static ids, their Leases, and the marks by which pods and Leases are found.
+
+An id is the Deployment's name, eight digits of the policy's uid, and the slot's number, so that a policy that was
+deleted and made anew never gives an id that a pod of the old one still has. The Lease has the id's own name. A pod of a
+StatefulSet has no slot: its id ends in its own number. Libraries with several members in a process put a dash and a
+number behind an id; what comes of that is no other pod's id, nor another's with a number behind it.
+"""
+
+import dataclasses
+import re
+from typing import Final
+
+from heartbeat_tuner.domain.policies import ObjectKey
+
+SLOT_LABEL: Final = "heartbeat-tuner.dev/slot"
+"""On pods and Leases: the slot's number. Watches select by it."""
+
+TOKEN_ANNOTATION: Final = "heartbeat-tuner.dev/slot-token"  # noqa: S105 - names a claim, opens nothing
+"""On pods: which claim is theirs."""
+
+GATE: Final = "heartbeat-tuner.dev/slot"
+"""The scheduling gate of a pod whose slot is promised."""
+
+LONGEST_NAME: Final = 200
+"""Characters of the Deployment's name in an id: Kafka takes 249 in all."""
+
+UID_DIGITS: Final = 8
+
+_ID: Final = re.compile(rf"(?P<prefix>[-.a-z0-9]+-[0-9a-f]{{{UID_DIGITS}}}-)(?P<number>[0-9]{{1,5}})")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SlotPlace:
+    """The slots of one policy.
+
+    Attributes:
+        namespace: of the policy, its pods and Leases.
+        prefix: of all its ids.
+    """
+
+    namespace: str
+    prefix: str
+
+    def id_of(self, number: int) -> str:
+        """Return a slot's `group.instance.id`, which is its Lease's name, too."""
+        return f"{self.prefix}{number}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Owner:
+    """The policy to which Leases belong; it is in their namespace."""
+
+    name: str
+    uid: str
+
+
+def place_of(policy_uid: str, deployment: ObjectKey) -> SlotPlace:
+    """Return where a policy's slots are."""
+    return SlotPlace(deployment.namespace, f"{deployment.name[:LONGEST_NAME]}-{policy_uid[:UID_DIGITS]}-")
+
+
+def ordinal_id(policy_uid: str, stateful_set: ObjectKey, number: int) -> str:
+    """Return the id of a StatefulSet's pod: never one of a Deployment's slots, though that had the same name."""
+    return f"{place_of(policy_uid, stateful_set).prefix}s{number}"
+
+
+def parse(namespace: str, text: str) -> tuple[SlotPlace, int] | None:
+    """Return the place and number of an id; None where it is none of ours."""
+    found = _ID.fullmatch(text)
+    return None if found is None else (SlotPlace(namespace, found["prefix"]), int(found["number"]))

@@ -1,0 +1,31 @@
+"""`heartbeat-tuner webhook`: gives new pods static ids."""
+
+import asyncio
+import gc
+from pathlib import Path
+
+import click
+
+from heartbeat_tuner.cli import json_lines
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.settings import webhook as webhook_settings
+from heartbeat_tuner.webhook import standing
+
+
+@click.command("webhook")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The webhook's configuration (YAML): where it listens, its certificate.",
+)
+def command(config: Path) -> None:
+    """Give each new pod of policies with static membership an id of its own, until SIGTERM or SIGINT."""
+    try:
+        settings = webhook_settings.load(config)
+        json_lines.configure()
+        gc.freeze()  # else each full collection walks all that was imported, 50 ms in which no review is answered
+        asyncio.run(standing.run_webhook(settings))
+    except TunerError as error:
+        raise UsageProblem(str(error)) from error

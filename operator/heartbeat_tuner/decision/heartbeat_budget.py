@@ -1,0 +1,149 @@
+"""Which groups may beat more often, where all heartbeats of a Kafka cluster together have a budget?
+
+A shorter H costs a group nothing, and its coordinator requests. One that goes from a period P to a shorter one Q saves
+s (P - Q) a day, s being what a second of P costs it, and asks for N / Q - N / P requests a second more: s P Q / N saved
+for each. The steps of all groups are taken in that order, the most saving first, as long as the budget lasts; the first
+that does not fit ends it, so that a larger budget never takes anything away from anybody.
+
+Nobody's H is raised for a budget's sake: what is set counts as spent, and so does what a record demands.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.decision import rules
+from heartbeat_tuner.decision.rules import Limit
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wish:
+    """A group that would do better with a shorter interval.
+
+    Attributes:
+        key: whose it is.
+        members: how many beat.
+        intervals: H from the one that is set to the one that is wished for, falling.
+        periods_s: the seconds between two heartbeats that go with each, falling.
+    """
+
+    key: ObjectKey
+    members: int
+    intervals: Sequence[timedelta]
+    periods_s: Sequence[float]
+
+    @property
+    def more_per_s(self) -> float:
+        """How many heartbeats a second the whole wish takes beyond those of now."""
+        return self.members / self.periods_s[-1] - self.members / self.periods_s[0]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Demand:
+    """The heartbeats of one Kafka cluster's groups.
+
+    Attributes:
+        spent_per_s: what nobody asks about: those of now, and those that a record demands.
+        wishes: one for each group that would beat more often because it is cheaper.
+    """
+
+    spent_per_s: float
+    wishes: Sequence[Wish]
+
+    def exceeds(self, per_s: float) -> bool:
+        """Whether a budget does not do for all."""
+        return self.spent_per_s + sum(one.more_per_s for one in self.wishes) > per_s
+
+
+def demand(decided: Iterable[tuple[Situation, Decision]]) -> Demand:
+    """Return what the groups of one Kafka cluster want, each decided on by itself."""
+    spent, wishes = 0.0, []
+    for situation, decision in decided:
+        members, now = len(situation.group.members), _in_force(situation)
+        if now is None or not members:
+            continue
+        target = decision.target or now
+        set_s, wanted_s = _period_s(situation, now), _period_s(situation, target)
+        if decision.finding.reason is Reason.CHEAPER and wanted_s < set_s:
+            wishes.append(_wish(situation, now, target))
+            spent += members / set_s
+        else:
+            spent += members / min(set_s, wanted_s)
+    return Demand(spent, wishes)
+
+
+def limits(of: Demand, slopes: Mapping[ObjectKey, float], per_s: float, *, cluster: str) -> dict[ObjectKey, Limit]:
+    """Return the least H that a budget leaves to each group that would have a shorter one.
+
+    Args:
+        of: the groups of the cluster.
+        slopes: what each second between heartbeats costs a group that wishes, in stalled partition-seconds a day.
+        per_s: the budget, in heartbeats a second.
+        cluster: its name.
+    """
+    name = f"the heartbeats of Kafka cluster {cluster} have a budget of {per_s:g} requests a second"
+    found = least_intervals(of.wishes, slopes, per_s - of.spent_per_s)
+    return {key: Limit(least, name) for key, least in found.items()}
+
+
+def least_intervals(
+    wishes: Sequence[Wish], slopes: Mapping[ObjectKey, float], left_per_s: float
+) -> dict[ObjectKey, timedelta]:
+    """Return the least H of each group whose wish is not granted whole.
+
+    Args:
+        wishes: one for each group; their order does not matter.
+        slopes: by group; what is below nothing is nothing.
+        left_per_s: heartbeats a second that may come on top of what is spent; there may be less than none.
+    """
+    steps = []
+    for wish in wishes:
+        slope, members = max(slopes.get(wish.key, 0.0), 0.0), wish.members
+        for place, (longer_s, shorter_s) in enumerate(itertools.pairwise(wish.periods_s), 1):
+            saved = slope * longer_s * shorter_s / members
+            steps.append((-saved, wish.key, place, members / shorter_s - members / longer_s))
+    taken = dict.fromkeys((wish.key for wish in wishes), 0)
+    for _, key, place, more_per_s in sorted(steps):
+        left_per_s -= more_per_s
+        if left_per_s < 0:
+            break
+        taken[key] = place
+    return {one.key: one.intervals[taken[one.key]] for one in wishes if taken[one.key] + 1 < len(one.intervals)}
+
+
+def _in_force(situation: Situation) -> LivenessSettings | None:
+    """Return what the members run with; while they are being replaced, what they will."""
+    if situation.workload.current is not None:
+        return situation.workload.current.settings
+    return None if situation.policy.application is None else situation.policy.application.values
+
+
+def _wish(situation: Situation, now: LivenessSettings, target: LivenessSettings) -> Wish:
+    client, wanted = catalogue.client(situation.policy.library), target.heartbeat_interval
+    between = [one for one in reversed(rules.INTERVALS) if wanted < one < now.heartbeat_interval]
+    steps = [(now, _period_s(situation, now))]
+    least_s = _period_s(situation, target)
+    for one in (rules.with_interval(now, client, interval) for interval in between):
+        period_s = _period_s(situation, one)
+        if least_s < period_s < steps[-1][1]:  # where a beat waits for the fetch, a shorter H may change nothing
+            steps.append((one, period_s))
+    steps.append((target, least_s))
+    return Wish(
+        situation.policy.key,
+        len(situation.group.members),
+        tuple(values.heartbeat_interval for values, _ in steps),
+        tuple(period_s for _, period_s in steps),
+    )
+
+
+def _period_s(situation: Situation, settings: LivenessSettings) -> float:
+    circumstances = Circumstances(brokers=situation.cluster.brokers)
+    return catalogue.client(situation.policy.library).period(settings, circumstances).usual.total_seconds()

@@ -1,0 +1,168 @@
+"""Do static ids pay for a group? What restarts, crashes and pods scaled away cost with them, and without.
+
+A dynamic member that restarts costs the group a rebalance or two, in which, of an eager group, everybody stands still.
+A static one costs none if it is back within its session: its own partitions stand still meanwhile, m times its
+downtime. So static ids pay where restarts are quick, members many and groups eager, and hardly ever where a rebalance
+stops nobody but those who move. Both are reckoned with the same terms as all other costs, at the values that are set.
+
+A static member that does not come back parks its partitions for a whole session. Nothing shows how often pods are
+scaled away, but each rollout with a surge leaves an id over, which is the same: so one is charged for each rollout, and
+where there is no surge as an allowance for pods that are scaled away.
+"""
+
+import dataclasses
+import math
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.decision import cost, guard, rules
+from heartbeat_tuner.decision.cost import Costs
+from heartbeat_tuner.decision.foresight import figure
+from heartbeat_tuner.decision.tuning import Question
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.verdicts import StaticAdvice, Worth
+from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.tails.law import TIMES_S, Law
+from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
+
+BACK_SHARE: Final = 0.95
+"""Of restarts, that a session must cover: each of the others costs what a dynamic member's would, and more."""
+
+TERMS: Final = ("restarts", "crashes", "hangs")
+"""What a static id makes cheaper or dearer; the names are those of the cost."""
+
+_FOR_GOOD: Final = Law.constant(float(TIMES_S[-1]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Weighed:
+    """What static ids cost and save; in stalled partition-seconds a day but where said otherwise.
+
+    Attributes:
+        dynamic: what restarts, crashes and hung handlers cost without.
+        static: the same with ids, and with the ids that are left over.
+        one_away: what a pod that is scaled away costs more, in stalled partition-seconds.
+        back_share: how many restarts the session covers, 0 to 1.
+        covering_s: the session that covers `BACK_SHARE` of them.
+        with_covering: `static` with that session; infinite where it may not be set.
+        wait_s: how long a rebalance waits for a member that is away, at most; 0 where nobody waits.
+    """
+
+    dynamic: float
+    static: float
+    one_away: float
+    back_share: float
+    covering_s: float
+    with_covering: float
+    wait_s: float
+
+    @property
+    def covers(self) -> bool:
+        """Whether the session is long enough for restarts: one that ends meanwhile makes the whole group wait."""
+        return self.back_share >= BACK_SHARE
+
+    @property
+    def worth(self) -> Worth:
+        """Whether the ids pay: by enough, or for who has them already, or not."""
+        saving = self.dynamic - self.static
+        enough = saving > max(guard.UNMEASURED_IMPROVEMENT * self.dynamic, guard.LEAST_SAVING)
+        if enough and self.covers:
+            return Worth.PAYS
+        return Worth.CLOSE if saving > 0 else Worth.COSTS
+
+
+def advise(client: Client, asked: Question | Unfitted) -> StaticAdvice:
+    """Return whether a group's members should have static ids.
+
+    Args:
+        client: its library.
+        asked: the question that its values are found by, or why there is none.
+    """
+    if not client.static_membership.holds:
+        why = f"no static ids: with {client.title} static membership is {client.static_membership}"
+        return StaticAdvice(Worth.REFUSED, why)
+    if isinstance(asked, Unfitted):
+        return StaticAdvice(Worth.UNKNOWN, f"nobody knows whether static ids would pay: {asked.message}")
+    with np.errstate(all="ignore"):
+        found = weigh(asked)
+    if not math.isfinite(found.dynamic + found.static):
+        return StaticAdvice(Worth.UNKNOWN, "nobody knows whether static ids would pay: their cost is beyond reckoning")
+    return StaticAdvice(found.worth, _told(asked, found))
+
+
+def weigh(asked: Question) -> Weighed:
+    """Return what static ids cost and save at the values that are set."""
+    profile, session_s = asked.profile, asked.current.session_timeout.total_seconds()
+    client = catalogue.client(profile.client)
+    period_s = client.period(asked.current, Circumstances()).usual.total_seconds()
+    covering_s = math.ceil(float(profile.restarts.law.quantile(1.0 - BACK_SHARE)) + period_s / 2)
+    highest_s = min(asked.objective.max_detection_time, asked.most_session).total_seconds()
+    sessions = np.array([session_s, max(session_s, float(covering_s))])
+    dynamic = _costs(dataclasses.replace(profile, static=False), asked, sessions[:1])
+    static = _costs(dataclasses.replace(profile, static=True), asked, sessions)
+    left_over = _left_over(profile, asked, sessions)
+    both = _sum(static) + profile.restarts.per_day * left_over
+    longest = asked.current.by_setting.get(client.rebalance_wait, client.defaults[client.rebalance_wait])
+    waits = profile.rebalancing is not Rebalancing.CONSUMER
+    return Weighed(
+        dynamic=float(_sum(dynamic)[0]),
+        static=float(both[0]),
+        one_away=profile.share * float(static.detection_s[0]),
+        back_share=1.0 - float(profile.restarts.law.exceedance(session_s - period_s / 2)),
+        covering_s=float(covering_s),
+        with_covering=float(both[1]) if session_s < covering_s <= highest_s else math.inf,
+        wait_s=min(session_s, longest.total_seconds()) if waits else 0.0,
+    )
+
+
+def _left_over(profile: Profile, asked: Question, sessions: np.ndarray) -> np.ndarray:
+    """Return what one id costs that nobody has any more: of a surge, its coming and going too."""
+    gone = Happening(1.0 / profile.members, _FOR_GOOD)
+    alone = dataclasses.replace(profile, static=True, crashes=gone)
+    found = _costs(alone, asked, sessions)
+    return np.asarray(found.terms["crashes"] if profile.surge else profile.share * found.detection_s)
+
+
+def _costs(profile: Profile, asked: Question, sessions: np.ndarray) -> Costs:
+    settings = asked.current
+    limit = rules.poll_limit(catalogue.client(profile.client), settings)
+    return cost.costs(
+        profile,
+        interval_s=settings.heartbeat_interval.total_seconds(),
+        wait_s=settings.fetch_wait.total_seconds(),
+        poll_limit_s=None if limit is None else limit.total_seconds(),
+        sessions_s=sessions,
+    )
+
+
+def _sum(of: Costs) -> np.ndarray:
+    return np.asarray(sum(of.terms[name] for name in TERMS))
+
+
+def _told(asked: Question, found: Weighed) -> str:
+    """Say which is cheaper, with the numbers, what that needs and what it risks."""
+    costs = f"{figure(found.static)} stalled partition-seconds a day with them, and {figure(found.dynamic)} without"
+    session = durations.show(asked.current.session_timeout)
+    parts = [
+        f"static ids {_says(found)}: restarts and crashes cost {costs}",
+        f"{found.back_share:.0%} of restarts are back within sessionTimeout {session}",
+    ]
+    if not found.covers:
+        needed = durations.show(timedelta(seconds=found.covering_s))
+        then = f", and would cost {figure(found.with_covering)} then" if math.isfinite(found.with_covering) else ""
+        parts.append(f"they need one of {needed}, which covers {BACK_SHARE:.0%}{then}")
+    parts.append(f"each pod that is scaled away parks its partitions: {figure(found.one_away)} partition-seconds more")
+    if found.wait_s:
+        longest = durations.show(timedelta(milliseconds=round(1000 * found.wait_s)))
+        parts.append(f"a rebalance waits for a member that is away, for {longest} at most")
+    return "; ".join(parts)
+
+
+def _says(found: Weighed) -> str:
+    if found.worth is Worth.CLOSE and not found.covers:
+        return "would pay if the session covered restarts"
+    return {Worth.PAYS: "pay", Worth.CLOSE: "hardly pay", Worth.COSTS: "do not pay"}[found.worth]

@@ -1,0 +1,90 @@
+"""One decision for each policy of a cycle: by itself, and then with what all of its Kafka cluster may take.
+
+What was answered before is remembered from cycle to cycle.
+"""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from heartbeat_tuner.decision import heartbeat_budget, question
+from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.remembering import Remembered
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.reconcile.gathering import Gathered
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surprise
+from heartbeat_tuner.tails.group_model import Unfitted
+
+REMEMBERED: Final = 20_000
+"""Answers that are kept: one for each of 10,000 policies, and the one before."""
+
+
+class Decider:
+    """Decides, during one leadership.
+
+    Args:
+        heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+    """
+
+    def __init__(self, heartbeat_budgets: Mapping[str, float]) -> None:
+        self._budgets = heartbeat_budgets
+        self._answers = Remembered(REMEMBERED)
+
+    async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Outcome | Surprise]:
+        """Return what is to be done for each policy; nothing is written here."""
+        found: dict[ObjectKey, Outcome | Surprise] = {}
+        for key, one in gathered.items():
+            found[key] = self._decided(one)
+            await asyncio.sleep(0)  # thousands of decisions take seconds, and the lease has to be renewed meanwhile
+        for cluster, per_s in self._budgets.items():
+            decided = {
+                key: one
+                for key, one in found.items()
+                if isinstance(one, Decided) and one.situation.policy.cluster == cluster
+            }
+            found |= await self._held(decided, per_s, cluster)
+        return found
+
+    def _decided(self, found: Gathered) -> Outcome | Surprise:
+        """Decide on one policy; a surprise costs this policy this pass."""
+        if isinstance(found, Surprise):
+            return found
+        if not isinstance(found, Situation):
+            return Blocked(found)
+        try:
+            answers = self._answers
+            decision = decide(found, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
+            return Decided(found, decision)
+        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            return Surprise(error)
+
+    async def _held(
+        self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str
+    ) -> dict[ObjectKey, Outcome | Surprise]:
+        """Decide anew on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
+        wanted = heartbeat_budget.demand((one.situation, one.decision) for one in decided.values())
+        if not wanted.exceeds(per_s):
+            return {}
+        found: dict[ObjectKey, Outcome | Surprise] = {}
+        slopes = {}
+        for wish in wanted.wishes:
+            try:
+                slopes[wish.key] = self._slope(decided[wish.key])
+            except Exception as error:  # noqa: BLE001 - likewise
+                found[wish.key] = Surprise(error)
+            await asyncio.sleep(0)
+        for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster).items():
+            found.setdefault(key, self._decided(dataclasses.replace(decided[key].situation, held=limit)))
+            await asyncio.sleep(0)
+        return found
+
+    def _slope(self, of: Decided) -> float:
+        """Return what a second between heartbeats costs a group that other values were recommended to."""
+        record, current, target = of.situation.record, of.current, of.decision.target
+        if isinstance(record, Unknown) or current is None or target is None:
+            return 0.0
+        asked = question.asked(of.situation, record, current)
+        return 0.0 if isinstance(asked, Unfitted) else self._answers.slope(asked, target)

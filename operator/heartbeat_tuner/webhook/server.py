@@ -1,0 +1,108 @@
+"""Answers the API server over TLS: always in time, and never with a refusal.
+
+Whatever goes wrong behind it, a pod is allowed as it was asked for; only a request that has no uid to answer to is an
+error, and the API server lets its pod pass, too (`failurePolicy: Ignore`).
+"""
+
+import asyncio
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final
+
+import structlog
+from aiohttp import web
+
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.errors import InvalidSettingsError, TunerError
+from heartbeat_tuner.webhook import review
+from heartbeat_tuner.webhook.outcomes import Answer, Outcome
+from heartbeat_tuner.webhook.review import Review, UnreadableError
+from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+
+PATH: Final = "/mutate-pods"
+
+MAX_REQUEST_BYTES: Final = 4 * 2**20
+"""The API server itself takes objects of up to 3 MiB."""
+
+LONGEST_ANSWER: Final = timedelta(seconds=1.5)
+SHARE: Final = 0.75
+"""Of the time that the API server waits: the rest is for the way back."""
+
+Decide = Callable[[Review], Awaitable[Answer]]
+
+_log = structlog.get_logger()
+
+
+class AdmissionServer:
+    """One HTTPS server.
+
+    Args:
+        decide: a review to its answer; may take too long, and may fail.
+        telemetry: counts.
+        context: with a certificate loaded; a new one may be loaded into it at any time.
+    """
+
+    def __init__(self, decide: Decide, telemetry: WebhookTelemetry, context: ssl.SSLContext) -> None:
+        self._decide = decide
+        self._telemetry = telemetry
+        self._context = context
+        self._runner: web.AppRunner | None = None
+
+    async def serve(self, address: str, port: int) -> None:
+        """Answer on `address`:`port` until `close`.
+
+        Raises:
+            InvalidSettingsError: nothing can listen there.
+        """
+        app = web.Application(client_max_size=MAX_REQUEST_BYTES)
+        app.add_routes([web.post(PATH, self._answer)])
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=LONGEST_ANSWER.total_seconds())
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, address, port, ssl_context=self._context).start()
+        except OSError as error:
+            await self.close()
+            raise InvalidSettingsError(f"admission: cannot listen on {address}:{port}: {error.strerror}") from error
+
+    async def close(self) -> None:
+        """Stop answering; requests under way get their answer."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        began = time.monotonic()
+        limit_s = patience(request.query.get("timeout", "")).total_seconds()
+        uid = ""
+        try:
+            async with asyncio.timeout(limit_s):
+                asked = review.read(await request.read())
+                uid = asked.uid
+                answer = await self._decide(asked)
+        except TimeoutError:
+            answer = Answer(Outcome.TIMEOUT, told=f"no answer was found in {limit_s:.2g} s")
+        except UnreadableError as error:
+            uid, answer = error.uid, Answer(Outcome.UNREADABLE, told=str(error))
+        except web.HTTPRequestEntityTooLarge:
+            answer = Answer(Outcome.UNREADABLE, told=f"more than {MAX_REQUEST_BYTES} bytes")
+        except TunerError as error:
+            answer = Answer(Outcome.FAILED, told=str(error))
+        except Exception as error:  # noqa: BLE001 - an unforeseen error may cost a pod its id, never its start
+            _log.exception("surprise in a review")
+            answer = Answer(Outcome.FAILED, told=f"{type(error).__name__}: {error}")
+        self._telemetry.answered(answer.outcome, duration_s=time.monotonic() - began)
+        if answer.told:
+            _log.warning("pod not served", outcome=answer.outcome.value, why=answer.told, uid=uid)
+        if not uid:
+            return web.Response(status=400, text=f"{answer.told}\n")
+        return web.json_response(review.answer(uid, answer.patch))
+
+
+def patience(asked: str) -> timedelta:
+    """Return how long an answer may take, where the API server waits as long as it says in its request."""
+    try:
+        waits = durations.parse(asked)
+    except ValueError:
+        return LONGEST_ANSWER
+    return min(max(SHARE * waits, timedelta(0)), LONGEST_ANSWER)

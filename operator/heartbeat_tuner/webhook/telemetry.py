@@ -1,0 +1,88 @@
+"""What a replica of the webhook tells about itself."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from heartbeat_tuner.adapters.pages import Complaint, Pages
+from heartbeat_tuner.webhook.outcomes import Outcome
+
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.0)
+
+
+class WebhookTelemetry:
+    """Metrics and probes."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._pages = Pages(self.registry)
+        self._reviews = Counter(
+            "heartbeat_tuner_admission_reviews",
+            "Pods asked about, by what became of them.",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self._durations = Histogram(
+            "heartbeat_tuner_admission_duration_seconds",
+            "From a request's arrival to its answer.",
+            registry=self.registry,
+            buckets=_BUCKETS,
+        )
+        self._certificate_ends = Gauge(
+            "heartbeat_tuner_certificate_end_time_seconds",
+            "When the certificate that is shown ends, in seconds since 1970.",
+            registry=self.registry,
+        )
+        self._gated = Gauge(
+            "heartbeat_tuner_gated_pods", "Pods that wait for the slot that they were promised.", registry=self.registry
+        )
+        self._waits = Counter(
+            "heartbeat_tuner_gate_ends",
+            "Pods that this replica let go, and pods that it had replaced because they could not keep their slot.",
+            ["end"],
+            registry=self.registry,
+        )
+        for end in ("lifted", "replaced"):
+            self._waits.labels(end)
+        for outcome in Outcome:
+            self._reviews.labels(outcome.value)
+
+    def answered(self, outcome: Outcome, *, duration_s: float) -> None:
+        """Count an answer."""
+        self._reviews.labels(outcome.value).inc()
+        self._durations.observe(duration_s)
+
+    def certificate_loaded(self, ends: datetime) -> None:
+        """Tell until when a new certificate is good."""
+        self._certificate_ends.set(ends.timestamp())
+
+    def watch_gates(self, waiting: Callable[[], int]) -> None:
+        """Tell how many pods wait, by asking each time."""
+        self._gated.set_function(waiting)
+
+    def pod_lifted(self) -> None:
+        """Count a pod that waits no more."""
+        self._waits.labels("lifted").inc()
+
+    def pod_replaced(self) -> None:
+        """Count a pod that has to go."""
+        self._waits.labels("replaced").inc()
+
+    async def serve(self, address: str, port: int, *, unhealthy: Complaint, unready: Complaint) -> None:
+        """Answer on `address`:`port` until `close`.
+
+        Args:
+            address: where to listen.
+            port: likewise.
+            unhealthy: why this process should be started anew.
+            unready: why no pod should be asked about here now.
+
+        Raises:
+            InvalidSettingsError: nothing can listen there.
+        """
+        await self._pages.serve(address, port, unhealthy=unhealthy, unready=unready)
+
+    async def close(self) -> None:
+        """Stop answering."""
+        await self._pages.close()

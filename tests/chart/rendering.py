@@ -1,0 +1,113 @@
+"""What Helm makes of the chart, as objects."""
+
+import dataclasses
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import yaml
+
+from tests.support.documents import CHECKOUT
+
+CHART: Final = CHECKOUT / "charts" / "heartbeat-tuner"
+VARIANTS: Final = {path.name.removesuffix("-values.yaml"): path for path in sorted((CHART / "ci").glob("*.yaml"))}
+"""The shapes that are supported, each with the least or the most that can be said."""
+
+KUBERNETES: Final = "1.35.4"
+NAME: Final = "heartbeat-tuner"
+"""Of release and namespace: then objects have the names of the documented manifests."""
+
+MONITORING: Final = ("ServiceMonitor", "PrometheusRule")
+"""Kinds of the Prometheus Operator."""
+
+WITHOUT_MONITORING: Final = {"monitoring": {"serviceMonitor": {"enabled": False}, "prometheusRule": {"enabled": False}}}
+"""For the sandbox's API server, which has not their definitions; test_monitoring.py judges the two without it."""
+
+_TIMEOUT_S: Final = 60.0
+
+Values: TypeAlias = Mapping[str, Any]
+
+
+class RefusedError(Exception):
+    """Helm rendered nothing; says what Helm said."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rendered:
+    """The objects of a release."""
+
+    objects: Sequence[Mapping[str, Any]]
+
+    def kinds(self) -> set[str]:
+        """Return the kinds that there are."""
+        return {one["kind"] for one in self.objects}
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names of all objects of a kind."""
+        return [one["metadata"]["name"] for one in self.objects if one["kind"] == kind]
+
+    def one(self, kind: str, name: str = NAME) -> Any:
+        """Return the one object of that kind and name."""
+        (found,) = [one for one in self.objects if one["kind"] == kind and one["metadata"]["name"] == name]
+        return found
+
+    def pod(self, kind: str, name: str = NAME) -> Any:
+        """Return the pod template of a Deployment or CronJob."""
+        spec = self.one(kind, name)["spec"]
+        return (spec["jobTemplate"]["spec"] if kind == "CronJob" else spec)["template"]
+
+    def files(self, kind: str, name: str = NAME) -> dict[str, tuple[str, str, str]]:
+        """Return the projected files of a pod: path in the volume -> kind, name and key of its source."""
+        (volume,) = [one for one in self.pod(kind, name)["spec"]["volumes"] if one["name"] == "secrets"] or [None]
+        found: dict[str, tuple[str, str, str]] = {}
+        for source in volume["projected"]["sources"] if volume else ():
+            ((of, what),) = source.items()
+            found |= {item["path"]: (of, what["name"], item["key"]) for item in what["items"]}
+        return found
+
+
+class Helm:
+    """Runs Helm on the chart.
+
+    Args:
+        program: where it is.
+        folder: gets files with values.
+    """
+
+    def __init__(self, program: Path, folder: Path) -> None:
+        self._program = program
+        self._folder = folder
+
+    def run(self, *words: str, values: Sequence[Path | Values] = ()) -> str:
+        """Return what Helm prints.
+
+        Args:
+            words: of the command.
+            values: files, or values themselves, the last before the first.
+
+        Raises:
+            RefusedError: Helm failed.
+        """
+        given = []
+        for number, one in enumerate(values):
+            path = one if isinstance(one, Path) else self._folder / f"values-{number}.yaml"
+            if not isinstance(one, Path):
+                path.write_text(yaml.safe_dump(one))
+            given.append(f"--values={path}")
+        done = subprocess.run(
+            [str(self._program), *words, *given], capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
+        )
+        if done.returncode != 0:
+            raise RefusedError(done.stdout + done.stderr)
+        return done.stdout
+
+    def render(self, *values: Path | Values, release: str = NAME, namespace: str = NAME) -> Rendered:
+        """Return what a release would be made of.
+
+        Raises:
+            RefusedError: Helm refused the values.
+        """
+        words = ("template", release, str(CHART), f"--namespace={namespace}", f"--kube-version={KUBERNETES}")
+        documents = yaml.safe_load_all(self.run(*words, values=values))
+        return Rendered([one for one in documents if one is not None])

@@ -1,0 +1,83 @@
+"""The commands of the installation page, and what Helm prints after them."""
+
+import itertools
+import shlex
+
+import pytest
+import yaml
+
+from heartbeat_tuner import settings
+from heartbeat_tuner.api import parsing
+from heartbeat_tuner.domain.policies import Mode
+from sandbox.control_plane import ControlPlane
+from tests.chart.rendering import CHART, MONITORING, NAME, VARIANTS, WITHOUT_MONITORING, Helm, Values
+from tests.support import documents
+
+
+def settings_of(command: str) -> list[str]:
+    """Return what a documented command sets; the rest of it names release, chart and namespace."""
+    words = shlex.split(command)
+    assert words[:2] == ["helm", "upgrade"]
+    assert NAME in words
+    assert str(CHART.relative_to(documents.CHECKOUT)) in words
+    assert words[words.index("--namespace") + 1] == NAME
+    return [f"--set={value}" for word, value in itertools.pairwise(words) if word == "--set"]
+
+
+def test_the_documented_command_installs_the_documented_configuration(helm: Helm) -> None:
+    """By Helm or by hand, the operator is told the same."""
+    first, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
+    (text,) = documents.code_blocks("docs/how-to/install.md", "yaml")
+    printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *settings_of(first))
+    (config,) = [one["data"]["config.yaml"] for one in yaml.safe_load_all(printed) if one["kind"] == "ConfigMap"]
+    by_helm, by_hand = (settings.Settings.model_validate(yaml.safe_load(one)) for one in (config, text))
+    assert by_helm == by_hand
+
+
+def test_the_second_adds_what_watches(helm: Helm) -> None:
+    """It says only what is new."""
+    first, second, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
+    assert "--reuse-values" in second
+    said = (*settings_of(first), *settings_of(second))
+    printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
+    objects = list(yaml.safe_load_all(printed))
+    assert {one["kind"] for one in objects} >= set(MONITORING)
+    assert f"{NAME}-dashboard" in [one["metadata"]["name"] for one in objects if one["kind"] == "ConfigMap"]
+
+
+def notes(helm: Helm, control_plane: ControlPlane, variant: str, values: Values) -> str:
+    """Return what would be printed after an install."""
+    where = (f"--kubeconfig={control_plane.kubeconfig}", f"--namespace={NAME}")
+    printed = helm.run(
+        *("install", NAME, str(CHART), "--dry-run=client", *where),
+        values=[VARIANTS[variant], WITHOUT_MONITORING, values],
+    )
+    return printed.partition("\nNOTES:\n")[2]
+
+
+def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane) -> None:
+    """Of a cluster that is configured; it changes nothing."""
+    told = notes(helm, control_plane, "full", {})
+    text = told.partition("<<EOF\n")[2].partition("EOF\n")[0]
+    body = yaml.safe_load(text)
+    body["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    policy = parsing.policy_of(body)
+    assert (policy.cluster, policy.mode) == ("main", Mode.RECOMMEND)
+
+
+@pytest.mark.parametrize(
+    ("variant", "values", "told", "untold"),
+    [
+        ("minimal", {}, "webhook.enabled is false", "create job"),
+        ("full", {}, "kubectl create job first-fit --from=cronjob/heartbeat-tuner-fit", "webhook.enabled is false"),
+        ("lake", {}, "crds.install is false", "WARNING"),
+        ("minimal", {"crds": {"keep": False}}, "WARNING: crds.keep is false", "crds.install"),
+    ],
+)
+def test_the_notes_are_about_what_is_on(
+    helm: Helm, control_plane: ControlPlane, variant: str, values: Values, told: str, untold: str
+) -> None:
+    """And warn of what one would regret."""
+    text = notes(helm, control_plane, variant, values)
+    assert told in text
+    assert untold not in text

@@ -1,0 +1,195 @@
+"""templates/monitoring: what is scraped, alerts that fire when they should, a dashboard that finds data."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from heartbeat_tuner.adapters.telemetry import Telemetry
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+from tests.chart import documented
+from tests.chart.rendering import MONITORING, NAME, VARIANTS, Helm, Rendered
+
+_CASES: Final = Path(__file__).parent / "alerts.yaml"
+_OF_KUBE_STATE_METRICS: Final = {"kube_cronjob_status_last_successful_time", "kube_cronjob_created"}
+"""As its documentation has them; both are stable there."""
+
+_METRIC: Final = re.compile(r"\b((?:heartbeat_tuner|kube|kafka|kafkajs)_\w+)")
+_MATCHER: Final = re.compile(r'(\w+)(=~|=)"([^"]*)"')
+
+
+def samples(*registries: CollectorRegistry) -> dict[str, dict[str, set[str]]]:
+    """Return what registries expose: name -> label -> values."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for registry in registries:
+        for family in registry.collect():
+            for sample in family.samples:
+                labels = found.setdefault(sample.name, {})
+                for label, value in sample.labels.items():
+                    labels.setdefault(label, set()).add(value)
+    return found
+
+
+_EXPOSED: Final = samples(Telemetry().registry, WebhookTelemetry().registry)
+
+
+def rules(rendered: Rendered) -> list[Mapping[str, Any]]:
+    """Return the rendered alerts."""
+    return [rule for group in rendered.one("PrometheusRule")["spec"]["groups"] for rule in group["rules"]]
+
+
+def dashboard(rendered: Rendered) -> Any:
+    """Return the rendered dashboard."""
+    return json.loads(rendered.one("ConfigMap", f"{NAME}-dashboard")["data"]["heartbeat-tuner.json"])
+
+
+def queries(rendered: Rendered) -> Iterator[str]:
+    """Yield the expressions of the dashboard's panels, with Grafana's variables filled in."""
+    for panel in dashboard(rendered)["panels"]:
+        for target in panel.get("targets", ()):
+            yield target["expr"].replace("$__rate_interval", "5m").replace("$tuner", NAME).replace("$namespace", "shop")
+
+
+def run(program: Path, *words: str | Path) -> str:
+    """Return what promtool says; its exit status must be 0."""
+    done = subprocess.run([str(program), *map(str, words)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check_names(expressions: Iterator[str], others: set[str]) -> None:
+    """Check that the tuner exposes what expressions name, with these values of labels."""
+    for expression in expressions:
+        names = set(_METRIC.findall(re.sub(r"\{.*?\}", "", expression, flags=re.DOTALL)))
+        assert names, expression
+        assert names <= _EXPOSED.keys() | others, expression
+        known: dict[str, set[str]] = {"namespace": {NAME, "shop"}, "cronjob": {f"{NAME}-fit"}}
+        for name in names & _EXPOSED.keys():
+            known |= _EXPOSED[name]
+        for label, _, values in _MATCHER.findall(expression):
+            assert set(values.split("|")) <= known[label], expression
+
+
+def test_nothing_of_it_is_there_unless_asked_for(minimal: Rendered) -> None:
+    """The Prometheus Operator's kinds may not exist."""
+    assert not minimal.kinds() & set(MONITORING)
+    assert f"{NAME}-dashboard" not in minimal.names("ConfigMap")
+    assert minimal.names("Service") == []
+
+
+def test_operator_and_webhook_are_scraped(full: Rendered) -> None:
+    """The monitor finds their Services, these the pods, at the port where metrics are."""
+    monitor = full.one("ServiceMonitor")
+    assert monitor["metadata"]["labels"]["release"] == "prometheus"
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint == {"port": "http", "path": "/metrics", "interval": "30s"}
+    for name in (NAME, f"{NAME}-webhook"):
+        service = full.one("Service", name)
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        assert service["metadata"]["namespace"] == monitor["metadata"]["namespace"]
+        pod = full.pod("Deployment", name)
+        assert documented.selects(service["spec"]["selector"], pod)
+        (target,) = [one["targetPort"] for one in service["spec"]["ports"] if one["name"] == endpoint["port"]]
+        ports = {one["name"]: one["containerPort"] for one in pod["spec"]["containers"][0]["ports"]}
+        assert ports[target] == 8080
+
+
+def test_alerts_are_about_what_is_on(helm: Helm, full: Rendered) -> None:
+    """A webhook that was never installed is not down."""
+    only = helm.render(VARIANTS["minimal"], {"monitoring": {"prometheusRule": {"enabled": True}}})
+    assert {rule["alert"] for rule in rules(only)} < {rule["alert"] for rule in rules(full)}
+    assert not [rule["alert"] for rule in rules(only) if "Webhook" in rule["alert"] or "Models" in rule["alert"]]
+    assert full.one("PrometheusRule")["metadata"]["labels"]["release"] == "prometheus"
+
+
+def test_alerts_name_what_the_tuner_exposes(full: Rendered) -> None:
+    """A metric or a label's value that is gone would make an alert silent for ever."""
+    check_names((rule["expr"] for rule in rules(full)), _OF_KUBE_STATE_METRICS)
+
+
+def test_alerts_name_the_release(helm: Helm) -> None:
+    """Of two installations each is watched by its own."""
+    rendered = helm.render(VARIANTS["full"], release="second", namespace="streams")
+    groups = rendered.one("PrometheusRule", "second-heartbeat-tuner")["spec"]["groups"]
+    texts = [
+        text for group in groups for rule in group["rules"] for text in (rule["expr"], *rule["annotations"].values())
+    ]
+    assert not [text for text in texts if "RELEASE" in text]
+    named = [(label, value) for text in texts for label, _, value in _MATCHER.findall(text)]
+    assert {value for label, value in named if label == "namespace"} == {"streams"}
+    assert {value for label, value in named if label == "cronjob"} == {"second-heartbeat-tuner-fit"}
+
+
+def test_alerts_fire_when_they_should(full: Rendered, promtool: Path, tmp_path: Path) -> None:
+    """Prometheus' own evaluation of the rendered rules."""
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(full.one("PrometheusRule")["spec"]))
+    document, by_name = yaml.safe_load(_CASES.read_text()), {rule["alert"]: rule for rule in rules(full)}
+    for case in (case for one in document["tests"] for case in one["alert_rule_test"]):
+        rule = by_name[case["alertname"]]
+        for expected in case["exp_alerts"]:
+            expected["exp_labels"] = rule["labels"] | expected.get("exp_labels", {})
+            expected["exp_annotations"]["description"] = rule["annotations"]["description"]
+    (tmp_path / "alerts.yaml").write_text(yaml.safe_dump(document))
+    run(promtool, "check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yaml")
+    run(promtool, "test", "rules", tmp_path / "alerts.yaml")
+
+
+def test_every_alert_is_seen_to_fire_and_to_keep_still(full: Rendered) -> None:
+    """None is only supposed to."""
+    seen: dict[str, set[bool]] = {}
+    for case in yaml.safe_load(_CASES.read_text())["tests"]:
+        for one in case["alert_rule_test"]:
+            seen.setdefault(one["alertname"], set()).add(bool(one["exp_alerts"]))
+    assert seen == {rule["alert"]: {True, False} for rule in rules(full)}
+
+
+def test_every_alert_says_what_to_do(full: Rendered) -> None:
+    """A sentence with the finding, and one with what it means and where to look."""
+    for rule in rules(full):
+        assert rule["annotations"].keys() == {"summary", "description"}
+        assert rule["labels"]["severity"] in {"info", "warning"}
+
+
+def test_the_dashboard_finds_data(full: Rendered, promtool: Path, tmp_path: Path) -> None:
+    """Its expressions are PromQL, and name what the tuner exposes or what it reads of consumers."""
+    found = list(queries(full))
+    consumers = {name for one in catalogue.CONVENTIONS for metric in one.metrics for name in metric.names}
+    check_names(iter(found), consumers)
+    document = {
+        "groups": [
+            {
+                "name": "panels",
+                "rules": [{"record": f"panel:{number}", "expr": one} for number, one in enumerate(found)],
+            }
+        ]
+    }
+    (tmp_path / "panels.yaml").write_text(yaml.safe_dump(document))
+    run(promtool, "check", "rules", tmp_path / "panels.yaml")
+
+
+def test_every_metric_of_the_tuner_is_on_the_dashboard(full: Rendered) -> None:
+    """What is worth exposing is worth looking at."""
+    shown = "\n".join(queries(full))
+    families = {re.sub(r"_(created|bucket|sum|count)$", "", name) for name in _EXPOSED}
+    assert {name for name in families if name not in shown and f"{name}_total" not in families} == set()
+
+
+def test_the_dashboard_is_found_by_grafana(full: Rendered) -> None:
+    """By the label that its sidecar looks for; panels have ids of their own and one source of data."""
+    assert full.one("ConfigMap", f"{NAME}-dashboard")["metadata"]["labels"]["grafana_dashboard"] == "1"
+    panels = dashboard(full)["panels"]
+    assert len({one["id"] for one in panels}) == len(panels)
+    assert {one["datasource"]["uid"] for one in panels if one["type"] != "row"} == {"${datasource}"}
+
+
+@pytest.mark.parametrize("kind", MONITORING)
+def test_they_are_of_the_version_that_is_served(full: Rendered, kind: str) -> None:
+    """The Prometheus Operator's only one."""
+    assert full.one(kind)["apiVersion"] == "monitoring.coreos.com/v1"

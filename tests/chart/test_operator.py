@@ -1,0 +1,226 @@
+"""templates/operator: the Deployment and what belongs to it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+import yaml
+
+from heartbeat_tuner import settings
+from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from tests.chart import documented
+from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
+
+_SECRETS = "/etc/heartbeat-tuner-secrets"
+_SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+def loaded(rendered: Rendered, folder: Path, name: str = NAME) -> settings.Settings:
+    """Load the rendered configuration beside the files that the pod would have, where the pod has them."""
+    pod = rendered.pod("Deployment", name)
+    (container,) = pod["spec"]["containers"]
+    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+    files = rendered.files("Deployment", name)
+    assert mounts.get("secrets", _SECRETS) == _SECRETS
+    authority = trustme.CA()
+    for path in (*files, "token"):
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(authority.cert_pem.bytes() if path.endswith("ca.crt") else b"secret")
+    text = rendered.one("ConfigMap", name)["data"]["config.yaml"]
+    config = folder / "config.yaml"
+    config.write_text(text.replace(_SECRETS, str(folder)).replace(_SERVICE_ACCOUNT, str(folder)))
+    assert container["args"] == ["run", "--config", f"{mounts['config']}/config.yaml"]
+    return settings.load(config)
+
+
+def test_it_runs_as_the_documented_deployment_does(minimal: Rendered) -> None:
+    """Command, probes, security, resources, volumes and the time to end are those of install.yaml."""
+    by_hand = documented.manifest(documented.INSTALL)
+    deployment, pod = minimal.one("Deployment"), minimal.pod("Deployment")
+    assert documented.substance(pod) == documented.substance(by_hand.pod("Deployment"))
+    assert deployment["spec"]["replicas"] == by_hand.one("Deployment")["spec"]["replicas"]
+    assert documented.selects(deployment["spec"]["selector"]["matchLabels"], pod)
+
+
+def test_one_pod_at_a_time_may_be_evicted(full: Rendered) -> None:
+    """As by hand, and the budget is about these pods only."""
+    budget = full.one("PodDisruptionBudget")["spec"]
+    selector = budget.pop("selector")["matchLabels"]
+    by_hand = documented.manifest(documented.INSTALL).one("PodDisruptionBudget")["spec"]
+    assert budget == {name: value for name, value in by_hand.items() if name != "selector"}
+    assert documented.selects(selector, full.pod("Deployment"))
+    assert not documented.selects(selector, full.pod("Deployment", f"{NAME}-webhook"))
+    assert not documented.selects(selector, full.pod("CronJob", f"{NAME}-fit"))
+
+
+def test_its_rights_are_those_the_tests_run_with(minimal: Rendered) -> None:
+    """No more and no less than sandbox/manifests/operator-role.yaml."""
+    assert documented.rights(minimal, NAME) == documented.rights(documented.manifest(documented.OPERATOR_ROLE), NAME)
+    documented.bound(minimal, NAME, NAME)
+
+
+def test_another_name_is_that_of_the_lease_too(lake: Rendered, tmp_path: Path) -> None:
+    """The Role allows the lease that the configuration names, and no other."""
+    rule = documented.rights(lake, "tuner")["Role"][0]
+    assert rule["resourceNames"] == ["tuner"] == [loaded(lake, tmp_path, "tuner").leader_election.lease_name]
+    documented.bound(lake, "tuner", NAME)
+
+
+def test_the_least_gives_the_defaults(minimal: Rendered, tmp_path: Path) -> None:
+    """What is not said is as the operator would have it."""
+    found = loaded(minimal, tmp_path)
+    assert found.prometheus.url == "http://prometheus.monitoring:9090"
+    assert found.kafka.clusters["main"].bootstrap_servers == "kafka.kafka:9092"
+    least = settings.Settings(prometheus=found.prometheus, kafka=found.kafka)
+    assert found == least
+    assert found.prometheus == PrometheusSettings(url=found.prometheus.url)
+    assert minimal.files("Deployment") == {}
+
+
+def test_what_is_said_reaches_the_configuration(full: Rendered, tmp_path: Path) -> None:
+    """Every way to reach Prometheus and Kafka, each secret as a file that the pod has."""
+    found = loaded(full, tmp_path)
+    assert found.prometheus.headers == {"X-Scope-OrgID": "team-a"}
+    assert found.prometheus.basic_auth is not None
+    assert found.prometheus.basic_auth.username == "heartbeat-tuner"
+    main, second, third = (found.kafka.clusters[name] for name in ("main", "second", "third"))
+    assert (main.security_protocol, main.heartbeat_budget) == ("SASL_SSL", 500)
+    assert third.sasl is not None
+    assert third.sasl.username_file == tmp_path / "kafka/third/username"
+    assert second.tls is not None
+    assert second.tls.key_password_file == tmp_path / "kafka/second/key-password"
+    assert full.files("Deployment") == {
+        "prometheus/password": ("secret", "prometheus-access", "password"),
+        "prometheus/ca.crt": ("configMap", "prometheus-ca", "ca.crt"),
+        "kafka/main/password": ("secret", "heartbeat-tuner-user", "password"),
+        "kafka/main/ca.crt": ("secret", "kafka-cluster-ca-cert", "ca.crt"),
+        "kafka/second/ca.crt": ("secret", "kafka-cluster-ca-cert", "ca.crt"),
+        "kafka/second/tls.crt": ("secret", "second-user", "user.crt"),
+        "kafka/second/tls.key": ("secret", "second-user", "user.key"),
+        "kafka/second/key-password": ("secret", "second-user", "user.password"),
+        "kafka/third/username": ("secret", "third-user", "username"),
+        "kafka/third/password": ("secret", "third-user", "password"),
+    }
+
+
+def test_every_file_that_is_named_is_mounted(variants: dict[str, Rendered]) -> None:
+    """A path in the configuration without a file would end the operator at its start."""
+    for rendered in variants.values():
+        (name,) = [one for one in rendered.names("Deployment") if not one.endswith("-webhook")]
+        config = yaml.safe_load(rendered.one("ConfigMap", name)["data"]["config.yaml"])
+        named = {path.removeprefix(f"{_SECRETS}/") for path in _texts(config) if path.startswith(_SECRETS)}
+        assert named == set(rendered.files("Deployment", name))
+
+
+def _texts(node: Any) -> list[str]:
+    if isinstance(node, dict):
+        return [text for one in node.values() for text in _texts(one)]
+    return [node] if isinstance(node, str) else []
+
+
+def test_the_pods_own_token_needs_no_secret(helm: Helm) -> None:
+    """OpenShift's way: the kubelet has it in the pod anyway."""
+    rendered = helm.render(VARIANTS["minimal"], {"prometheus": {"bearerToken": {"serviceAccount": True}}})
+    config = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
+    assert config["prometheus"]["bearerTokenFile"] == f"{_SERVICE_ACCOUNT}/token"
+    assert rendered.files("Deployment") == {}
+
+
+def test_a_token_and_a_certificate_are_files(helm: Helm) -> None:
+    """Of the Secret that is named."""
+    access = {
+        "url": "https://prometheus:9090",
+        "bearerToken": {"secret": "access", "key": "t"},
+        "tls": {
+            "cert": {"secret": "access", "key": "c"},
+            "key": {"secret": "access", "key": "k"},
+            "serverName": "prometheus.internal",
+        },
+    }
+    rendered = helm.render(VARIANTS["minimal"], {"prometheus": access})
+    assert rendered.files("Deployment") == {
+        "prometheus/token": ("secret", "access", "t"),
+        "prometheus/tls.crt": ("secret", "access", "c"),
+        "prometheus/tls.key": ("secret", "access", "k"),
+    }
+    found = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])["prometheus"]
+    assert found["bearerTokenFile"] == f"{_SECRETS}/prometheus/token"
+    assert found["tls"] == {
+        "certFile": f"{_SECRETS}/prometheus/tls.crt",
+        "keyFile": f"{_SECRETS}/prometheus/tls.key",
+        "serverName": "prometheus.internal",
+    }
+
+
+def test_its_own_values_reach_the_configuration(helm: Helm, tmp_path: Path) -> None:
+    """All that are about more than the pod."""
+    own = {
+        "interval": "30s",
+        "maxConcurrentRollouts": 0,
+        "kubernetesTimeout": "5s",
+        "leaderElection": {"leaseDuration": "30s", "renewDeadline": "20s", "retryPeriod": "4s"},
+    }
+    others = {"prometheus": {"maxAnswerBytes": 1_000_000_000}, "kafka": {"timeout": "7s"}}
+    found = loaded(helm.render(VARIANTS["minimal"], {"operator": own, **others}), tmp_path)
+    assert (found.interval.seconds, found.kubernetes.timeout.seconds, found.kafka.timeout.seconds) == (30, 5, 7)
+    assert found.rollout.max_concurrent == 0
+    election = found.leader_election
+    assert [one.seconds for one in (election.lease_duration, election.renew_deadline, election.retry_period)] == [
+        30,
+        20,
+        4,
+    ]
+    assert found.prometheus.max_answer_bytes == 1_000_000_000
+
+
+def test_a_changed_configuration_replaces_the_pods(helm: Helm, minimal: Rendered) -> None:
+    """It is read at the start only; what does not change it replaces nobody."""
+    changed = helm.render(VARIANTS["minimal"], {"operator": {"interval": "30s"}})
+    same = helm.render(VARIANTS["minimal"], {"crds": {"keep": False}, "webhook": {"enabled": True}})
+    marks = [one.pod("Deployment")["metadata"]["annotations"] for one in (minimal, changed, same)]
+    assert marks[0] != marks[1]
+    assert marks[0] == marks[2]
+
+
+def test_pods_are_placed_as_said(full: Rendered) -> None:
+    """Labels, annotations, nodes, priority and secrets of the registry."""
+    pod = full.pod("Deployment")
+    assert pod["metadata"]["labels"]["team"] == "streams"
+    assert pod["metadata"]["annotations"]["example.com/owner"] == "streams"
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"}
+    assert pod["spec"]["tolerations"][0]["key"] == "dedicated"
+    assert "nodeAffinity" in pod["spec"]["affinity"]
+    assert pod["spec"]["priorityClassName"] == "system-cluster-critical"
+    assert pod["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    assert pod["spec"]["containers"][0]["imagePullPolicy"] == "Always"
+
+
+def test_images_are_named_by_digest_tag_or_version(full: Rendered, lake: Rendered, minimal: Rendered) -> None:
+    """In that order."""
+    images = [
+        one.pod("Deployment", name)["spec"]["containers"][0]["image"]
+        for one, name in ((full, NAME), (lake, "tuner"), (minimal, NAME))
+    ]
+    assert images == [
+        "registry.example/heartbeat-tuner:built-by-you",
+        f"registry.example/heartbeat-tuner@sha256:{'0' * 64}",
+        "registry.example/heartbeat-tuner:0.1.0.dev0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ("prometheus", "prometheus.url is not set: give the base address"),
+        ("kafka", "kafka.clusters is empty: name at least one Kafka cluster"),
+        ("image", "image.repository is not set: no image is published yet"),
+    ],
+)
+def test_what_is_missing_is_named(helm: Helm, missing: str, told: str) -> None:
+    """Before anything is installed, with the value and what to write there."""
+    values = yaml.safe_load(VARIANTS["minimal"].read_text())
+    del values[missing]
+    with pytest.raises(RefusedError, match=told):
+        helm.render(values)

@@ -1,0 +1,92 @@
+"""A fleet that wants to change all at once, and an operator that may begin two rollouts at a time.
+
+Paused Deployments are what rollouts look like that take their time: nothing ends before a test lets it.
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from sandbox import scenario
+from sandbox.environment import Sandbox
+from sandbox.network import LOOPBACK
+from sandbox.processes import wait_until
+from sandbox.scenario import Operator
+from tests.e2e.operators import Operators, await_cycles
+from tests.support import documents
+from tests.support.fleets import Fleet, PodMetrics, Scrapes
+
+pytestmark = pytest.mark.timeout(300)
+
+SIZE: Final = 6
+BUDGET: Final = 2
+INTERVAL_S: Final = 0.5
+CYCLES: Final = 4
+SCRAPES: Final = Scrapes(every_s=0.5, reach_s=120.0, from_start=True)
+
+
+@pytest.fixture
+def fleet(sandbox: Sandbox, operators: Operators) -> Iterator[Fleet]:
+    """Stormy Deployments, all of them paused; no other operator runs."""
+    operators.stop()
+    with Fleet(sandbox, "budgeted", SIZE) as made:
+        made.deploy(scenario.STORMING)
+        for name in made.names:
+            made.pause(name, paused=True)
+        yield made
+        made.kubectl("delete", "namespace", made.namespace, "--wait=false")
+
+
+def written(fleet: Fleet) -> list[str]:
+    """Return the Deployments that the operator has written to."""
+    found = fleet.deployments()
+    return [name for name in fleet.names if "heartbeat-tuner.dev/applied" in found[name]["metadata"]["annotations"]]
+
+
+def await_written(fleet: Fleet, count: int) -> None:
+    """Wait until the operator has written to so many Deployments."""
+    wait_until(lambda: len(written(fleet)) >= count, part=fleet.namespace, what=f"write {count}", timeout_s=60)
+
+
+def waiting(fleet: Fleet) -> list[str]:
+    """Return the policies that are told to wait for their turn."""
+    policies = fleet.policies()
+    shown = {name: scenario.condition(policies[name], "Applied") for name in fleet.names}
+    return [name for name, condition in shown.items() if condition["reason"] == "FleetBudgetSpent"]
+
+
+def shown_as_documented(sandbox: Sandbox, fleet: Fleet) -> list[str]:
+    """Return why each policy is applied or not, by the command of the how-to."""
+    (command,) = documents.code_blocks("docs/how-to/rollouts.md", "shell")
+    lines = sandbox.control_plane.kubectl(*shlex.split(command.replace("\\\n", ""))[1:]).splitlines()
+    found = [line.split() for line in lines]
+    return [reason for namespace, _, reason in found if namespace == fleet.namespace]
+
+
+def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, fleet: Fleet) -> None:
+    """In the order of their names where none is more urgent; another leader begins no third, and nobody is left out."""
+    with PodMetrics([fleet], storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES) as metrics:
+        url = f"http://{LOOPBACK}:{metrics.port}"
+        with Operator(sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET) as operator:
+            fleet.create_policies(mode="Apply")
+            wait_until(lambda: len(waiting(fleet)) == SIZE - BUDGET, part="fleet", what="its queue", timeout_s=120)
+            await_cycles(operator, CYCLES)
+            assert written(fleet) == fleet.names[:BUDGET]
+            assert waiting(fleet) == fleet.names[BUDGET:]
+            assert shown_as_documented(sandbox, fleet) == ["RollingOut"] * BUDGET + ["FleetBudgetSpent"] * (
+                SIZE - BUDGET
+            )
+
+        with Operator(sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET) as operator:
+            wait_until(operator.leads, part="operator", what="its leadership", timeout_s=60)
+            await_cycles(operator, CYCLES)
+            assert written(fleet) == fleet.names[:BUDGET]
+
+            for done, name in enumerate(fleet.names[: SIZE - BUDGET], start=1):
+                fleet.pause(name, paused=False)
+                await_written(fleet, BUDGET + done)
+                await_cycles(operator, 2)
+                assert written(fleet) == fleet.names[: BUDGET + done]
+            assert waiting(fleet) == []

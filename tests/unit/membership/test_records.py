@@ -1,0 +1,63 @@
+"""How a Lease carries a slot's record."""
+
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.membership import records
+from heartbeat_tuner.membership.values import Promise, Record
+from tests.unit.membership.shapes import at
+
+MOMENTS = st.datetimes(timezones=st.just(UTC))
+TOKENS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=20)
+RECORDS = st.builds(
+    Record,
+    since=MOMENTS,
+    holder=st.just("") | TOKENS,
+    promise=st.none() | st.builds(Promise, token=TOKENS, at=MOMENTS),
+    rests_until=st.none() | MOMENTS,
+    former=st.just("") | TOKENS,
+)
+HELD = records.fields(
+    3, Record(since=at(0), holder="abc", promise=Promise("def", at(5)), rests_until=at(9), former="f")
+)
+
+
+@given(number=st.integers(0, 999), record=RECORDS)
+def test_what_is_written_is_read(number: int, record: Record) -> None:
+    """Among the annotations of others."""
+    holder, annotations = records.fields(number, record)
+    assert records.read(number, holder, dict(annotations) | {"other/annotation": "x"}) == record
+
+
+def test_a_lease_is_readable_for_people() -> None:
+    """`kubectl get lease -o yaml` says who, since when and who is next."""
+    holder, annotations = HELD
+    assert holder == "abc"
+    assert annotations["heartbeat-tuner.dev/promised-to"] == "def"
+    assert annotations["heartbeat-tuner.dev/rests-until"] == "2026-03-01T12:00:09+00:00"
+
+
+@pytest.mark.parametrize("holder", ["", None, "nonsense"])
+def test_another_holder_breaks_the_seal(holder: str | None) -> None:
+    """Somebody edited it."""
+    assert records.read(3, holder, HELD.annotations) is None
+
+
+@pytest.mark.parametrize("name", records.OURS)
+def test_another_or_no_annotation_breaks_the_seal(name: str) -> None:
+    """Likewise."""
+    assert records.read(3, "abc", dict(HELD.annotations) | {name: "x"}) is None
+    assert records.read(3, "abc", {one: text for one, text in HELD.annotations.items() if one != name}) is None
+
+
+def test_a_copy_of_another_slot_breaks_the_seal() -> None:
+    """Two Leases never have one holder."""
+    assert records.read(4, *HELD) is None
+
+
+def test_a_lease_of_somebody_else_is_no_record() -> None:
+    """It was never sealed."""
+    assert records.read(0, None, {}) is None

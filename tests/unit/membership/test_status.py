@@ -1,0 +1,36 @@
+"""What people see of slots."""
+
+import pytest
+
+from heartbeat_tuner.membership.status import Occupancy, State, occupancy
+from heartbeat_tuner.membership.values import Pod, Slot
+from tests.unit.membership.shapes import LONG_AGO_S, at, edited, free, held, pod, pool, resting, view
+
+WAITING = pod("next", 0, gated=True)
+
+
+@pytest.mark.parametrize(
+    ("slot", "pods", "state", "holder", "waiting"),
+    [
+        (held(0, "a"), [pod("a", 0)], State.HELD, "pod-a", ""),
+        (held(0, "a", promised="next"), [pod("a", 0, deleted_s=-5), WAITING], State.TERMINATING, "pod-a", "pod-next"),
+        (held(0, "a", promised="next"), [pod("a", 0, deleted_s=-5)], State.TERMINATING, "pod-a", ""),
+        (held(0, "a"), [pod("a", 0, gone=True)], State.GONE, "pod-a", ""),
+        (held(0, "a"), [], State.GONE, "", ""),
+        (resting(0, 5, promised="next"), [WAITING], State.RESTING, "", "pod-next"),
+        (resting(0, 5, promised="next"), [pod("next", 0, gone=True)], State.RESTING, "", ""),
+        (free(0), [], State.FREE, "", ""),
+    ],
+)
+def test_a_slot_is_shown(slot: Slot, pods: list[Pod], state: State, holder: str, waiting: str) -> None:
+    """By the name of the pod, not by its token."""
+    assert occupancy(view([slot], pods), pool()) == [Occupancy(0, state, holder, at(LONG_AGO_S), waiting)]
+
+
+def test_slots_are_shown_by_number() -> None:
+    """However they were read."""
+    shown = occupancy(view([edited(2), held(1, "a", since_s=-9)]), pool())
+    assert shown == [
+        Occupancy(1, State.CLAIMED, "", at(-9), ""),
+        Occupancy(2, State.EDITED, "", None, ""),
+    ]

@@ -1,0 +1,269 @@
+"""What is done between admissions."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
+from heartbeat_tuner.membership.values import Deletion, Pod, Promise, Record
+from heartbeat_tuner.webhook.enrolment import Enrolment
+from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+from heartbeat_tuner.webhook.tending import Tender, Touched
+from tests.support.electors import until
+from tests.support.slots import NOW, PLACE, FakeClock, FakeSizes, FakeSlots, enrolment, pod
+
+HELD = Record(since=NOW - timedelta(minutes=10), holder="old")
+PROMISED = Record(since=NOW - timedelta(minutes=10), holder="old", promise=Promise("new", NOW))
+
+
+class World:
+    """A tender with everything that it needs."""
+
+    def __init__(self) -> None:
+        self.slots, self.sizes, self.clock = FakeSlots(), FakeSizes(1), FakeClock()
+        self.touched, self.telemetry = Touched(), WebhookTelemetry()
+        self.enrolments: list[Enrolment] | None = [enrolment()]
+        self.tender = Tender(
+            lambda: self.enrolments,
+            self.slots,
+            self.slots,
+            self.sizes,
+            self.clock,
+            self.touched,
+            self.telemetry,
+        )
+
+    async def turn(self) -> None:
+        """Look once, since something happened."""
+        self.touched.note(PLACE)
+        await self.tender.turn()
+
+    def record(self, number: int = 0) -> Record | None:
+        """Return what a Lease says."""
+        return self.slots.stored[number].record
+
+    def ends(self, end: str) -> float | None:
+        """Return how many gates ended so."""
+        return self.telemetry.registry.get_sample_value("heartbeat_tuner_gate_ends_total", {"end": end})
+
+
+def _waiting(**changed: Any) -> Pod:
+    return pod(0, "new", gated=True, bound=False, phase="Pending", **changed)
+
+
+async def test_a_gated_pod_goes_when_its_holder_is_gone() -> None:
+    """In one turn: the Lease first, then the gate."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    ending = pod(0, "old", deletion=Deletion(NOW + timedelta(seconds=30), timedelta(seconds=30)))
+    world.slots.bodies = [ending, _waiting()]
+    await world.turn()
+    assert (world.slots.lifted, world.record()) == ([], PROMISED)
+
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+    await world.tender.turn()  # nobody has to say so: who waits is looked at in each turn
+    record = world.record()
+    assert record is not None
+    assert (record.holder, world.slots.lifted) == ("new", ["orders-consumer-new"])
+    assert world.ends("lifted") == 1
+
+
+async def test_a_pod_that_cannot_have_its_slot_is_replaced() -> None:
+    """Its holder stays beyond its grace."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    late = Deletion(NOW - timedelta(minutes=1), timedelta(seconds=30))
+    world.slots.bodies = [pod(0, "old", deletion=late), _waiting()]
+    await world.turn()
+    assert (world.slots.evicted, world.ends("replaced")) == (["orders-consumer-new"], 1)
+
+
+async def test_who_waits_without_a_policy_is_replaced() -> None:
+    """But not where policies are merely unknown."""
+    world = World()
+    world.slots.bodies = [_waiting()]
+    world.enrolments = None
+    await world.turn()
+    assert world.slots.evicted == []
+    world.enrolments = []
+    await world.turn()
+    assert world.slots.evicted == ["orders-consumer-new"]
+
+
+async def test_a_slot_beyond_the_pool_is_given_up() -> None:
+    """When its holder is gone."""
+    world = World()
+    world.slots.put(0, Record(since=NOW))
+    world.slots.put(1, Record(since=NOW))
+    await world.turn()
+    assert list(world.slots.stored) == [0]
+
+
+async def test_a_slot_beyond_the_pool_is_looked_at_until_its_session_is_over() -> None:
+    """Nobody else would: its holder is gone, and nothing of it changes any more."""
+    world = World()
+    world.slots.put(0, Record(since=NOW))
+    world.slots.put(1, Record(since=NOW, former="old"))
+    await world.turn()
+    assert list(world.slots.stored) == [0, 1]
+    world.clock.time += timedelta(minutes=2)
+    world.slots.as_of = world.clock.time
+    await world.tender.turn()
+    assert list(world.slots.stored) == [0]
+
+
+async def test_who_is_second_looks_and_is_content() -> None:
+    """The other replica settled it."""
+    world = World()
+    world.slots.put(0, HELD)
+    world.slots.bodies = [pod(0, "old", gone=True)]
+    world.slots.put(0, Record(since=NOW, former="old"), seen=False)
+    await world.turn()
+    assert world.slots.seen == world.slots.stored
+    await world.tender.turn()
+    assert world.record() == Record(since=NOW, former="old")
+
+
+async def test_nothing_moves_nothing_is_asked() -> None:
+    """A place that is settled costs no request, until somebody notes a change."""
+    world = World()
+    world.slots.put(0, HELD)
+    world.slots.bodies = [pod(0, "old")]
+    await world.turn()
+    world.sizes.error = ApiServerError("nobody should ask")
+    await world.tender.turn()
+    assert world.tender.lifts
+
+
+async def test_where_nothing_is_out_nothing_is_asked() -> None:
+    """A replica that starts has a look at every policy's place."""
+    world = World()
+    world.sizes.error = ApiServerError("nobody should ask")
+    await world.turn()
+    assert world.tender.lifts
+
+
+async def test_what_waits_is_looked_at_only_when_its_turn_comes() -> None:
+    """However much happens meanwhile elsewhere: in a rollout something does many times a second."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    ending = pod(0, "old", deletion=Deletion(NOW + timedelta(seconds=30), timedelta(seconds=30)))
+    world.slots.bodies = [ending, _waiting()]
+    await world.turn()
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+    await world.tender.turn(news_only=True)
+    assert world.slots.lifted == []
+    world.touched.note(PLACE)
+    await world.tender.turn(news_only=True)
+    assert world.slots.lifted == ["orders-consumer-new"]
+
+
+async def test_lists_are_renewed_while_something_waits_for_certainty() -> None:
+    """And only then."""
+    world = World()
+    world.slots.as_of = NOW - timedelta(minutes=1)
+    await world.tender.turn()
+    assert world.slots.refreshed == 0
+    world.slots.put(0, Record(since=NOW - timedelta(seconds=10), holder="unseen"))
+    await world.turn()
+    await world.tender.turn()
+    assert world.slots.refreshed == 2
+
+
+async def test_gates_are_promised_only_while_they_can_be_lifted() -> None:
+    """Not before the first turn, not without the rights, not while the view is out of touch."""
+    world = World()
+    assert not world.tender.lifts
+    world.slots.allowed = False
+    await world.turn()
+    assert not world.tender.lifts
+    world.slots.allowed, world.slots.as_of = True, None
+    await world.turn()
+    assert not world.tender.lifts
+    world.slots.as_of = NOW
+    await world.turn()
+    assert world.tender.lifts
+
+
+async def test_a_refusal_at_one_place_is_no_end() -> None:
+    """A disruption budget's, say, or a pod that has just changed: it is tried again."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    late = Deletion(NOW - timedelta(minutes=1), timedelta(seconds=30))
+    world.slots.bodies = [pod(0, "old", deletion=late), _waiting()]
+    for refusal in (ApiServerError("budget", status=429), WriteConflictError("changed")):
+        world.slots.refusal = refusal
+        await world.turn()
+        assert world.tender.lifts
+    world.slots.refusal = None
+    await world.tender.turn()
+    assert world.slots.evicted == ["orders-consumer-new"]
+
+
+async def test_an_api_server_that_does_not_answer_ends_the_turn() -> None:
+    """What was to be looked at is looked at again."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+    world.sizes.error = ApiServerError("down")
+    await world.turn()
+    assert (world.slots.lifted, world.tender.lifts) == ([], False)
+    world.sizes.error = None
+    await world.tender.turn()
+    assert world.slots.lifted == ["orders-consumer-new"]
+
+
+async def test_a_view_that_goes_out_of_touch_in_a_turn_ends_it() -> None:
+    """Nothing is decided on it."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+
+    world.slots.lost = True
+    world.slots.as_of = NOW - timedelta(minutes=1)
+    await world.turn()
+    assert (world.slots.lifted, world.record()) == ([], PROMISED)
+
+
+async def test_what_is_noted_is_looked_at_at_once() -> None:
+    """Long before the next turn is due."""
+    world = World()
+    running = asyncio.create_task(world.tender.run())
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+    world.touched.note(PLACE)
+    await until(lambda: bool(world.slots.lifted))
+    running.cancel()
+    await asyncio.wait([running])
+    assert world.touched.take() == set()
+
+
+async def test_out_of_touch_it_waits() -> None:
+    """What is noted meanwhile keeps nobody busy, and is looked at afterwards."""
+    world = World()
+    asked: list[str] = []
+
+    def enrolments() -> list[Enrolment] | None:
+        asked.append("once")
+        return world.enrolments
+
+    view, world.slots.as_of = world.slots.as_of, None
+    tender = Tender(
+        enrolments,
+        world.slots,
+        world.slots,
+        world.sizes,
+        world.clock,
+        world.touched,
+        world.telemetry,
+    )
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+    world.touched.note(PLACE)
+    running = asyncio.create_task(tender.run())
+    await asyncio.sleep(0.2)
+    assert 1 <= len(asked) <= 10
+    world.slots.as_of = view
+    await until(lambda: bool(world.slots.lifted))
+    running.cancel()
+    await asyncio.wait([running])
