@@ -42,6 +42,7 @@ class Image:
         self.settings = contents.configuration(self.archive)
         self.root = root
         contents.unpack(self.archive, root)
+        root.chmod(0o755)  # its user has to pass
 
     def run(self, *argv: str, without_shell: bool = False) -> subprocess.CompletedProcess[str]:
         """Run a program of the image as its user, on a read-only root."""
