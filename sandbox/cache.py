@@ -46,7 +46,7 @@ def entry(name: str, entry_key: str, make: Callable[[Path], None]) -> Path:
     final = root() / f"{name}-{entry_key}"
     if final.is_dir():
         return final
-    with _lock(name):
+    with lock(name):
         if final.is_dir():  # another run made it while this one waited
             return final
         scratch = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=root()))
@@ -80,12 +80,13 @@ def verify_sha256(folder: Path, pinned: Mapping[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def _lock(name: str) -> Iterator[None]:
+def lock(name: str) -> Iterator[None]:
+    """Hold the lock `name` against every other run on this machine; say so when it has to be waited for."""
     root().mkdir(parents=True, exist_ok=True)
     with (root() / f".{name}.lock").open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            with progress.step(name, "waiting for another run to finish making it"):
+            with progress.step(name, "waiting for another run to finish with it"):
                 fcntl.flock(handle, fcntl.LOCK_EX)
         yield
