@@ -220,7 +220,7 @@ def test_git_has_the_last_word(new_team: NewTeam, operator: Operator) -> None:
         assert GITS.items() <= side.team.env().items()
         assert side.team.operator_writes("deployments", since=began) == []
 
-    with pytest.raises(SandboxError, match='conflict with "heartbeat-tuner"'):
+    with pytest.raises(SandboxError, match='conflicts with "heartbeat-tuner"'):
         HELM_4.apply(refused.team, with_values(refused.manifest, GITS))
     assert CURE.items() <= refused.team.env().items()
 

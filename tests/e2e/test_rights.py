@@ -23,7 +23,7 @@ from tests.e2e.releases import NAMESPACE, Release
 from tests.e2e.rights import Right
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 EVERYTHING: Final = {"operator": {"interval": "1s"}, "webhook": {"enabled": True}, "fitting": {"enabled": True}}
 LATE_S: Final = 150.0

@@ -16,7 +16,7 @@ from tests.e2e.operators import Operators
 from tests.e2e.releases import NAMESPACE, Program, Release
 from tests.e2e.teams import Team
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 
 EVERYTHING: Final = {"operator": {"interval": "1s"}, "webhook": {"enabled": True}, "fitting": {"enabled": True}}
 
