@@ -170,7 +170,10 @@ def beside(operator: Operator, sides: Sequence[Side], *, times: int) -> list[Fig
 
 @pytest.mark.parametrize(
     "times",
-    [pytest.param(6, id="a-minute"), pytest.param(30, id="five-minutes", marks=pytest.mark.gitops)],
+    [
+        pytest.param(6, id="a-minute"),
+        pytest.param(30, id="five-minutes", marks=[pytest.mark.gitops, pytest.mark.timeout(1800)]),
+    ],
 )
 def test_reapplying_changes_nothing(new_team: NewTeam, operator: Operator, times: int) -> None:
     """Every ten seconds, by six appliers: no rollout, no flip, and nothing for the operator to write."""
