@@ -2,16 +2,26 @@
 
 The control plane logs each finished create, update, patch and delete as one JSON line; tests count them ("nothing
 changed, so nothing was written"). A line appears a moment after the writer has got its response: await counts that
-should grow, and let a moment pass before counts that should not.
+should grow, and let a moment pass before counts that should not. A watch appears when it has ended.
+
+Of the service accounts of one namespace it logs what they read, too, and which right each request was allowed by.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
+
+ACCOUNTS_NAMESPACE: Final = "heartbeat-tuner"
+"""Whose service accounts are watched at every step."""
+
+_WRITING: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+_ALLOWED_BY: Final = re.compile(r'RBAC: allowed by \w+ "[^"]+" of (?P<kind>\w+) "(?P<name>[^"]+)" to ')
 
 POLICY: Final[dict[str, Any]] = {
     "apiVersion": "audit.k8s.io/v1",
@@ -31,7 +41,8 @@ POLICY: Final[dict[str, Any]] = {
             ],
             "omitManagedFields": True,
         },
-        {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
+        {"level": "Metadata", "userGroups": [f"system:serviceaccounts:{ACCOUNTS_NAMESPACE}"]},
+        {"level": "Metadata", "verbs": sorted(_WRITING)},
         {"level": "None"},
     ],
 }
@@ -93,6 +104,49 @@ class Tail:
         return _parsed(complete.decode().splitlines())
 
 
+@dataclass(frozen=True)
+class Access:
+    """One request for a resource of who is watched at every step, and what the authorizer said to it.
+
+    Attributes:
+        group: of the resource's API; empty for the core.
+        role: kind and name of the role that allowed it; None where it was refused.
+        made: whether it made the object, which a patch or an update needs a right of its own for.
+    """
+
+    user: str
+    verb: str
+    group: str
+    resource: str
+    namespace: str
+    name: str
+    role: tuple[str, str] | None
+    made: bool
+
+
+def accesses(path: Path) -> list[Access]:
+    """Return what the service accounts of `ACCOUNTS_NAMESPACE` asked for, in the order of the log."""
+    group = f"system:serviceaccounts:{ACCOUNTS_NAMESPACE}"
+    events = map(json.loads, path.read_text().rpartition("\n")[0].splitlines())
+    return [_access(one) for one in events if group in one["user"].get("groups", ()) and "objectRef" in one]
+
+
+def _access(event: dict[str, Any]) -> Access:
+    target, said = event["objectRef"], event["annotations"]["authorization.k8s.io/reason"]
+    allowed = _ALLOWED_BY.match(said)
+    subresource = target.get("subresource")
+    return Access(
+        user=event["user"]["username"],
+        verb=event["verb"],
+        group=target.get("apiGroup", ""),
+        resource=f"{target['resource']}/{subresource}" if subresource else target["resource"],
+        namespace=target.get("namespace", ""),
+        name=target.get("name", ""),
+        role=(allowed["kind"], allowed["name"]) if allowed else None,
+        made=event.get("responseStatus", {}).get("code") == HTTPStatus.CREATED,
+    )
+
+
 def writes(path: Path, *, since: datetime | None = None) -> list[Write]:
     """Return the logged writes in the order of the log; dry runs, which write nothing, are left out.
 
@@ -108,7 +162,8 @@ def writes(path: Path, *, since: datetime | None = None) -> list[Write]:
 
 def _parsed(lines: Iterable[str]) -> list[Write]:
     events = map(json.loads, lines)
-    return [_write(event) for event in events if "dryRun=All" not in event["requestURI"]]
+    done = (event for event in events if event["verb"] in _WRITING and "dryRun=All" not in event["requestURI"])
+    return [_write(event) for event in done]
 
 
 def _write(event: dict[str, Any]) -> Write:

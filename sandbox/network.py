@@ -1,9 +1,12 @@
-"""Loopback addresses and ports for the parts."""
+"""Loopback addresses and ports for the parts, and what answers there."""
 
 import socket
+import urllib.error
+import urllib.request
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
+_PAGE_TIMEOUT_S: Final = 2.0
 
 
 def free_ports(count: int) -> list[int]:
@@ -29,3 +32,13 @@ def answers(port: int, host: str = LOOPBACK) -> bool:
             return True
     except OSError:
         return False
+
+
+def page(port: int, path: str) -> str:
+    """Return what a page on loopback says; empty when nobody answers, or not well."""
+    try:
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=_PAGE_TIMEOUT_S) as got:
+            body: bytes = got.read()
+            return body.decode()
+    except (urllib.error.URLError, OSError):
+        return ""

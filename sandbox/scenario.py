@@ -7,8 +7,6 @@ The operator runs as it would in a pod: its own process, its own identity, and t
 import json
 import os
 import sys
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -27,7 +25,6 @@ LEASE_NAMESPACE: Final = "default"
 """Where `install` puts the operator's Role, and so where its replicas have their lease."""
 
 _MANIFESTS: Final = Path(__file__).parent / "manifests"
-_PROBE_TIMEOUT_S: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -266,14 +263,7 @@ class Operator:
 
     def page(self, path: str) -> str:
         """Return what `path` of its HTTP server says; empty when it is not well."""
-        try:
-            with urllib.request.urlopen(
-                f"http://{network.LOOPBACK}:{self._port}{path}", timeout=_PROBE_TIMEOUT_S
-            ) as got:
-                body: bytes = got.read()
-                return body.decode()
-        except (urllib.error.URLError, OSError):
-            return ""
+        return network.page(self._port, path)
 
 
 def _render(manifest: str, **values: object) -> str:

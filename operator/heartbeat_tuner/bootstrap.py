@@ -49,6 +49,7 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
     Raises:
         ApiServerError: the API server cannot be reached at start.
         InvalidSettingsError: the CustomResourceDefinition is not installed, or the lease has no namespace.
+        NotAllowedError: policies may not be listed where they should be.
     """
     store, telemetry, stopped = PolicyStore(), Telemetry(), asyncio.Event()
     async with _assembled(settings) as parts:
@@ -173,7 +174,8 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
             timeout=settings.kafka.timeout,
         )
         closing.callback(groups.close)
-        workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api)
+        namespaces = settings.kubernetes.namespaces
+        workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api, namespaces=namespaces)
         if not await policies.served():
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
@@ -183,8 +185,8 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
             elector=elector,
             policies=policies,
             workloads=workloads,
-            slots=KubernetesSlotViews(api, clock),
-            models=KubernetesModels(api),
+            slots=KubernetesSlotViews(api, clock, namespaces),
+            models=KubernetesModels(api, namespaces=namespaces),
             metrics=metrics,
             groups=groups,
             clock=clock,

@@ -71,6 +71,8 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
         ("minimal", {}, "webhook.enabled is false", "create job"),
         ("full", {}, "kubectl create job first-fit --from=cronjob/heartbeat-tuner-fit", "webhook.enabled is false"),
         ("lake", {}, "crds.install is false", "WARNING"),
+        ("namespaced", {}, "It looks after these namespaces only, which have to be there: shop, billing", "WARNING"),
+        ("namespaced", {}, "metadata: {name: orders, namespace: shop}", "namespace: default"),
         ("minimal", {"crds": {"keep": False}}, "WARNING: crds.keep is false", "crds.install"),
     ],
 )

@@ -162,6 +162,7 @@ def test_every_setting_can_be_reached() -> None:
     }
     by_value = {
         "interval": "operator.interval",
+        "kubernetes.namespaces": "watchNamespaces",
         "kubernetes.timeout": "operator.kubernetesTimeout",
         "rollout.maxConcurrent": "operator.maxConcurrentRollouts",
     }

@@ -32,6 +32,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         Binaries().get_all()
+        Binaries().path("helm")
         consumers.kafkajs_command()
         consumers.java_command()
         kafka._jars()

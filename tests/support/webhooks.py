@@ -9,7 +9,6 @@ import socketserver
 import ssl
 import sys
 import threading
-import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 import yaml
 
+from sandbox import network
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK, free_ports
 from sandbox.processes import Process, wait_until
@@ -67,14 +67,7 @@ class Replica:
 
     def page(self, path: str) -> str:
         """Return what a page says; empty when it is not well."""
-        try:
-            with urllib.request.urlopen(
-                f"http://{LOOPBACK}:{self._http_port}{path}", timeout=_PROBE_TIMEOUT_S
-            ) as answer:
-                body: bytes = answer.read()
-                return body.decode()
-        except (urllib.error.URLError, OSError):
-            return ""
+        return network.page(self._http_port, path)
 
     def ask(self, namespace: str, pod: dict[str, Any], *, authority: str, dry_run: bool) -> dict[str, Any]:
         """Ask about a pod's creation as the API server does, and trust whom it trusts; return the response."""

@@ -76,6 +76,8 @@ def test_times_are_durations(tmp_path: Path) -> None:
             MINIMAL + "leaderElection: {retryPeriod: 10s}",
             "leaderElection: renewDeadline 10s must be greater than retryPeriod 10s",
         ),
+        (MINIMAL + "kubernetes: {namespaces: [shop, shop]}", "kubernetes.namespaces: shop is named twice"),
+        (MINIMAL + "kubernetes: {namespaces: [Shop]}", "kubernetes.namespaces.0: String should match pattern"),
         (MINIMAL + "leaderElection: {leaseName: Not_A_Name}", "leaderElection.leaseName: String should match pattern"),
         (MINIMAL + "leaderElection: {enabled: false}", "leaderElection.enabled: Extra inputs are not permitted"),
         (MINIMAL + "intervall: 60s", "intervall: Extra inputs are not permitted"),

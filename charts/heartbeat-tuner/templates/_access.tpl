@@ -82,11 +82,18 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- toYaml (dict
   "prometheus" $prometheus
   "kafka" (dict "clusters" $clusters "timeout" .Values.kafka.timeout)
-  "kubernetes" (dict "timeout" $operator.kubernetesTimeout)
+  "kubernetes" (include "heartbeat-tuner.kubernetesConfig" (list . $operator) | fromJson)
   "leaderElection" (merge (dict "leaseName" (include "heartbeat-tuner.fullname" .)) $operator.leaderElection)
   "rollout" (dict "maxConcurrent" $operator.maxConcurrentRollouts)
   "interval" $operator.interval
 ) -}}
+{{- end -}}
+
+{{/* A section `kubernetes` of a configuration. Takes (list $ values-of-the-component). JSON. */}}
+{{- define "heartbeat-tuner.kubernetesConfig" -}}
+{{- $section := dict "timeout" (last .).kubernetesTimeout -}}
+{{- with (first .).Values.watchNamespaces }}{{ $_ := set $section "namespaces" . }}{{ end -}}
+{{- toJson $section -}}
 {{- end -}}
 
 {{/* A section `tls` of the configuration. Takes (list tls-in-values folder). JSON. */}}

@@ -61,6 +61,45 @@ subjects:
     namespace: {{ $root.Release.Namespace }}
 {{- end -}}
 
+{{/*
+A Role for each of `watchNamespaces`, bound to a component's account; nothing where all namespaces are watched. Takes
+(list $ component rules).
+*/}}
+{{- define "heartbeat-tuner.watchedRoles" -}}
+{{- $root := first . -}}
+{{- $component := index . 1 -}}
+{{- $rules := last . -}}
+{{- $account := include "heartbeat-tuner.name" (list $root $component) -}}
+{{- range $namespace := $root.Values.watchNamespaces }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ $account }}-watched
+  namespace: {{ $namespace }}
+  labels:
+    {{- include "heartbeat-tuner.labels" (list $root $component) | nindent 4 }}
+rules:
+  {{- $rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ $account }}-watched
+  namespace: {{ $namespace }}
+  labels:
+    {{- include "heartbeat-tuner.labels" (list $root $component) | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ $account }}-watched
+subjects:
+  - kind: ServiceAccount
+    name: {{ $account }}
+    namespace: {{ $root.Release.Namespace }}
+{{- end }}
+{{- end -}}
+
 {{/* An image's full name. Takes (list $ image path-in-values). */}}
 {{- define "heartbeat-tuner.image" -}}
 {{- $image := index . 1 -}}

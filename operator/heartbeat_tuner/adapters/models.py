@@ -12,7 +12,7 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
-from heartbeat_tuner.adapters import kubernetes_api
+from heartbeat_tuner.adapters import kubernetes_api, watching
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api import models
 from heartbeat_tuner.api.fields import API_VERSION
@@ -59,25 +59,28 @@ class KubernetesModels:
 
     Args:
         api: one API server.
+        namespaces: where they are read; everywhere if empty.
         page: models per request of a list.
     """
 
-    def __init__(self, api: KubernetesApi, *, page: int = PAGE) -> None:
+    def __init__(self, api: KubernetesApi, *, namespaces: Sequence[str] = (), page: int = PAGE) -> None:
         self._api = api
+        self._namespaces = namespaces
         self._page = page
 
     async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
-        """Return all models of the cluster; Unfitted if they are not installed, or not ours to read.
+        """Return all models that are looked after; Unfitted if they are not installed, or not ours to read.
 
         Raises:
             ApiServerError: the API server did not answer.
         """
         found: list[Fitted | Unreadable] = []
         try:
-            async for page in self._pages(_PATH):
-                if page is None:
-                    return Unfitted("the API server does not know ConsumerGroupModels")
-                found += [one for one in map(models.read, page) if one is not None]
+            for path in watching.lists(_PATH, self._namespaces):
+                async for page in self._pages(path):
+                    if page is None:
+                        return Unfitted("the API server does not know ConsumerGroupModels")
+                    found += [one for one in map(models.read, page) if one is not None]
         except ApiServerError as error:
             if error.status != HTTPStatus.FORBIDDEN:
                 raise
@@ -138,7 +141,7 @@ class KubernetesModels:
         if document is None:
             tally.unchanged += 1
             return
-        path = f"{_path(one.namespace)}/{name}"
+        path = f"{watching.in_namespace(_PATH, one.namespace)}/{name}"
         answer = await self._api.write(
             "PATCH", path, document, content_type=kubernetes_api.APPLY, fieldManager=FIELD_MANAGER
         )
@@ -165,7 +168,7 @@ class KubernetesModels:
     async def _stored(self, namespace: str) -> dict[str, Mapping[str, Any]]:
         """Return what is there, by name, without what servers add to it."""
         found: dict[str, Mapping[str, Any]] = {}
-        async for page in self._pages(_path(namespace)):
+        async for page in self._pages(watching.in_namespace(_PATH, namespace)):
             if page is None:
                 raise _NotServedError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
             for body in page:
@@ -203,7 +206,3 @@ async def _write_to_cluster(fitted: Sequence[GroupModel], request_timeout: timed
         return await KubernetesModels(api).write(fitted)
     finally:
         await api.close()
-
-
-def _path(namespace: str) -> str:
-    return f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"

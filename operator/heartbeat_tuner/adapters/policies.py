@@ -1,16 +1,17 @@
 """Policies as the API server has them: listed, status and Events written back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.adapters import kubernetes_api
+from heartbeat_tuner.adapters import kubernetes_api, watching
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.api.spec_v1alpha1 import KIND, PLURAL
-from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, TunerError, WriteConflictError
 from heartbeat_tuner.ports import Listing, NotLeaderError
 
 MAX_EVENT_MESSAGE: Final = 1024
@@ -19,30 +20,59 @@ MAX_EVENT_MESSAGE: Final = 1024
 PAGE: Final = 500
 """Policies per request of a list."""
 
+_LIST: Final = f"/apis/{API_VERSION}/{PLURAL}"
+
 _log = structlog.get_logger()
 
 
 class KubernetesPolicies:
-    """Reads policies, and writes what the reconciler found into them."""
+    """Reads policies, and writes what the reconciler found into them.
 
-    def __init__(self, api: KubernetesApi, *, page: int = PAGE) -> None:
+    Args:
+        api: one API server.
+        namespaces: where; everywhere if empty.
+        page: policies per request of a list.
+    """
+
+    def __init__(self, api: KubernetesApi, *, namespaces: Sequence[str] = (), page: int = PAGE) -> None:
         self._api = api
+        self._namespaces = namespaces
         self._page = page
 
     async def served(self) -> bool:
-        """Whether the API server knows the resource at all."""
-        return await self._api.get(f"/apis/{API_VERSION}/{PLURAL}", limit="1") is not None
+        """Whether the API server knows the resource at all.
+
+        Raises:
+            NotAllowedError: it may not be listed where it should be.
+            ApiServerError: the API server did not answer.
+        """
+        for namespace in self._namespaces or ("",):
+            (path,) = watching.lists(_LIST, [namespace] if namespace else [])
+            try:
+                found = await self._api.get(path, limit="1")
+            except ApiServerError as error:
+                if error.status == HTTPStatus.FORBIDDEN:
+                    raise NotAllowedError(_not_allowed(namespace)) from error
+                raise
+            if found is None:
+                return False
+        return True
 
     async def list_all(self) -> Listing:
-        """Return all policies of the cluster, page by page.
+        """Return all policies that are looked after, page by page.
 
         Raises:
             ApiServerError: the API server did not answer, or forgot the moment of the first page.
         """
+        found = [await self._listed(path) for path in watching.lists(_LIST, self._namespaces)]
+        # What is made while the lists are asked for one after the other may be missing, and is not gone.
+        return Listing([body for one in found for body in one.bodies], min(one.version for one in found))
+
+    async def _listed(self, path: str) -> Listing:
         bodies: list[Mapping[str, Any]] = []
         query = {"limit": str(self._page)}
         while True:
-            page = await self._api.get(f"/apis/{API_VERSION}/{PLURAL}", **query)
+            page = await self._api.get(path, **query)
             if page is None:
                 raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
             bodies += page["items"]
@@ -119,6 +149,20 @@ class KubernetesPolicies:
             raise
         except TunerError as error:
             _log.warning("event not written", policy=f"{metadata['namespace']}/{metadata['name']}", error=str(error))
+
+
+def _not_allowed(namespace: str) -> str:
+    """Return what to do about rights that do not reach a namespace; all of them, if it is empty."""
+    if not namespace:
+        return (
+            "the operator may not list the ConsumerGroupPolicies of all namespaces; bind its ClusterRole by a "
+            "ClusterRoleBinding, or name the namespaces in which it has a Role in kubernetes.namespaces (Helm: "
+            "watchNamespaces)"
+        )
+    return (
+        f"the operator may not list the ConsumerGroupPolicies of namespace {namespace}, which kubernetes.namespaces "
+        f"names; bind a Role with its rules there, or take the namespace out (Helm: watchNamespaces)"
+    )
 
 
 def _path(body: Mapping[str, Any]) -> str:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.adapters.watching import FIRST_PAUSE_S, Kind, Source, Watched
+from heartbeat_tuner.adapters.watching import FIRST_PAUSE_S, Kind, Source
+from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError
@@ -53,6 +54,7 @@ class SlotPods:
 
     Args:
         api: one API server.
+        namespaces: where; everywhere if empty.
         clock: for the watch, and for what is remembered.
         changed: called with the place of a pod that changed.
         still_there_pause_s: before a pod that is there without its label is asked for again.
@@ -63,6 +65,7 @@ class SlotPods:
         self,
         api: Source,
         *,
+        namespaces: Sequence[str] = (),
         clock: Clock,
         changed: Callable[[SlotPlace], None],
         still_there_pause_s: float = STILL_THERE_PAUSE_S,
@@ -76,10 +79,11 @@ class SlotPods:
         self._gone_since: collections.deque[tuple[datetime, SlotPlace, str]] = collections.deque()
         self._doubtful: dict[str, SeenPod] = {}
         self._news = asyncio.Event()
-        self.watched = Watched(
+        self.watched = WatchedScope(
             api,
             PODS,
             seen_pod,
+            namespaces=namespaces,
             clock=clock,
             changed=lambda one: changed(one.place),
             vanished=self._vanished,

@@ -12,7 +12,8 @@ from typing import Any, Final
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import API_VERSION
 from heartbeat_tuner.adapters.slot_pods import SlotPods
-from heartbeat_tuner.adapters.watching import Kind, Watched
+from heartbeat_tuner.adapters.watching import Kind
+from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.api import fields, slot_names
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.api.spec_v1alpha1 import KIND
@@ -49,20 +50,24 @@ class KubernetesSlots:
 
     Args:
         api: one API server.
+        namespaces: where; everywhere if empty.
         clock: for the watches.
         changed: called with the place of what changed.
     """
 
-    def __init__(self, api: KubernetesApi, *, clock: Clock, changed: Callable[[SlotPlace], None]) -> None:
+    def __init__(
+        self, api: KubernetesApi, *, namespaces: Sequence[str], clock: Clock, changed: Callable[[SlotPlace], None]
+    ) -> None:
         self._api = api
-        self._leases = Watched(
+        self._leases = WatchedScope(
             api,
             LEASES,
             seen_slot,
+            namespaces=namespaces,
             clock=clock,
             changed=lambda one: changed(one.place),
         )
-        self._pods = SlotPods(api, clock=clock, changed=changed)
+        self._pods = SlotPods(api, namespaces=namespaces, clock=clock, changed=changed)
 
     @property
     def as_of(self) -> datetime | None:

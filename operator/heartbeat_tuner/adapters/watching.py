@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import dataclasses
 import json
-from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -67,6 +67,21 @@ class Kind:
     path: str
     selector: str = ""
     may_be_missing: bool = False
+
+    def within(self, namespace: str) -> "Kind":
+        """Return the same objects in one namespace."""
+        return dataclasses.replace(self, path=in_namespace(self.path, namespace))
+
+
+def in_namespace(path: str, namespace: str) -> str:
+    """Return the path of a list in one namespace from that of the list over all namespaces."""
+    folder, _, plural = path.rpartition("/")
+    return f"{folder}/namespaces/{namespace}/{plural}"
+
+
+def lists(path: str, namespaces: Sequence[str]) -> list[str]:
+    """Return the paths of the lists that tell of these namespaces; of all, if none is named."""
+    return [in_namespace(path, one) for one in namespaces] or [path]
 
 
 Kept = TypeVar("Kept", bound=Placed)

@@ -38,6 +38,7 @@ def applied_of(application: Application) -> Applied:
         previous=values_of(application.previous),
         at=f"{application.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         workload_uid=application.workload_uid,
+        container=application.container or None,
     )
 
 
@@ -48,6 +49,7 @@ def application_of(applied: Applied) -> Application:
         previous=settings_of(applied.previous),
         at=datetime.fromisoformat(applied.at),
         workload_uid=applied.workload_uid,
+        container=applied.container or "",
     )
 
 

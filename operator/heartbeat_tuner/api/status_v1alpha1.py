@@ -129,6 +129,7 @@ class Applied(Model):
     previous: Values
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
     workload_uid: Annotated[str, Field(max_length=64, description="Of the object that was written to.")]
+    container: Annotated[str | None, Field(max_length=63, description="Of it, that was written to.")] = None
 
 
 class Basis(enum.StrEnum):

@@ -1,6 +1,7 @@
 """`heartbeat-tuner run`: the operator."""
 
 import asyncio
+import functools
 import logging
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def command(config: Path) -> None:
     json_lines.configure()
     try:
         settings = operator_settings.load(config)
-        asyncio.run(bootstrap.run_operator(settings, handlers.watch))
+        watch = functools.partial(handlers.watch, namespaces=settings.kubernetes.namespaces)
+        asyncio.run(bootstrap.run_operator(settings, watch))
     except TunerError as error:
         raise UsageProblem(str(error)) from error

@@ -20,6 +20,10 @@ class InvalidSettingsError(TunerError):
     """The operator's own configuration is not usable."""
 
 
+class NotAllowedError(TunerError):
+    """The operator's rights do not reach where its configuration sends it; the message names what to bind."""
+
+
 class MetricsCause(enum.Enum):
     """Why Prometheus gave no usable answer: what a caller may do about it differs."""
 

@@ -88,12 +88,14 @@ class Application:
         previous: all values before it.
         at: when, to the second.
         workload_uid: of the object that was written to; one that took its name since then has not been written to.
+        container: that was written to, likewise; empty where that was not noted.
     """
 
     values: LivenessSettings
     previous: LivenessSettings
     at: datetime
     workload_uid: str
+    container: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ that acts is in `reconcile`.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import kopf
@@ -56,8 +56,15 @@ def operator_settings() -> kopf.OperatorSettings:
     return settings
 
 
-async def watch(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -> None:
+async def watch(
+    store: PolicyStore, before_end: Callable[[], Awaitable[None]], *, namespaces: Sequence[str] = ()
+) -> None:
     """Feed `store` until the process is told to end (SIGTERM, SIGINT); then await `before_end`.
+
+    Args:
+        store: gets the policies.
+        before_end: awaited before kopf ends.
+        namespaces: where policies are watched; everywhere if empty.
 
     Raises:
         ApiServerError: the API server refuses to be watched: it does not know policies any more, or forbids it.
@@ -66,7 +73,13 @@ async def watch(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -
     for handler in logging.getLogger().handlers:
         handler.addFilter(_without_traceback_of_a_refusal)
     try:
-        await kopf.operator(registry=registry, settings=operator_settings(), clusterwide=True, standalone=True)
+        await kopf.operator(
+            registry=registry,
+            settings=operator_settings(),
+            clusterwide=not namespaces,
+            namespaces=namespaces,
+            standalone=True,
+        )
     except APIError as error:
         raise ApiServerError(
             f"the API server ended the watch of ConsumerGroupPolicies: {str(error).strip()}; see that they are "

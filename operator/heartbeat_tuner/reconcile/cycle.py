@@ -176,6 +176,7 @@ class Cycle:
             previous=current,
             at=self._clock.now().replace(microsecond=0),
             workload_uid=situation.workload.uid,
+            container=policy.workload.container,
         )
         try:
             await self._write(body, situation, application)

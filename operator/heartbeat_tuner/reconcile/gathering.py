@@ -223,7 +223,13 @@ def _last_application(policy: Policy, workload: Workload) -> Application | None:
     """Return our last write to the policy's container of this very object, from its own note or from the status.
 
     Either may be the newer: the status may not have been written, and the note may be gone with a replaced manifest.
+    A container of another name has not been written to: it was made, or renamed, by a rollout of the owner's.
     """
-    noted = (policy.application, workload.applications.get(policy.workload.container))
-    ours = [one for one in noted if one is not None and one.workload_uid == workload.uid]
+    container = policy.workload.container
+    noted = (policy.application, workload.applications.get(container))
+    ours = [
+        one
+        for one in noted
+        if one is not None and one.workload_uid == workload.uid and one.container in {"", container}
+    ]
     return max(ours, key=lambda one: one.at, default=None)

@@ -65,6 +65,14 @@ MountedFile = Annotated[Path, AfterValidator(_readable)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 """Of an object in Kubernetes."""
 
+
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    twice = sorted({one for one in names if names.count(one) > 1})
+    if twice:
+        raise ValueError(f"{twice[0]} is named twice; name it once")
+    return names
+
+
 Port = Annotated[int, Field(ge=1, le=65_535)]
 
 
@@ -79,3 +87,5 @@ class KubernetesSettings(Section):
     """How the API server is talked to; where it is comes from the service account or the kubeconfig."""
 
     timeout: Timeout = timedelta(seconds=30)
+    namespaces: Annotated[tuple[Name, ...], AfterValidator(_each_once)] = ()
+    """Where policies and workloads are looked after; everywhere if empty."""

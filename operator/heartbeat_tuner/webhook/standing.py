@@ -13,7 +13,8 @@ from heartbeat_tuner.adapters.certificate_store import CertificateStore
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.slots import KubernetesSlots
-from heartbeat_tuner.adapters.watching import Kind, Watched
+from heartbeat_tuner.adapters.watching import Kind
+from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.workload_sizes import KubernetesWorkloadSizes, RecentSizes
 from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
@@ -53,15 +54,18 @@ async def run_webhook(settings: WebhookSettings) -> None:
         )
         keeper = Keeper(store, context, telemetry)
         touched = Touched()
-        policies = Watched(
+        namespaces = settings.kubernetes.namespaces
+        policies = WatchedScope(
             api,
             # Who takes the definition away takes the policies away.
             Kind(f"/apis/{API_VERSION}/{PLURAL}", may_be_missing=True),
             enrolment.enrolment_of,
+            namespaces=namespaces,
             clock=clock,
             changed=lambda one: touched.note(one.slots) if one.lends_slots else None,
         )
-        slots, sizes = KubernetesSlots(api, clock=clock, changed=touched.note), KubernetesWorkloadSizes(api)
+        slots = KubernetesSlots(api, namespaces=namespaces, clock=clock, changed=touched.note)
+        sizes = KubernetesWorkloadSizes(api)
         tender = Tender(
             lambda: [one for one in policies.everything() if one.lends_slots] if policies.in_touch else None,
             slots,

@@ -8,7 +8,7 @@ from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.policies import Application
 from tests.support import worlds
 
-CURE = Application(worlds.settings("30s", "1s", "1s"), worlds.STORM, worlds.NOW, "workload-1")
+CURE = Application(worlds.settings("30s", "1s", "1s"), worlds.STORM, worlds.NOW, "workload-1", "app")
 JAVA = Application(worlds.java_settings("45s"), worlds.java_settings("6s"), worlds.NOW, "workload-1")
 TEXT = applied.to_annotation({"app": CURE})
 

@@ -102,6 +102,14 @@ async def test_record_begins_with_our_last_change() -> None:
     assert record.since == change.at
 
 
+async def test_a_change_of_another_container_is_none_of_this_one() -> None:
+    """Who renames a container starts anew: the values are not in it, and no cooldown holds them back."""
+    change = Application(worlds.settings(), worlds.STORM, NOW - worlds.seconds(60), "workload-1", "before")
+    assert (await situation_of(stages.storm(), worlds.policy(application=change))).policy.application is None
+    change = dataclasses.replace(change, container=worlds.policy().workload.container)
+    assert (await situation_of(stages.storm(), worlds.policy(application=change))).policy.application == change
+
+
 async def test_record_reaches_back_an_hour_at_most() -> None:
     """Older evictions may have had causes that are mended."""
     stage = stages.storm()

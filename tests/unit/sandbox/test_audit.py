@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from sandbox.audit import Tail
+from sandbox import audit
+from sandbox.audit import Access, Tail
 
 
 def _line(name: str, *, query: str = "") -> str:
@@ -42,3 +43,39 @@ def test_what_was_there_before_and_dry_runs_are_left_out(tmp_path: Path) -> None
     with log.open("a") as appended:
         appended.write(_line("dry", query="?dryRun=All") + _line("after"))
     assert [one.name for one in tail.writes()] == ["after"]
+
+
+def _request(verb: str, said: str, *, group: str = audit.ACCOUNTS_NAMESPACE, code: int = 200) -> str:
+    event = {
+        "user": {"username": "u", "groups": [f"system:serviceaccounts:{group}", "system:authenticated"]},
+        "verb": verb,
+        "requestURI": "/api/v1/namespaces/shop/pods/a",
+        "objectRef": {"resource": "pods", "namespace": "shop", "name": "a", "subresource": "eviction"},
+        "requestReceivedTimestamp": "2026-03-01T12:00:00.000000Z",
+        "responseStatus": {"code": code},
+        "annotations": {"authorization.k8s.io/reason": said},
+    }
+    return json.dumps(event) + "\n"
+
+
+def test_who_asked_for_what_and_by_which_role(tmp_path: Path) -> None:
+    """Requests of the accounts that are watched, with the role that allowed each; a refusal has none."""
+    by_role = 'RBAC: allowed by RoleBinding "tuner/tuner" of Role "tuner" to ServiceAccount "tuner/tuner"'
+    log = tmp_path / "audit.log"
+    log.write_text(
+        _request("get", by_role, group="kube-system")
+        + _request("create", by_role, code=201)
+        + _request("delete", "", code=403)
+        + json.dumps({"user": {"groups": [f"system:serviceaccounts:{audit.ACCOUNTS_NAMESPACE}"]}, "verb": "get"})
+        + "\n"
+    )
+    made = Access("u", "create", "", "pods/eviction", "shop", "a", ("Role", "tuner"), made=True)
+    refused = Access("u", "delete", "", "pods/eviction", "shop", "a", None, made=False)
+    assert audit.accesses(log) == [made, refused]
+
+
+def test_what_is_only_read_is_no_write(tmp_path: Path) -> None:
+    """Though it stands in the log."""
+    log = tmp_path / "audit.log"
+    log.write_text(_request("list", "") + _line("first"))
+    assert [one.name for one in audit.writes(log)] == ["first"]

@@ -5,5 +5,5 @@ certificate:
   secretName: {{ include "heartbeat-tuner.name" (list . "webhook") }}
   serviceName: {{ include "heartbeat-tuner.name" (list . "webhook") }}
 kubernetes:
-  timeout: {{ .Values.webhook.kubernetesTimeout }}
+  {{- include "heartbeat-tuner.kubernetesConfig" (list . .Values.webhook) | fromJson | toYaml | nindent 2 }}
 {{- end -}}

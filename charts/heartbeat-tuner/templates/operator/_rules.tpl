@@ -1,0 +1,30 @@
+{{/*
+What the operator does where policies are. Equal to sandbox/manifests/operator-role.yaml; each rule names the code that
+needs it, and a test runs the operator with these rights and finds each of them used.
+*/}}
+{{- define "heartbeat-tuner.operatorRules" -}}
+- apiGroups: [heartbeat-tuner.dev]
+  resources: [consumergrouppolicies]
+  verbs: [get, list, watch]       # handlers/__init__.py watches; adapters/policies.py lists, and looks once more before a write
+- apiGroups: [heartbeat-tuner.dev]
+  resources: [consumergroupmodels]
+  verbs: [list]                   # adapters/models.py: what the fit says of groups; the operator writes none
+- apiGroups: [heartbeat-tuner.dev]
+  resources: [consumergrouppolicies/status]
+  verbs: [update]                 # adapters/policies.py: conditions, recommendation, what was applied
+- apiGroups: [apps]
+  resources: [deployments, statefulsets]
+  verbs: [get, patch]             # adapters/workloads.py: what is set now; server-side apply of our env entries
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]                   # adapters/workloads.py: what the running pods have; adapters/slot_views.py: their slots
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [list]                   # adapters/slot_views.py: who has which slot; the webhook writes them
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get]                    # adapters/workloads.py: values that come from envFrom
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create]                 # adapters/policies.py: transitions
+{{- end -}}

@@ -1,0 +1,18 @@
+{{/* What the webhook does where policies are. Equal to docs/how-to/webhook.yaml, but for the last rule of that. */}}
+{{- define "heartbeat-tuner.webhookRules" -}}
+- apiGroups: [heartbeat-tuner.dev]
+  resources: [consumergrouppolicies]
+  verbs: [list, watch]                          # webhook/standing.py: which workloads have static membership
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get]                                  # adapters/workload_sizes.py: how many pods there may be
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [get, list, watch, patch]              # adapters/slot_pods.py: which have a slot, which are gone; adapters/slots.py: gates
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]                               # adapters/slots.py: a pod that cannot have the slot it was promised
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, list, watch, create, update, delete]   # adapters/slots.py: one for each slot, beside its policy
+{{- end -}}

@@ -1,0 +1,85 @@
+"""What the API server has of one kind in the namespaces that are looked after, or in all: a watch for each of them.
+
+Where rights end at namespaces there is no watch over all of them. To who looks it makes no difference.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Generic
+
+from heartbeat_tuner.adapters.watching import FIRST_PAUSE_S, Kept, Kind, Source, Watched
+from heartbeat_tuner.ports import Clock
+
+
+class WatchedScope(Generic[Kept]):
+    """Objects of one kind, as `Watched` has them.
+
+    Args:
+        api: one API server.
+        kind: which objects.
+        keep: an object to what is held of it; None for one that is of no interest.
+        namespaces: where; everywhere if empty.
+        clock: for `as_of`.
+        changed: called with what is held of an object after each change, with the last state of one that vanished.
+        vanished: called with the uid and the last state of what was held and is selected no more.
+        pause_s: before a watch is opened again.
+    """
+
+    def __init__(
+        self,
+        api: Source,
+        kind: Kind,
+        keep: Callable[[Mapping[str, Any]], Kept | None],
+        *,
+        namespaces: Sequence[str],
+        clock: Clock,
+        changed: Callable[[Kept], None] = lambda _kept: None,
+        vanished: Callable[[str, Kept], None] = lambda _uid, _last: None,
+        pause_s: float = FIRST_PAUSE_S,
+    ) -> None:
+        def watched(one: Kind) -> Watched[Kept]:
+            return Watched(api, one, keep, clock=clock, changed=changed, vanished=vanished, pause_s=pause_s)
+
+        self._parts = {one: watched(kind.within(one)) for one in namespaces} or {"": watched(kind)}
+
+    @property
+    def as_of(self) -> datetime | None:
+        """When the oldest of the last full lists was asked for; None before all were there."""
+        moments = [one.as_of for one in self._parts.values()]
+        known = [one for one in moments if one is not None]
+        return min(known) if len(known) == len(moments) else None
+
+    @property
+    def in_touch(self) -> bool:
+        """Whether the view is kept up to date everywhere now."""
+        return all(one.in_touch for one in self._parts.values())
+
+    def at(self, place: Hashable) -> Collection[Kept]:
+        """Return what is held at a place."""
+        return [kept for one in self._parts.values() for kept in one.at(place)]
+
+    def everything(self) -> Collection[Kept]:
+        """Return all that is held."""
+        return [kept for one in self._parts.values() for kept in one.everything()]
+
+    async def run(self) -> None:
+        """List and watch until cancelled; failures are told and tried again."""
+        async with asyncio.TaskGroup() as watching:
+            for one in self._parts.values():
+                watching.create_task(one.run())
+
+    async def refresh(self) -> None:
+        """List everything.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        for one in self._parts.values():
+            await one.refresh()
+
+    def show(self, body: Mapping[str, Any]) -> None:
+        """Take an object as the API server has just given it to us, before the watch brings it."""
+        part = self._parts.get(body["metadata"]["namespace"]) or self._parts.get("")
+        if part is not None:
+            part.show(body)

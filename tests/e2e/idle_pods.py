@@ -1,0 +1,46 @@
+"""Pods that consume nothing, of a policy that gives static ids: the webhook asks no more of a consumer."""
+
+import json
+from typing import Any, Final
+
+from heartbeat_tuner.api.slot_names import SLOT_LABEL
+from tests.e2e.teams import Team
+
+ENDS_AT_ONCE: Final = "trap 'exit 0' TERM; while :; do sleep 0.2; done"
+STAYS: Final = "trap '' TERM; while :; do sleep 0.2; done"
+
+
+def pods_that(team: Team, behaves: str, *, replicas: int, grace_s: int) -> str:
+    """Return the Deployment of pods that consume nothing, and are replaced one after the other."""
+    container = {"name": "app", "image": "none", "command": ["sh", "-c", behaves]}
+    labels = {"app": team.name}
+    document = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": team.name},
+        "spec": {
+            "replicas": replicas,
+            "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"terminationGracePeriodSeconds": grace_s, "containers": [container]},
+            },
+        },
+    }
+    return json.dumps(document)
+
+
+def enrol(team: Team) -> None:
+    """Give a team a policy whose pods get static ids; it speaks the classic protocol as far as anybody knows."""
+    team.apply_policy_spec(client={"library": "java"}, staticMembership="Enabled")
+    team.kubectl(
+        *("patch", "cgp", team.name, f"--namespace={team.namespace}", "--subresource=status", "--type=merge"),
+        *("--patch", json.dumps({"status": {"groupProtocol": "Classic"}})),
+    )
+
+
+def slots(team: Team) -> dict[str, dict[str, Any]]:
+    """Return the pods' slots, by their labels."""
+    found = team.get("pods", f"--selector={SLOT_LABEL}")["items"]
+    return {one["metadata"]["labels"][SLOT_LABEL]: one for one in found}

@@ -1,0 +1,98 @@
+"""An install for some namespaces only: it cures there, and neither asks nor writes elsewhere."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from sandbox import audit, scenario
+from sandbox.environment import Sandbox
+from sandbox.processes import wait_until
+from tests.e2e import rights
+from tests.e2e.conftest import NewTeam
+from tests.e2e.idle_pods import ENDS_AT_ONCE, enrol, pods_that, slots
+from tests.e2e.operators import Operators
+from tests.e2e.releases import NAMESPACE, Program, Release
+from tests.e2e.teams import Team
+
+pytestmark = pytest.mark.timeout(600)
+
+EVERYTHING: Final = {"operator": {"interval": "1s"}, "webhook": {"enabled": True}, "fitting": {"enabled": True}}
+
+
+@pytest.fixture
+def teams(new_team: NewTeam) -> Sequence[Team]:
+    """Two that storm, two whose pods are to have static ids; the second of each is nobody's business here."""
+    return [new_team(purpose) for purpose in ("inside", "outside", "crew", "strangers")]
+
+
+@pytest.fixture
+def release(sandbox: Sandbox, operators: Operators, teams: Sequence[Team], tmp_path: Path) -> Iterator[Release]:
+    """The chart with everything on, for two of the namespaces."""
+    operators.stop()
+    inside, _, crew, _ = teams
+    values = {**EVERYTHING, "watchNamespaces": [inside.namespace, crew.namespace]}
+    with Release(sandbox, tmp_path, values) as installed:
+        yield installed
+
+
+def last_words(program: Program) -> str:
+    """Start a program that ends by itself, and return what it said."""
+    with program:
+        wait_until(lambda: not program.process.alive(), part=program.process.name, what="its end")
+    return program.log.read_text()
+
+
+def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: Sandbox, teams: Sequence[Team]) -> None:
+    """With Roles in its namespaces and none elsewhere, operator and webhook do all they do."""
+    inside, outside, crew, strangers = teams
+    before = len(audit.accesses(sandbox.control_plane.audit_log))
+    for team in (inside, outside):
+        team.deploy(scenario.STORMING)
+        team.apply_policy(team.name, mode="Apply")
+    for team in (crew, strangers):
+        enrol(team)
+    with release.webhook() as webhook, release.operator() as operator:
+        webhook.await_ready()
+        operator.await_lead()
+        for team in (crew, strangers):
+            team.apply(pods_that(team, ENDS_AT_ONCE, replicas=2, grace_s=5))
+            team.await_available(team.name)
+        inside.await_condition("Applied", "Applied", status="True", timeout_s=150)
+        assert inside.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
+        assert len(slots(crew)) == 2
+        wait_until(lambda: "slots" in crew.status(), part="operator", what="the slots in the status", poll_s=0.5)
+    assert outside.status() == {}
+    assert "KAFKA_SESSION_TIMEOUT_MS" not in outside.env()
+    assert slots(strangers) == {}
+
+    wait_until(lambda: bool(watches(sandbox, before)), part="test", what="the ends of the watches", timeout_s=60)
+    found = audit.accesses(sandbox.control_plane.audit_log)[before:]
+    assert rights.refused(found) == []
+    assert {one.namespace for one in found} == {inside.namespace, crew.namespace, NAMESPACE, ""}
+    everywhere = {(one.verb, one.resource) for one in found if not one.namespace}
+    registration = {("get", "mutatingwebhookconfigurations"), ("patch", "mutatingwebhookconfigurations")}
+    assert everywhere == {*registration, ("create", "selfsubjectaccessreviews")}
+
+
+def watches(sandbox: Sandbox, before: int) -> list[audit.Access]:
+    """Return the watches of policies that have ended."""
+    found = audit.accesses(sandbox.control_plane.audit_log)[before:]
+    return [one for one in found if (one.verb, one.resource) == ("watch", "consumergrouppolicies")]
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "told"),
+    [
+        ([], "may not list the ConsumerGroupPolicies of all namespaces; bind its ClusterRole by a ClusterRoleBinding"),
+        (["elsewhere"], "of namespace elsewhere, which kubernetes.namespaces names; bind a Role with its rules there"),
+    ],
+)
+def test_rights_that_are_missing_are_told_in_plain_words(
+    release: Release, namespaces: Sequence[str], told: str
+) -> None:
+    """One line that names what to bind where, and no traceback."""
+    said = last_words(release.operator(kubernetes={"namespaces": list(namespaces)}))
+    assert told in said
+    assert "Traceback" not in said
