@@ -80,6 +80,7 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
                     "status": report.status_writes,
                     "failed": report.failed_writes,
                 },
+                points=report.points,
                 duration_s=duration_s,
             )
 
