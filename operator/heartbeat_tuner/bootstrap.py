@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from heartbeat_tuner.adapters import kafka_access
+from heartbeat_tuner.adapters import kafka_access, kubernetes_version
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
@@ -48,7 +48,8 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
 
     Raises:
         ApiServerError: the API server cannot be reached at start.
-        InvalidSettingsError: the CustomResourceDefinition is not installed, or the lease has no namespace.
+        InvalidSettingsError: the API server is too old, the CustomResourceDefinition is not installed, or the lease has
+            no namespace.
         NotAllowedError: policies may not be listed where they should be.
     """
     store, telemetry, stopped = PolicyStore(), Telemetry(), asyncio.Event()
@@ -81,6 +82,7 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
                     "status": report.status_writes,
                     "failed": report.failed_writes,
                 },
+                points=report.points,
                 duration_s=duration_s,
             )
 
@@ -176,6 +178,7 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
         closing.callback(groups.close)
         namespaces = settings.kubernetes.namespaces
         workloads, policies = KubernetesWorkloads(api), KubernetesPolicies(api, namespaces=namespaces)
+        await kubernetes_version.check(api)
         if not await policies.served():
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"

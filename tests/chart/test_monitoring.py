@@ -3,7 +3,8 @@
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,17 +12,16 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from heartbeat_tuner.adapters.telemetry import Telemetry
+from heartbeat_tuner.api.status_v1alpha1 import ConditionStatus, ConditionType
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
 from tests.chart import documented
 from tests.chart.rendering import MONITORING, NAME, VARIANTS, Helm, Rendered
+from tests.support import exposed
 
 _CASES: Final = Path(__file__).parent / "alerts.yaml"
-_OF_KUBE_STATE_METRICS: Final = {"kube_cronjob_status_last_successful_time", "kube_cronjob_created"}
-"""As its documentation has them; both are stable there."""
-
-_METRIC: Final = re.compile(r"\b((?:heartbeat_tuner|kube|kafka|kafkajs)_\w+)")
+_METRIC: Final = re.compile(r"\b((?:[a-z_]+:)?(?:heartbeat_tuner|kube|kafka|kafkajs)_\w+(?::[a-z]+)?)")
 _MATCHER: Final = re.compile(r'(\w+)(=~|=)"([^"]*)"')
 
 
@@ -37,12 +37,31 @@ def samples(*registries: CollectorRegistry) -> dict[str, dict[str, set[str]]]:
     return found
 
 
-_EXPOSED: Final = samples(Telemetry().registry, WebhookTelemetry().registry)
+_EXPOSED: Final = samples(exposed.telemetry().registry, WebhookTelemetry().registry)
+
+_WORDS: Final[Mapping[str, set[str]]] = {
+    "namespace": {NAME, "shop"},
+    "policy": {"orders"},
+    "reason": {reason.value for reason in Reason},
+    "status": {status.value for status in ConditionStatus},
+    "type": {kind.value for kind in ConditionType},
+}
+"""Values of labels beyond those that two policies happen to have."""
+
+
+def all_rules(rendered: Rendered) -> list[Mapping[str, Any]]:
+    """Return the rendered rules."""
+    return [rule for group in rendered.one("PrometheusRule")["spec"]["groups"] for rule in group["rules"]]
 
 
 def rules(rendered: Rendered) -> list[Mapping[str, Any]]:
     """Return the rendered alerts."""
-    return [rule for group in rendered.one("PrometheusRule")["spec"]["groups"] for rule in group["rules"]]
+    return [rule for rule in all_rules(rendered) if "alert" in rule]
+
+
+def recorded(rendered: Rendered) -> dict[str, str]:
+    """Return what is recorded: name -> expression."""
+    return {rule["record"]: rule["expr"] for rule in all_rules(rendered) if "record" in rule}
 
 
 def dashboard(rendered: Rendered) -> Any:
@@ -54,7 +73,8 @@ def queries(rendered: Rendered) -> Iterator[str]:
     """Yield the expressions of the dashboard's panels, with Grafana's variables filled in."""
     for panel in dashboard(rendered)["panels"]:
         for target in panel.get("targets", ()):
-            yield target["expr"].replace("$__rate_interval", "5m").replace("$tuner", NAME).replace("$namespace", "shop")
+            expression = target["expr"].replace("$__rate_interval", "5m").replace("$tuner", NAME)
+            yield expression.replace("$namespace", "shop").replace("$policy", "orders")
 
 
 def run(program: Path, *words: str | Path) -> str:
@@ -64,17 +84,24 @@ def run(program: Path, *words: str | Path) -> str:
     return done.stdout
 
 
-def check_names(expressions: Iterator[str], others: set[str]) -> None:
-    """Check that the tuner exposes what expressions name, with these values of labels."""
+def check_names(expressions: Iterable[str], others: AbstractSet[str] = frozenset()) -> None:
+    """Check that the tuner exposes what expressions name, or others do, with these values of labels."""
     for expression in expressions:
         names = set(_METRIC.findall(re.sub(r"\{.*?\}", "", expression, flags=re.DOTALL)))
         assert names, expression
         assert names <= _EXPOSED.keys() | others, expression
-        known: dict[str, set[str]] = {"namespace": {NAME, "shop"}, "cronjob": {f"{NAME}-fit"}}
+        known: dict[str, set[str]] = {}
         for name in names & _EXPOSED.keys():
             known |= _EXPOSED[name]
+        for label, words in _WORDS.items():
+            known[label] = known.get(label, set()) | words
         for label, _, values in _MATCHER.findall(expression):
             assert set(values.split("|")) <= known[label], expression
+
+
+def _filled(text: str, labels: Mapping[str, str]) -> str:
+    """Return an annotation with its labels filled in, as Prometheus does."""
+    return re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda found: labels[found[1]], text)
 
 
 def test_nothing_of_it_is_there_unless_asked_for(minimal: Rendered) -> None:
@@ -89,7 +116,7 @@ def test_operator_and_webhook_are_scraped(full: Rendered) -> None:
     monitor = full.one("ServiceMonitor")
     assert monitor["metadata"]["labels"]["release"] == "prometheus"
     (endpoint,) = monitor["spec"]["endpoints"]
-    assert endpoint == {"port": "http", "path": "/metrics", "interval": "30s"}
+    assert endpoint == {"port": "http", "path": "/metrics", "interval": "30s", "honorLabels": True}
     for name in (NAME, f"{NAME}-webhook"):
         service = full.one("Service", name)
         assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
@@ -111,7 +138,8 @@ def test_alerts_are_about_what_is_on(helm: Helm, full: Rendered) -> None:
 
 def test_alerts_name_what_the_tuner_exposes(full: Rendered) -> None:
     """A metric or a label's value that is gone would make an alert silent for ever."""
-    check_names((rule["expr"] for rule in rules(full)), _OF_KUBE_STATE_METRICS)
+    check_names(rule["expr"] for rule in rules(full))
+    check_names(recorded(full).values())
 
 
 def test_alerts_name_the_release(helm: Helm) -> None:
@@ -119,12 +147,14 @@ def test_alerts_name_the_release(helm: Helm) -> None:
     rendered = helm.render(VARIANTS["full"], release="second", namespace="streams")
     groups = rendered.one("PrometheusRule", "second-heartbeat-tuner")["spec"]["groups"]
     texts = [
-        text for group in groups for rule in group["rules"] for text in (rule["expr"], *rule["annotations"].values())
+        text
+        for group in groups
+        for rule in group["rules"]
+        for text in (rule["expr"], *rule.get("annotations", {}).values())
     ]
     assert not [text for text in texts if "RELEASE" in text]
     named = [(label, value) for text in texts for label, _, value in _MATCHER.findall(text)]
     assert {value for label, value in named if label == "namespace"} == {"streams"}
-    assert {value for label, value in named if label == "cronjob"} == {"second-heartbeat-tuner-fit"}
 
 
 def test_alerts_fire_when_they_should(full: Rendered, promtool: Path, tmp_path: Path) -> None:
@@ -135,7 +165,8 @@ def test_alerts_fire_when_they_should(full: Rendered, promtool: Path, tmp_path: 
         rule = by_name[case["alertname"]]
         for expected in case["exp_alerts"]:
             expected["exp_labels"] = rule["labels"] | expected.get("exp_labels", {})
-            expected["exp_annotations"]["description"] = rule["annotations"]["description"]
+            description = rule["annotations"]["description"]
+            expected["exp_annotations"]["description"] = _filled(description, expected["exp_labels"])
     (tmp_path / "alerts.yaml").write_text(yaml.safe_dump(document))
     run(promtool, "check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yaml")
     run(promtool, "test", "rules", tmp_path / "alerts.yaml")
@@ -150,6 +181,16 @@ def test_every_alert_is_seen_to_fire_and_to_keep_still(full: Rendered) -> None:
     assert seen == {rule["alert"]: {True, False} for rule in rules(full)}
 
 
+def test_every_record_is_run_and_looked_at(full: Rendered) -> None:
+    """What is recorded costs Prometheus something every half minute."""
+    asked = {
+        one["expr"] for case in yaml.safe_load(_CASES.read_text())["tests"] for one in case.get("promql_expr_test", ())
+    }
+    for name, expression in recorded(full).items():
+        assert any(name in one for one in asked), name
+        assert any(name in one or expression in one for one in queries(full)), name
+
+
 def test_every_alert_says_what_to_do(full: Rendered) -> None:
     """A sentence with the finding, and one with what it means and where to look."""
     for rule in rules(full):
@@ -161,7 +202,7 @@ def test_the_dashboard_finds_data(full: Rendered, promtool: Path, tmp_path: Path
     """Its expressions are PromQL, and name what the tuner exposes or what it reads of consumers."""
     found = list(queries(full))
     consumers = {name for one in catalogue.CONVENTIONS for metric in one.metrics for name in metric.names}
-    check_names(iter(found), consumers)
+    check_names(found, consumers | recorded(full).keys())
     document = {
         "groups": [
             {

@@ -224,3 +224,12 @@ def test_what_is_missing_is_named(helm: Helm, missing: str, told: str) -> None:
     del values[missing]
     with pytest.raises(RefusedError, match=told):
         helm.render(values)
+
+
+def test_whatever_ends_says_why_where_people_look(full: Rendered) -> None:
+    """`kubectl describe pod` repeats the last lines of the log: why a start was refused is one of them."""
+    pods = [full.pod("Deployment", name) for name in (NAME, f"{NAME}-webhook")]
+    pods.append(full.one("CronJob", f"{NAME}-fit")["spec"]["jobTemplate"]["spec"]["template"])
+    for pod in pods:
+        (container,) = pod["spec"]["containers"]
+        assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"

@@ -91,7 +91,7 @@ def test_the_removal_command_gives_the_values_back(control_plane: ControlPlane, 
     server_side = ("--server-side", "--field-manager=heartbeat-tuner", "--filename=-")
     control_plane.kubectl("apply", f"--namespace={namespace}", *server_side, stdin=json.dumps(applied))
 
-    *_, remove = documents.code_blocks("docs/how-to/install.md", "shell")
+    (remove,) = documents.code_blocks("docs/how-to/remove.md", "shell")
     _run(control_plane, namespace, remove, tmp_path)
 
     left = json.loads(control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json"))

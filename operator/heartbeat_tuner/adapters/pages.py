@@ -4,11 +4,12 @@
 could not do its work); what they say comes from outside.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 
 import prometheus_client
 from aiohttp import web
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Metric
 
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 
@@ -56,9 +57,36 @@ class Pages:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    async def _metrics(self, _request: web.Request) -> web.Response:
-        body = prometheus_client.generate_latest(self._registry)
-        return web.Response(body=body, headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
+    async def _metrics(self, request: web.Request) -> web.StreamResponse:
+        """Send the metrics one by one: with thousands of policies all of them are tens of megabytes.
+
+        Each is written by a thread, since that takes seconds then, and the lease has to be renewed meanwhile.
+        """
+        response = web.StreamResponse(headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
+        await response.prepare(request)
+        families = iter(self._registry.collect())
+        while text := await asyncio.to_thread(_next_text, families):
+            await response.write(text)
+        await response.write_eof()
+        return response
+
+
+class _Alone(CollectorRegistry):
+    """A registry of one metric, in which the client's writer finds it."""
+
+    def __init__(self, family: Metric) -> None:
+        super().__init__()
+        self._family = family
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield it."""
+        yield self._family
+
+
+def _next_text(families: Iterator[Metric]) -> bytes:
+    """Return the next metric as text; nothing after the last."""
+    family = next(families, None)
+    return b"" if family is None else prometheus_client.generate_latest(_Alone(family))
 
 
 def _probe(complaint: Complaint) -> Callable[[web.Request], Awaitable[web.Response]]:

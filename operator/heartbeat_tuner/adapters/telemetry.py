@@ -1,10 +1,13 @@
 """The operator's own metrics; what they say comes from outside."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from heartbeat_tuner.adapters.pages import Complaint, Pages
+from heartbeat_tuner.adapters.policy_series import PolicySeries
+from heartbeat_tuner.domain.exposed import Point
+from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
 
 
@@ -32,13 +35,23 @@ class Telemetry:
             "heartbeat_tuner_prometheus_samples", "Samples received from Prometheus.", registry=self.registry
         )
         self._leader = Gauge("heartbeat_tuner_leader", "Whether this replica leads: 1 or 0.", registry=self.registry)
+        self._series = PolicySeries()
+        self.registry.register(self._series)
         for verdict in Verdict:
             self._policies.labels(verdict.value)
         for target in ("workload", "status", "failed"):
             self._writes.labels(target)
 
-    def cycle_finished(self, *, verdicts: Mapping[Verdict, int], writes: Mapping[str, int], duration_s: float) -> None:
-        """Count one good pass."""
+    def cycle_finished(
+        self,
+        *,
+        verdicts: Mapping[Verdict, int],
+        writes: Mapping[str, int],
+        points: Mapping[ObjectKey, Sequence[Point]],
+        duration_s: float,
+    ) -> None:
+        """Count one good pass, and tell what it found of each policy; those that are gone are told of no more."""
+        self._series.points = points
         self._cycles.observe(duration_s)
         for verdict, count in verdicts.items():
             self._policies.labels(verdict.value).set(count)
@@ -51,7 +64,8 @@ class Telemetry:
         self._samples.inc(samples)
 
     def leadership_ended(self) -> None:
-        """Count no policies: another replica does, and a sum over all must not count them twice."""
+        """Tell of no policies: another replica does, and a sum over all must not count them twice."""
+        self._series.points = {}
         for verdict in Verdict:
             self._policies.labels(verdict.value).set(0)
 

@@ -42,7 +42,8 @@ def chosen(candidates: Sequence[Fitted | Unreadable], policy: Policy, *, now: da
         return max(usable, key=lambda one: (*_rank(one, policy), one.model.until, one.model.fitted_at, one.name))
     if not refusals:
         return NO_MODEL
-    return Unfitted(max(refusals, key=lambda pair: (*_rank(pair[0], policy), pair[0].name))[1])
+    nearest, why = max(refusals, key=lambda pair: (*_rank(pair[0], policy), pair[0].name))
+    return Unfitted(why, nearest.model.until if isinstance(nearest, Fitted) else None)
 
 
 def _rank(one: Fitted | Unreadable, policy: Policy) -> tuple[bool, bool]:

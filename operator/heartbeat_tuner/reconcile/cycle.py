@@ -16,6 +16,7 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of
+from heartbeat_tuner.api.status_v1alpha1 import Status
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
@@ -24,11 +25,12 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
+from heartbeat_tuner.domain.exposed import Point
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
-from heartbeat_tuner.reconcile import budget, occupation, reporting
+from heartbeat_tuner.reconcile import budget, exposing, occupation, reporting
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.occupation import Occupied
@@ -45,12 +47,28 @@ _log = structlog.get_logger()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CycleReport:
-    """What one pass did, for the operator's own metrics."""
+    """What one pass did and found, for the operator's own metrics."""
 
     verdicts: Mapping[Verdict, int]
     workload_writes: int
     status_writes: int
     failed_writes: int
+    points: Mapping[ObjectKey, Sequence[Point]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Finished:
+    """What became of one policy, told to all who are told.
+
+    Attributes:
+        outcome: what became of it.
+        written: whether its status was written; None if that failed.
+        points: what Prometheus is told.
+    """
+
+    outcome: Outcome | Surprise
+    written: bool | None
+    points: Sequence[Point] = ()
 
 
 class Cycle:
@@ -102,9 +120,12 @@ class Cycle:
         busy = budget.under_way(usable, self._gatherer.workloads, bodies)
         outcomes |= await self._carried_out(bodies, outcomes, busy=busy)
         occupied = await occupation.read(self._slots, usable, self._gatherer.workloads)
-        return _counted(
-            await _of_all(outcomes.items(), lambda one: self._finished(bodies[one[0]], one[1], occupied.get(one[0])))
+        by_key = {policy.key: policy for policy in usable}
+        finished = await _of_all(
+            outcomes.items(),
+            lambda one: self._finished(bodies[one[0]], by_key.get(one[0]), one[1], occupied.get(one[0])),
         )
+        return _counted(dict(zip(outcomes, finished, strict=True)))
 
     async def _carried_out(
         self,
@@ -131,31 +152,35 @@ class Cycle:
         return done | {one.key: budget.held(one, limit=self._max_rollouts, busy=busy) for one in waiting}
 
     async def _finished(
-        self, body: Mapping[str, Any], outcome: Outcome | Surprise, occupied: Occupied | None
-    ) -> tuple[Outcome | Surprise, bool | None]:
+        self, body: Mapping[str, Any], policy: Policy | None, outcome: Outcome | Surprise, occupied: Occupied | None
+    ) -> _Finished:
         """Report; a surprise costs this policy this pass."""
         if isinstance(outcome, Surprise):
-            return await self._surprised(body, outcome)
+            return await self._surprised(body, policy, outcome)
         try:
-            return outcome, await self._reported(body, outcome, occupied)
+            status = self._status_after(body, outcome, occupied)
+            points = exposing.points(policy, outcome, status)
+            return _Finished(outcome, await self._reported(body, status), points)
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return await self._surprised(body, Surprise(error))
+            return await self._surprised(body, policy, Surprise(error))
 
-    async def _surprised(self, body: Mapping[str, Any], surprise: Surprise) -> tuple[Surprise, bool | None]:
+    async def _surprised(self, body: Mapping[str, Any], policy: Policy | None, surprise: Surprise) -> _Finished:
         """Tell the log, with its traceback, what only a change of the program can mend; the status says that much."""
         _log.error(
             "policy skipped, the next cycle tries again", policy=str(parsing.key_of(body)), exc_info=surprise.error
         )
         sentence = f"the operator failed on this policy ({type(surprise.error).__name__}); its log says more"
         try:
-            return surprise, await self._reported(body, Blocked(Finding(Reason.INTERNAL_ERROR, sentence)))
+            status = self._status_after(body, Blocked(Finding(Reason.INTERNAL_ERROR, sentence)))
+            points = exposing.points(policy, surprise, status)
+            return _Finished(surprise, await self._reported(body, status), points)
         except NotLeaderError:
             raise
         except Exception:  # noqa: BLE001 - what failed may be the report itself
             _log.exception("the status could not tell of it", policy=str(parsing.key_of(body)))
-            return surprise, None
+            return _Finished(surprise, None)
 
     async def _written(self, body: Mapping[str, Any], outcome: Decided) -> Decided | Surprise:
         """Write what the decision asks for."""
@@ -211,16 +236,14 @@ class Cycle:
             raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")
         await self._workloads.apply(policy, situation.workload, application)
 
-    async def _reported(
-        self, body: Mapping[str, Any], outcome: Outcome, occupied: Occupied | None = None
-    ) -> bool | None:
+    def _status_after(self, body: Mapping[str, Any], outcome: Outcome, occupied: Occupied | None = None) -> Status:
+        """Return the status that should stand now."""
+        previous, now = parsing.status_of(body), self._clock.now()
+        status = reporting.status_after(previous, outcome, generation=body["metadata"]["generation"], now=now)
+        return status if occupied is None else status.model_copy(update={"slots": occupied.slots})
+
+    async def _reported(self, body: Mapping[str, Any], status: Status) -> bool | None:
         """Bring the status up to date; return whether it was written, None if that failed."""
-        previous = parsing.status_of(body)
-        status = reporting.status_after(
-            previous, outcome, generation=body["metadata"]["generation"], now=self._clock.now()
-        )
-        if occupied is not None:
-            status = status.model_copy(update={"slots": occupied.slots})
         document = reporting.document(status)
         if not reporting.differs(body.get("status") or {}, document):
             return False
@@ -233,7 +256,7 @@ class Cycle:
                 "status not written, the next cycle tries again", policy=str(parsing.key_of(body)), error=str(error)
             )
             return None
-        for announcement in reporting.announcements(previous, status):
+        for announcement in reporting.announcements(parsing.status_of(body), status):
             _log.info(
                 "transition",
                 policy=str(parsing.key_of(body)),
@@ -289,14 +312,16 @@ def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectK
     return settled, [policy for policy in policies if policy.key not in settled]
 
 
-def _counted(results: Sequence[tuple[Outcome | Surprise, bool | None]]) -> CycleReport:
-    decided = [outcome for outcome, _ in results if isinstance(outcome, Decided)]
+def _counted(finished: Mapping[ObjectKey, _Finished]) -> CycleReport:
+    results = finished.values()
+    decided = [one.outcome for one in results if isinstance(one.outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)
     verdicts[Verdict.UNKNOWN] += len(results) - len(decided)
     return CycleReport(
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         workload_writes=sum(1 for outcome in decided if outcome.application is not None),
-        status_writes=sum(1 for _, written in results if written),
-        failed_writes=sum(1 for outcome, written in results if written is None or isinstance(outcome, Surprise))
+        status_writes=sum(1 for one in results if one.written),
+        failed_writes=sum(1 for one in results if one.written is None or isinstance(one.outcome, Surprise))
         + sum(1 for outcome in decided if outcome.failure is not None),
+        points={key: one.points for key, one in finished.items()},
     )

@@ -168,9 +168,11 @@ class Unfitted:
 
     Attributes:
         message: why, as a sentence with its numbers.
+        until: the last day of the model that may not be used; None where there is none at all.
     """
 
     message: str
+    until: date | None = None
 
 
 NO_MODEL: Final = Unfitted("no ConsumerGroupModel names the group")

@@ -1,6 +1,11 @@
 """What the operator tells about itself."""
 
+import aiohttp
+import prometheus_client
+
 from heartbeat_tuner.adapters.telemetry import Telemetry
+from sandbox.network import LOOPBACK, free_ports
+from tests.support import exposed
 
 
 def test_what_was_asked_of_prometheus_adds_up() -> None:
@@ -10,3 +15,17 @@ def test_what_was_asked_of_prometheus_adds_up() -> None:
         telemetry.prometheus_read(requests=requests, samples=samples)
     assert telemetry.registry.get_sample_value("heartbeat_tuner_prometheus_requests_total") == 27
     assert telemetry.registry.get_sample_value("heartbeat_tuner_prometheus_samples_total") == 600
+
+
+async def test_the_page_is_what_the_client_writes() -> None:
+    """Though it is sent one metric at a time."""
+    telemetry, (port,) = exposed.telemetry(), free_ports(1)
+    await telemetry.serve(LOOPBACK, port, leads=lambda: True, unhealthy=str, unready=str)
+    try:
+        async with aiohttp.ClientSession() as session, session.get(f"http://{LOOPBACK}:{port}/metrics") as answer:
+            body, kind = await answer.read(), answer.headers["Content-Type"]
+    finally:
+        await telemetry.close()
+    assert body == prometheus_client.generate_latest(telemetry.registry)
+    assert kind == prometheus_client.CONTENT_TYPE_LATEST
+    assert b'heartbeat_tuner_policy_session_timeout_seconds{namespace="shop",policy="a",values="set"} 45.0' in body

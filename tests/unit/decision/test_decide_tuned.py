@@ -2,7 +2,6 @@
 
 import dataclasses
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -13,26 +12,13 @@ from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
+from heartbeat_tuner.domain.policies import Objective, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
-from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from heartbeat_tuner.metrics.quantities import POLL_GAP
 from heartbeat_tuner.tails.group_model import Unfitted
 from tests.support import fitted, worlds
-
-
-def known(now: LivenessSettings | None = None, *, partitions: int = 4, days: float = 14.0, **changes: Any) -> Situation:
-    """Return a healthy Java group of three, watched for some days, of which a model says what delays it has."""
-    absences = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days))
-    gaps = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days), largest_s=4.0)
-    model = fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
-    base = worlds.situation(
-        of=worlds.java_policy(mode=Mode.APPLY, **changes),
-        model=model,
-        has=worlds.workload(now or worlds.java_settings()),
-    )
-    members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
-    return dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+from tests.support.tuned import known
 
 
 def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:

@@ -86,7 +86,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("changes", "told"), REFUSED, ids=[told for _, told in REFUSED])
 def test_each_refusal_says_why(changes: dict[str, Any], told: str) -> None:
     """With both numbers, and none that moves with the clock."""
-    assert chosen(fitted.fitted(**changes)) == Unfitted(told)
+    found = fitted.fitted(**changes)
+    assert chosen(found) == Unfitted(told, found.model.until)
 
 
 def test_a_model_grows_old_to_the_day() -> None:
@@ -148,5 +149,6 @@ def test_any_fault_is_enough_to_refuse(order: list[str], count: int) -> None:
 def test_a_reason_does_not_move_while_nothing_happens(seconds: int) -> None:
     """The same words an hour long, whatever the reason."""
     for changes, told in REFUSED:
-        later = choosing.chosen([fitted.fitted(**changes)], POLICY, now=NOW + timedelta(seconds=seconds))
-        assert later == Unfitted(told)
+        found = fitted.fitted(**changes)
+        later = choosing.chosen([found], POLICY, now=NOW + timedelta(seconds=seconds))
+        assert later == Unfitted(told, found.model.until)

@@ -9,7 +9,7 @@ from heartbeat_tuner.ports import NotLeaderError
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import CycleReport
 
-REPORT = CycleReport(verdicts={}, workload_writes=0, status_writes=0, failed_writes=0)
+REPORT = CycleReport(verdicts={}, workload_writes=0, status_writes=0, failed_writes=0, points={})
 NO_TIME = timedelta(0)
 
 

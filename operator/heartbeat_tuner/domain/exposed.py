@@ -1,0 +1,162 @@
+"""What the operator tells Prometheus of each policy: the families of metrics, and one policy's points of them.
+
+A catalogue without a client library: `reconcile.exposing` says which points a policy has, `adapters.telemetry` exports
+them, `docs/reference/metrics.md` is made from here. Every family has a policy's namespace and name as its first labels,
+and few points per policy, so that series grow with policies and with nothing else. What is not known has no point.
+"""
+
+import dataclasses
+import enum
+from typing import Final, NamedTuple
+
+PREFIX: Final = "heartbeat_tuner_policy_"
+
+
+class Values(enum.StrEnum):
+    """Of which values a point speaks: the label `values`."""
+
+    SET = "set"
+    RECOMMENDED = "recommended"
+
+
+class Bound(enum.StrEnum):
+    """How sure a point of a tail is: the label `bound`."""
+
+    LIKELY = "likely"
+    UPPER = "upper"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """One metric.
+
+    Attributes:
+        name: without the prefix that all share.
+        help: what it means, with its unit.
+        labels: those beside namespace and policy.
+    """
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        """The name that Prometheus sees."""
+        return f"{PREFIX}{self.name}"
+
+
+class Point(NamedTuple):
+    """One number of one policy.
+
+    Attributes:
+        family: of which metric.
+        labels: the values of its labels, in their order.
+        number: in the unit that the family's name ends with.
+    """
+
+    family: Family
+    labels: tuple[str, ...]
+    number: float
+
+
+INFO: Final = Family(
+    "info",
+    "1: what the policy names.",
+    ("group", "cluster", "workload_kind", "workload", "container", "client", "mode"),
+)
+DECISION: Final = Family("decision", "1: the last verdict, and its reason.", ("verdict", "reason"))
+CONDITION: Final = Family("condition", "1: each condition of the policy's status.", ("type", "status", "reason"))
+BLOCKED: Final = Family(
+    "blocked", "1: why recommended values were not written; no series while nothing is.", ("reason",)
+)
+
+SESSION_TIMEOUT: Final = Family("session_timeout_seconds", "The session timeout.", ("values",))
+HEARTBEAT_INTERVAL: Final = Family("heartbeat_interval_seconds", "The heartbeat interval.", ("values",))
+FETCH_WAIT: Final = Family("fetch_wait_seconds", "How long the broker may hold a fetch back.", ("values",))
+MAX_POLL_INTERVAL: Final = Family(
+    "max_poll_interval_seconds", "The longest time allowed between two polls.", ("values",)
+)
+
+EXPECTED_EVICTIONS: Final = Family(
+    "expected_evictions_per_day", "Evictions of live members that the fitted model expects of the group.", ("values",)
+)
+EXPECTED_EVICTIONS_UPPER: Final = Family("expected_evictions_upper_per_day", "The same at most, at 95 %.", ("values",))
+ALLOWED_EVICTIONS: Final = Family("allowed_evictions_per_day", "Evictions of live members that the objective allows.")
+EXPECTED_STALL: Final = Family(
+    "expected_stalled_partition_seconds_per_day",
+    "Partitions times seconds in which nobody may consume them, as expected; what no setting changes left out.",
+    ("values",),
+)
+EXPECTED_DETECTION: Final = Family(
+    "expected_detection_seconds", "From a crash to the member's removal, on average, as expected.", ("values",)
+)
+
+RECORD_END: Final = Family(
+    "record_end_timestamp_seconds", "When the time ends that was watched, in seconds since 1970."
+)
+RECORD_LENGTH: Final = Family(
+    "record_seconds", "How long the group was watched since its newest pod started or its values changed."
+)
+RECORD_EVICTIONS: Final = Family("record_evictions", "Live members evicted in that time, at least.")
+RECORD_POLL_GAP_EVICTIONS: Final = Family(
+    "record_poll_gap_evictions", "Live members that left in that time since they did not poll, at least."
+)
+RECORD_REBALANCES: Final = Family("record_rebalances", "Rebalances in that time: rejoins, on average over the members.")
+RECORD_REBALANCING: Final = Family("record_rebalancing_ratio", "Part of that time spent in rebalances, 0 to 1.")
+RECORD_BEAT_PERIOD: Final = Family("record_beat_period_seconds", "Median time between a member's accepted heartbeats.")
+RECORD_SILENCE: Final = Family(
+    "record_longest_silence_seconds", "The longest time without a heartbeat that a member survived, at least."
+)
+RECORD_POLL_GAP: Final = Family("record_longest_poll_gap_seconds", "The longest time between two polls that was seen.")
+UNOBSERVED_PODS: Final = Family("unobserved_pods", "Running pods without a fresh sample.")
+
+MODEL_USED: Final = Family("model_used", "Whether a fitted model was decided with: 1 or 0.")
+MODEL_END: Final = Family(
+    "model_end_timestamp_seconds",
+    "When the last day ends that the group's model rests on, in seconds since 1970, also where it may not be used.",
+)
+MODEL_FITTED: Final = Family("model_fitted_timestamp_seconds", "When the model was fitted, in seconds since 1970.")
+DELAY: Final = Family(
+    "delay_seconds",
+    "What one of a million values exceeds, by the fitted model: as is likely, and at most, at 95 %.",
+    ("quantity", "bound"),
+)
+DELAY_LARGEST: Final = Family("largest_delay_seconds", "The largest value that the model has seen.", ("quantity",))
+
+APPLIED_AT: Final = Family(
+    "last_applied_timestamp_seconds", "When values were written into the workload last, in seconds since 1970."
+)
+
+FAMILIES: Final = (
+    INFO,
+    DECISION,
+    CONDITION,
+    BLOCKED,
+    SESSION_TIMEOUT,
+    HEARTBEAT_INTERVAL,
+    FETCH_WAIT,
+    MAX_POLL_INTERVAL,
+    EXPECTED_EVICTIONS,
+    EXPECTED_EVICTIONS_UPPER,
+    ALLOWED_EVICTIONS,
+    EXPECTED_STALL,
+    EXPECTED_DETECTION,
+    RECORD_END,
+    RECORD_LENGTH,
+    RECORD_EVICTIONS,
+    RECORD_POLL_GAP_EVICTIONS,
+    RECORD_REBALANCES,
+    RECORD_REBALANCING,
+    RECORD_BEAT_PERIOD,
+    RECORD_SILENCE,
+    RECORD_POLL_GAP,
+    UNOBSERVED_PODS,
+    MODEL_USED,
+    MODEL_END,
+    MODEL_FITTED,
+    DELAY,
+    DELAY_LARGEST,
+    APPLIED_AT,
+)
+"""In the order in which they are exposed."""

@@ -1,0 +1,123 @@
+"""What keeps the operator from starting on a real API server: told in one line, and over when it is mended.
+
+In a cluster the pod is started again by its node, and the line stands in `kubectl describe pod`. What comes up later (a
+Prometheus that is not there, wrong credentials of it) ends nothing: the policies' conditions say it (tests/e2e).
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.binaries import Binaries
+from sandbox.control_plane import ControlPlane
+from sandbox.network import LOOPBACK, free_ports
+from sandbox.processes import Process, wait_until
+
+pytestmark = pytest.mark.timeout(240)
+
+CRDS = Path(__file__).parents[2] / "crds"
+STRANGER = "stranger"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[ControlPlane]:
+    """An API server on which nothing is installed."""
+    with ControlPlane(tmp_path_factory.mktemp("bare"), binaries, users=(STRANGER,)) as started:
+        yield started
+
+
+class Start:
+    """The operator's command, as its pod runs it.
+
+    Args:
+        folder: for its files.
+        kubeconfig: what it is given.
+    """
+
+    def __init__(self, folder: Path, kubeconfig: Path) -> None:
+        (self._port,) = free_ports(1)
+        config = folder / "config.yaml"
+        document = {
+            "prometheus": {"url": f"http://{LOOPBACK}:1"},
+            "kafka": {"clusters": {"main": {"bootstrapServers": f"{LOOPBACK}:1"}}},
+            "http": {"address": LOOPBACK, "port": self._port},
+            "leaderElection": {"namespace": "default"},
+        }
+        config.write_text(yaml.safe_dump(document))
+        self._command = [sys.executable, "-m", "heartbeat_tuner", "run", "--config", str(config)]
+        self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+        self._log = folder / "operator.log"
+
+    def refused(self) -> str:
+        """Return the one line that it ends with."""
+        done = subprocess.run(
+            self._command, env=self._environment, capture_output=True, text=True, timeout=90, check=False
+        )
+        assert done.returncode == 2, done.stderr
+        (line,) = done.stderr.strip().splitlines()
+        return line
+
+    def succeeds(self) -> None:
+        """Wait until it is ready, and end it."""
+        process = Process("operator", self._command, log=self._log, env=self._environment)
+        process.start()
+        with contextlib.ExitStack() as ending:
+            ending.callback(process.stop)
+            wait_until(self._ready, part="operator", what="its readiness", timeout_s=90, process=process)
+
+    def _ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{LOOPBACK}:{self._port}/readyz", timeout=10):
+                return True
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+def with_token(plane: ControlPlane, folder: Path, token: str) -> Path:
+    """Return the administrator's kubeconfig with another token."""
+    document = yaml.safe_load(plane.kubeconfig.read_text())
+    document["users"][0]["user"]["token"] = token
+    found = folder / "kubeconfig"
+    found.touch(mode=0o600)
+    found.write_text(yaml.safe_dump(document))
+    return found
+
+
+def test_missing_definitions_are_told_and_recovered_from(bare: ControlPlane, tmp_path: Path) -> None:
+    """The sentence names the command that installs them, which is what mends it."""
+    for name in ("consumergrouppolicies", "consumergroupmodels"):
+        bare.kubectl("delete", "crd", f"{name}.heartbeat-tuner.dev", "--ignore-not-found", "--timeout=60s")
+    start = Start(tmp_path, bare.kubeconfig)
+    assert start.refused().endswith("install them first: kubectl apply -f crds/")
+    bare.kubectl("apply", f"--filename={CRDS}")
+    bare.await_definitions()
+    start.succeeds()
+
+
+def test_a_wrong_token_is_told_and_recovered_from(bare: ControlPlane, tmp_path: Path) -> None:
+    """With the API server's own word for it."""
+    bare.kubectl("apply", f"--filename={CRDS}")
+    bare.await_definitions()
+    told = Start(tmp_path, with_token(bare, tmp_path, "nobody-knows-me")).refused()
+    assert "the API server refused GET " in told
+    assert "with 401: Unauthorized" in told
+    assert "nobody-knows-me" not in told
+    token = yaml.safe_load(bare.kubeconfig.read_text())["users"][0]["user"]["token"]
+    Start(tmp_path, with_token(bare, tmp_path, token)).succeeds()
+
+
+def test_missing_rights_are_told(bare: ControlPlane, tmp_path: Path) -> None:
+    """Which request, and whose right it is."""
+    bare.kubectl("apply", f"--filename={CRDS}")
+    bare.await_definitions()
+    told = Start(tmp_path, bare.kubeconfig_for(STRANGER)).refused()
+    assert "with 403: " in told
+    assert 'User "stranger" cannot list resource "consumergrouppolicies"' in told

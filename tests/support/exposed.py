@@ -1,0 +1,50 @@
+"""Policies in every state that has points for Prometheus, and a registry that tells of them."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from heartbeat_tuner.adapters.telemetry import Telemetry
+from heartbeat_tuner.api.status_v1alpha1 import Status
+from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.domain.exposed import Point
+from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey
+from heartbeat_tuner.reconcile import exposing, reporting
+from heartbeat_tuner.reconcile.outcomes import Decided, Outcome
+from tests.support import tuned, worlds
+
+CURED = worlds.settings("30s", "1s", "1s")
+
+
+def points_of(outcome: Outcome) -> tuple[Point, ...]:
+    """Return the points of a policy that was never looked at before."""
+    policy = outcome.situation.policy if isinstance(outcome, Decided) else None
+    status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW)
+    return exposing.points(policy, outcome, status)
+
+
+def cheaper() -> Decided:
+    """Return a group that could have cheaper values, with a model, in mode Recommend, whose record tells all."""
+    situation = tuned.known(mode=Mode.RECOMMEND)
+    record = dataclasses.replace(
+        worlds.record(rebalances=2.0, span=worlds.HOUR, silence=worlds.seconds(9)),
+        longest_poll_gap=worlds.seconds(4),
+        poll_gap_evictions=1,
+        rebalancing_share=0.01,
+    )
+    situation = dataclasses.replace(situation, record=record)
+    return Decided(situation, decide(situation))
+
+
+def cured() -> Decided:
+    """Return a storm whose cure was just written."""
+    situation = worlds.storm()
+    return Decided(situation, decide(situation), Application(CURED, worlds.STORM, worlds.NOW, "workload-1"))
+
+
+def telemetry(points: Mapping[ObjectKey, Sequence[Point]] | None = None) -> Telemetry:
+    """Return what an operator exposes that has made one pass: over these policies, or else one of each kind."""
+    found = Telemetry()
+    if points is None:
+        points = {ObjectKey("shop", "a"): points_of(cheaper()), ObjectKey("shop", "b"): points_of(cured())}
+    found.cycle_finished(verdicts={}, writes={}, points=points, duration_s=0.1)
+    return found

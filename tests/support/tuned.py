@@ -1,0 +1,23 @@
+"""A healthy group of which a model knows its delays: what it could have more cheaply is known too."""
+
+import dataclasses
+from typing import Any
+
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from tests.support import fitted, worlds
+
+
+def known(now: LivenessSettings | None = None, *, partitions: int = 4, days: float = 14.0, **changes: Any) -> Situation:
+    """Return a healthy Java group of three, watched for some days, of which a model says what delays it has."""
+    absences = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days))
+    gaps = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days), largest_s=4.0)
+    model = fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
+    base = worlds.situation(
+        of=worlds.java_policy(**changes),
+        model=model,
+        has=worlds.workload(now or worlds.java_settings()),
+    )
+    members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
+    return dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
