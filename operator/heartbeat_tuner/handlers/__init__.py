@@ -6,10 +6,11 @@ that acts is in `reconcile`.
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 import kopf
 from kopf._cogs.clients.errors import APIError  # it has no public name
+from kopf._core.engines.peering import Identity  # nor has this
 
 from heartbeat_tuner.api import fields
 from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
@@ -18,6 +19,9 @@ from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 WATCH_SERVER_TIMEOUT_S = 240
 WATCH_CLIENT_TIMEOUT_S = 300
+
+_IDENTITY: Final = Identity("heartbeat-tuner")
+"""For kopf's peering, which is off. Not given, kopf asks for the user's name, and in a container a user may have none."""
 
 
 def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -> kopf.OperatorRegistry:
@@ -66,7 +70,9 @@ async def watch(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -
     for handler in logging.getLogger().handlers:
         handler.addFilter(_without_traceback_of_a_refusal)
     try:
-        await kopf.operator(registry=registry, settings=operator_settings(), clusterwide=True, standalone=True)
+        await kopf.operator(
+            registry=registry, settings=operator_settings(), identity=_IDENTITY, clusterwide=True, standalone=True
+        )
     except APIError as error:
         raise ApiServerError(
             f"the API server ended the watch of ConsumerGroupPolicies: {str(error).strip()}; see that they are "
