@@ -37,7 +37,8 @@ class Pki:
         paths = cls(*(folder / name for name in names))
         ca = trustme.CA(organization_unit_name="heartbeat-tuner sandbox")
         server = ca.issue_cert(*server_names)
-        client = ca.issue_cert(common_name="kube-apiserver")
+        # Go refuses a certificate without any alternative name, the way that one with a common name only is made.
+        client = ca.issue_cert("kube-apiserver", common_name="kube-apiserver")
         ca.cert_pem.write_to_path(str(paths.ca_cert))
         ca.private_key_pem.write_to_path(str(paths.ca_key))
         server.cert_chain_pems[0].write_to_path(str(paths.server_cert))

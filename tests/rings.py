@@ -88,6 +88,7 @@ RINGS = (
     ),
     Ring("schedules", (_pytest("schedules", "--capture=no"),), waits=True),
     Ring("demo", (_pytest("demo", "--capture=no"),), waits=True),
+    Ring("install", (_pytest("install", "--capture=no"),), waits=True),
 )
 
 
