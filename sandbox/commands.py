@@ -9,11 +9,15 @@ from typing import Final
 from sandbox import progress
 from sandbox.errors import PrerequisiteMissingError, SandboxError
 
-_TIMEOUT_S: Final = 600.0
+TIMEOUT_S: Final = 600.0
+"""Longer than helper programs take on a busy machine."""
+
 _SHOWN_CHARACTERS: Final = 2000
 
 
-def run(part: str, doing: str, argv: Sequence[str | Path], *, cwd: Path | None = None) -> None:
+def run(
+    part: str, doing: str, argv: Sequence[str | Path], *, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
+) -> None:
     """Run a program to its end, with a progress line when it takes long.
 
     Args:
@@ -21,6 +25,7 @@ def run(part: str, doing: str, argv: Sequence[str | Path], *, cwd: Path | None =
         doing: what it does, as in "downloading Apache Kafka".
         argv: the program and its arguments.
         cwd: working directory; None inherits ours.
+        timeout_s: after that it is ended.
 
     Raises:
         PrerequisiteMissingError: there is no such program.
@@ -40,9 +45,9 @@ def run(part: str, doing: str, argv: Sequence[str | Path], *, cwd: Path | None =
                 stderr=subprocess.STDOUT,
                 text=True,
                 check=False,
-                timeout=_TIMEOUT_S,
+                timeout=timeout_s,
             )
     except subprocess.TimeoutExpired as error:
-        raise SandboxError(f"{part}: {doing} took more than {_TIMEOUT_S:.0f} s and was ended.") from error
+        raise SandboxError(f"{part}: {doing} took more than {timeout_s:.0f} s and was ended.") from error
     if done.returncode != 0:
         raise SandboxError(f"{part}: {doing} failed with status {done.returncode}.\n{done.stdout[-_SHOWN_CHARACTERS:]}")

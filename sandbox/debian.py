@@ -44,6 +44,28 @@ def ensure(*packages: str) -> None:
             commands.run("apt", f"installing {' '.join(missing)}", install)
 
 
+def sources() -> str:
+    """Return this machine's sources of Debian itself, as lines of a sources.list: those of its vendors are left out."""
+    with cache.lock("apt"):
+        shown = _sources()
+        if not shown:  # images of Debian come without lists
+            commands.run("apt", "reading the lists of packages", [*_INSTALL, "update"])
+            shown = _sources()
+    return shown
+
+
+def _sources() -> str:
+    form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    shown = subprocess.run(
+        ["apt-get", "indextargets", f"--format={form}", "Created-By: Packages", "Origin: Debian"],
+        capture_output=True,
+        text=True,
+        timeout=_QUERY_TIMEOUT_S,
+        check=True,
+    )
+    return "".join(f"{line}\n" for line in dict.fromkeys(shown.stdout.splitlines()))
+
+
 def _missing(packages: Iterable[str]) -> list[str]:
     shown = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${db:Status-Status} ${Package}\n", *packages],

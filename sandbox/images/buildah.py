@@ -1,0 +1,64 @@
+"""Building an image with buildah, in a store of its own in the cache, and writing it out as an archive."""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from sandbox import cache, commands
+
+_BUILD_TIMEOUT_S: Final = 1800.0
+"""The fit's image downloads and unpacks 500 MB; a busy machine takes its time."""
+
+_QUERY_TIMEOUT_S: Final = 60.0
+
+_MACHINE_FILES: Final = tuple(
+    Path(file)
+    for file in ("/etc/ssl/certs/ca-certificates.crt", "/etc/pip.conf", "/etc/apt/apt.conf", "/etc/apt/apt.conf.d")
+)
+"""How this machine reaches package indexes: whom it trusts, and which mirrors it uses. No part of an image."""
+
+
+def exists(reference: str) -> bool:
+    """Whether the store has an image of this name."""
+    shown = subprocess.run(
+        [*_program(), "images", "--quiet", reference],
+        capture_output=True,
+        check=False,  # an error to it when there is none
+        timeout=_QUERY_TIMEOUT_S,
+    )
+    return shown.returncode == 0
+
+
+def build(
+    reference: str, context: Path, *, dockerfile: Path, target: str = "", arguments: Mapping[str, str] | None = None
+) -> None:
+    """Build an image into the store; what has not changed since the last time is taken from there.
+
+    Args:
+        reference: its name and tag.
+        context: the folder that COPY and ADD look into.
+        dockerfile: what to do.
+        target: the stage that is wanted; the last one if empty.
+        arguments: values of the Dockerfile's ARG lines.
+
+    Raises:
+        SandboxError: the build failed; the message carries the end of what it said.
+    """
+    words: list[str | Path] = ["bud", "--isolation=chroot", "--pull-never", "--layers", f"--tag={reference}"]
+    words += [f"--volume={path}:{path}:ro" for path in _MACHINE_FILES if path.exists()]
+    words += [f"--build-arg={name}={value}" for name, value in (arguments or {}).items()]
+    words += [f"--target={target}"] if target else []
+    words += ["--file", dockerfile, context]
+    commands.run("images", f"building {reference}", [*_program(), *words], timeout_s=_BUILD_TIMEOUT_S)
+
+
+def write_archive(reference: str, archive: Path) -> None:
+    """Write an image of the store, with its name, as a docker-archive for `ctr images import` or `docker load`."""
+    words = [*_program(), "push", "--quiet", reference, f"docker-archive:{archive}:{reference}"]
+    commands.run("images", f"writing {reference}", words)
+
+
+def _program() -> list[str]:
+    store = cache.root() / "buildah"
+    return ["buildah", f"--root={store}", f"--runroot=/run/heartbeat-tuner-buildah-{cache.key(str(store))}"]
