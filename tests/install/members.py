@@ -45,6 +45,7 @@ def _contained(manifest: str) -> str:
     if not any(resolved.is_relative_to(path) for path in mounted):
         mounted.append(resolved.parents[1])  # a program with its libraries in a folder of their own
     container |= {"image": PAUSE, "imagePullPolicy": "Never", "command": [str(resolved), *arguments]}
+    container["securityContext"] = {"runAsUser": 0}  # whose the cache is
     names = {f"machine-{number}": str(path) for number, path in enumerate(mounted)}
     container["volumeMounts"] = [{"name": name, "mountPath": path, "readOnly": True} for name, path in names.items()]
     pod["volumes"] = [{"name": name, "hostPath": {"path": path}} for name, path in names.items()]
