@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration chart e2e faults schedules gitops static-members spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults schedules gitops static-members spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of bo
 
 spark e2e: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
 	@$(PYTHON) tests/rings.py $@
+
+e2e-install: $(INSTALLED)  ## Build the images, and live through a release of the chart on a node with real containers (root)
+	@$(PYTHON) tests/rings.py install
+	@$(PYTHON) -m tests.install.stopwatch
 
 bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle

@@ -4,7 +4,8 @@ A program is taken from `KUBEBUILDER_ASSETS`, then from PATH, if its version is 
 found is built from the Go module in `tools/`, which pins every source by go.mod and go.sum (`go` refuses a download
 whose checksum differs), and kept in the cache. The first build of all takes about six minutes on two cores. Programs of
 our own (`tools/backfill`) are built from the same module. What only the chart's tests run has a module of its own,
-`tools/helm`, which pins what it shares with the other, so that it is compiled once.
+`tools/helm`, and so has what only a container node runs, `tools/node`; they pin what they share with the first, so that
+it is compiled once.
 """
 
 import os
@@ -22,6 +23,7 @@ from sandbox.prerequisites import Version, parse_version
 ASSETS_VARIABLE: Final = "KUBEBUILDER_ASSETS"
 TOOLS: Final = Path(__file__).parent / "tools"
 CHART_TOOLS: Final = TOOLS / "helm"
+NODE_TOOLS: Final = TOOLS / "node"
 
 _BUILD_TIMEOUT_S: Final = 3600.0
 _PROBE_TIMEOUT_S: Final = 30.0
@@ -121,6 +123,15 @@ CHART_PROGRAMS: Final = {
     )
 }
 """What works on the chart, and nothing else needs."""
+NODE_PROGRAMS: Final = {
+    name: Program(
+        name, f"k8s.io/kubernetes/cmd/{name}", ("--version",), _KUBERNETES_VERSION, *_KUBERNETES_RANGE, NODE_TOOLS
+    )
+    for name in ("kubelet", "kube-scheduler", "kube-proxy")
+}
+"""What a container node runs, and nothing else needs."""
+_SETS: Final = ((PROGRAMS, 6), (CHART_PROGRAMS, 2), (NODE_PROGRAMS, 2))
+"""Programs that are wanted together, and how many minutes their first build takes."""
 
 
 class Binaries:
@@ -130,14 +141,14 @@ class Binaries:
         self._known: dict[str, Path] = {}
 
     def path(self, name: str) -> Path:
-        """Return the path of the program `name`, a key of `PROGRAMS` or `CHART_PROGRAMS`.
+        """Return the path of the program `name`, a key of `PROGRAMS`, `CHART_PROGRAMS` or `NODE_PROGRAMS`.
 
         Raises:
             PrerequisiteMissingError: it must be built and Go is missing or too old.
             SandboxError: the build failed.
         """
         if name not in self._known:
-            program = PROGRAMS.get(name) or CHART_PROGRAMS[name]
+            program = next(programs[name] for programs, _ in _SETS if name in programs)
             self._known[name] = _installed(program) or _built(program)
         return self._known[name]
 
@@ -247,7 +258,7 @@ def _cached(program: Program) -> Path:
 
 
 def _built(program: Program) -> Path:
-    all_of_them, minutes = (PROGRAMS, 6) if program.name in PROGRAMS else (CHART_PROGRAMS, 2)
+    all_of_them, minutes = next(one for one in _SETS if program.name in one[0])
     place = f"{list(all_of_them).index(program.name) + 1} of {len(all_of_them)}"
     note = f"{place}; the first build of all takes about {minutes} minutes"
 

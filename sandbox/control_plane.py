@@ -1,8 +1,8 @@
-"""A real Kubernetes API: etcd, kube-apiserver and kube-controller-manager on loopback.
+"""A real Kubernetes API: etcd, kube-apiserver and kube-controller-manager on loopback, or where containers reach it.
 
-No root, no containers, no node: objects live and controllers run, and pods stay Pending until a node (`sandbox.node`)
-takes them. Everyone proves themselves by a random token of this run, and RBAC decides. It can be stopped and started
-again in the same run folder: ports, certificates, tokens and data stay.
+No root, no containers, no node: objects live and controllers run, and pods stay Pending until a node (`sandbox.node`,
+`sandbox.container_node`) takes them. Everyone proves themselves by a random token of this run, and RBAC decides. It can
+be stopped and started again in the same run folder: ports, certificates, tokens and data stay.
 """
 
 import http.client
@@ -24,7 +24,10 @@ from sandbox.pki import Pki
 from sandbox.processes import Process, wait_until
 
 SERVICE_CIDR: Final = "10.96.0.0/16"
-_SERVER_NAMES: Final = ["localhost", "kubernetes.default.svc", LOOPBACK]
+_FIRST_SERVICE: Final = "10.96.0.1"
+"""Where pods reach the API server; the first address of `SERVICE_CIDR` is always its own."""
+
+_SERVER_NAMES: Final = ("localhost", "kubernetes.default.svc", LOOPBACK, _FIRST_SERVICE)
 _ADMIN: Final = "admin"
 _CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
 _KUBECTL_TIMEOUT_S: Final = 120.0
@@ -37,7 +40,9 @@ class ControlPlane:
     Args:
         run_dir: gets `control-plane/` and `logs/`.
         binaries: where the programs are.
-        users: who may log in besides the administrator, each without any right until RBAC gives one.
+        users: who may log in besides the administrator, each without any right until RBAC gives one; a kubelet's
+            `system:node:NAME` is of the group of nodes.
+        address: where the API server listens. On loopback no pod can reach it, and it knows no kubelets.
 
     Attributes:
         url: of the API server.
@@ -46,14 +51,17 @@ class ControlPlane:
         audit_log: every write, for `sandbox.audit.writes`.
     """
 
-    def __init__(self, run_dir: Path, binaries: Binaries, *, users: Sequence[str] = ("operator",)) -> None:
+    def __init__(
+        self, run_dir: Path, binaries: Binaries, *, users: Sequence[str] = ("operator",), address: str = LOOPBACK
+    ) -> None:
         self._dir = run_dir / "control-plane"
         self._logs = run_dir / "logs"
         self._binaries = binaries
         self._etcd_port, self._etcd_peer_port, self._port = free_ports(3)
         self._tokens = {name: secrets.token_hex(16) for name in (_ADMIN, _CONTROLLER_MANAGER, *users)}
-        self._pki = Pki.create(self._dir / "pki", _SERVER_NAMES)
-        self.url = f"https://{LOOPBACK}:{self._port}"
+        self._address = address
+        self._pki = Pki.create(self._dir / "pki", sorted({*_SERVER_NAMES, address}))
+        self.url = f"https://{address}:{self._port}"
         self.ca_file = self._pki.ca_cert
         self.audit_log = self._dir / "audit.log"
         self._write_files()
@@ -173,7 +181,7 @@ class ControlPlane:
     def _status(self, path: str) -> int:
         """Return the HTTP status the administrator gets, 0 when nobody answers."""
         context = ssl.create_default_context(cafile=str(self.ca_file))
-        connection = http.client.HTTPSConnection(LOOPBACK, self._port, timeout=_PROBE_TIMEOUT_S, context=context)
+        connection = http.client.HTTPSConnection(self._address, self._port, timeout=_PROBE_TIMEOUT_S, context=context)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self._tokens[_ADMIN]}"})
             return connection.getresponse().status
@@ -183,8 +191,7 @@ class ControlPlane:
             connection.close()
 
     def _write_files(self) -> None:
-        groups = {_ADMIN: "system:masters"}
-        lines = [f'{token},{name},{name},"{groups.get(name, "")}"\n' for name, token in self._tokens.items()]
+        lines = [f'{token},{name},{name},"{_group(name)}"\n' for name, token in self._tokens.items()]
         self._token_file.touch(mode=0o600)
         self._token_file.write_text("".join(lines))
         self._audit_policy.write_text(json.dumps(audit.POLICY))
@@ -233,14 +240,13 @@ class ControlPlane:
         return [
             str(self._binaries.path("kube-apiserver")),
             f"--etcd-servers=http://{LOOPBACK}:{self._etcd_port}",
-            f"--bind-address={LOOPBACK}",
-            f"--advertise-address={LOOPBACK}",  # else it asks for the machine's default route, which may not exist
-            "--endpoint-reconciler-type=none",  # and endpoints must not be loopback addresses
+            f"--bind-address={self._address}",
+            f"--advertise-address={self._address}",  # else it asks for the machine's default route, which may not exist
+            *self._about_nodes(),
             f"--secure-port={self._port}",
             f"--tls-cert-file={self._pki.server_cert}",
             f"--tls-private-key-file={self._pki.server_key}",
             f"--token-auth-file={self._token_file}",
-            "--authorization-mode=RBAC",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self._pki.service_account_key}",
             f"--service-account-signing-key-file={self._pki.service_account_key}",
@@ -248,6 +254,19 @@ class ControlPlane:
             f"--audit-policy-file={self._audit_policy}",
             f"--audit-log-path={self.audit_log}",
             "--audit-log-maxsize=10000",  # megabytes; rotated away, writes would go uncounted
+        ]
+
+    def _about_nodes(self) -> list[str]:
+        if self._address == LOOPBACK:
+            # Endpoints must not be loopback addresses.
+            return ["--endpoint-reconciler-type=none", "--authorization-mode=RBAC"]
+        return [
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--kubelet-client-certificate={self._pki.client_cert}",
+            f"--kubelet-client-key={self._pki.client_key}",
+            "--allow-privileged=true",
         ]
 
     def _controller_manager_arguments(self) -> list[str]:
@@ -264,6 +283,12 @@ class ControlPlane:
             "--kube-api-qps=500",  # the defaults (20 and 30) make many rollouts at a time wait for nothing
             "--kube-api-burst=500",
         ]
+
+
+def _group(user: str) -> str:
+    if user == _ADMIN:
+        return "system:masters"
+    return "system:nodes" if user.startswith("system:node:") else ""
 
 
 def _file_name(user: str) -> str:

@@ -1,9 +1,11 @@
 """All parts together: a small cluster with a broker, a Prometheus and a node.
 
-`Sandbox` is what the demo, `python -m sandbox up` and the end-to-end tests stand on. Its parts start in order and stop
-in the reverse order, also when one of them fails to start.
+`Sandbox` is what the demo, `python -m sandbox up` and the end-to-end tests stand on; `Environment` is what it has in
+common with a cluster whose node runs containers (`sandbox.container_node`). Parts start in order and stop in the
+reverse order, also when one of them fails to start.
 """
 
+import abc
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,19 +24,23 @@ OPERATOR_USERS: Final = ("operator-a", "operator-b")
 OPERATOR_USER: Final = OPERATOR_USERS[0]
 
 
-class Sandbox:
-    """Control plane, process node, Kafka and Prometheus; a context manager.
+class Environment(abc.ABC):
+    """Control plane, a node, Kafka and Prometheus; a context manager.
 
     Args:
         run_dir: gets data and logs of every part.
         users: who may log in to the API server besides the administrator.
         history: what Prometheus knows before it starts, from `sandbox.backfill`.
+        address: where all of them listen.
     """
 
-    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS, history: Path | None = None) -> None:
+    def __init__(
+        self, run_dir: Path, *, users: Sequence[str], history: Path | None = None, address: str = network.LOOPBACK
+    ) -> None:
         self.run_dir = run_dir
         self._history = history
         self._users = users
+        self._address = address
         self._parts = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -47,19 +53,42 @@ class Sandbox:
         prerequisites.require(*(["go"] if binaries.to_build() else []), "java", "mvn", "node", "npm")
         binaries.get_all()
         with contextlib.ExitStack() as starting:
-            self.control_plane = starting.enter_context(ControlPlane(self.run_dir, binaries, users=self._users))
+            self.control_plane = starting.enter_context(
+                ControlPlane(self.run_dir, binaries, users=self._users, address=self._address)
+            )
             progress.say("kubernetes", f"API server answers at {self.control_plane.url}")
             kubeconfig = self.control_plane.kubeconfig
-            self.node = starting.enter_context(ProcessNode(self.run_dir, kubeconfig))
+            self._start_node(starting, binaries)
             self.prometheus = starting.enter_context(
-                Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig, history=self._history)
+                Prometheus(self.run_dir, binaries, kubeconfig=kubeconfig, history=self._history, address=self._address)
             )
             progress.say("prometheus", f"answers at {self.prometheus.url}")
             (tap_port,) = network.free_ports(1)
-            self.kafka = starting.enter_context(Kafka(self.run_dir, tap_port=tap_port))
+            self.kafka = starting.enter_context(Kafka(self.run_dir, tap_port=tap_port, address=self._address))
             progress.say("kafka", f"answers at {self.kafka.bootstrap}")
             self._parts = starting.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._parts.close()
+
+    @abc.abstractmethod
+    def _start_node(self, starting: contextlib.ExitStack, binaries: Binaries) -> None:
+        """Start what runs pods; the control plane answers already."""
+
+
+class Sandbox(Environment):
+    """The parts on loopback, with a node whose pods are processes.
+
+    Args:
+        run_dir: gets data and logs of every part.
+        users: who may log in to the API server besides the administrator.
+        history: what Prometheus knows before it starts, from `sandbox.backfill`.
+    """
+
+    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS, history: Path | None = None) -> None:
+        super().__init__(run_dir, users=users, history=history)
+
+    def _start_node(self, starting: contextlib.ExitStack, binaries: Binaries) -> None:
+        del binaries  # it needs none
+        self.node = starting.enter_context(ProcessNode(self.run_dir, self.control_plane.kubeconfig))

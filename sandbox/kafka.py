@@ -1,4 +1,4 @@
-"""One Apache Kafka broker, in KRaft mode, on loopback.
+"""One Apache Kafka broker, in KRaft mode, on loopback, or where containers reach it.
 
 The jars come from Maven into the cache and are checked against `kafka_files/checksums.sha256`; an older release, for
 clients that Kafka 4 refuses, has a folder of its own there. Two ways lead in: the plain listener, and TAP, whose
@@ -55,6 +55,7 @@ class Kafka:
         listeners: more ways in; `address` says where they are.
         java_options: of the broker's JVM, as for an agent.
         plugins: folders of classes that the broker's properties name.
+        address: of the plain listener; all others are on loopback.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class Kafka:
         listeners: Sequence[Listener] = (),
         java_options: Sequence[str] = (),
         plugins: Sequence[Path] = (),
+        address: str = network.LOOPBACK,
     ) -> None:
         port, tap_target_port, self._controller_port, *more_ports = network.free_ports(3 + len(listeners))
-        self.bootstrap = f"{network.LOOPBACK}:{port}"
+        self._address = address
+        self.bootstrap = f"{address}:{port}"
         self.tap_target = (network.LOOPBACK, tap_target_port)
         self.controller = f"{network.LOOPBACK}:{self._controller_port}"
         self.request_log = run_dir / "kafka-requests.log"
@@ -156,6 +159,7 @@ class Kafka:
     def _server_properties(self, data: Path) -> str:
         template = Template((_FILES / "server.properties").read_text())
         base = template.substitute(
+            address=self._address,
             port=self._port,
             tap_port=self.tap_target[1],
             proxy_port=self.tap_port,
@@ -173,7 +177,7 @@ class Kafka:
 
     def _await_ready(self, process: Process) -> None:
         port = self._port
-        wait_until(lambda: network.answers(port), part="kafka", what=f"port {port}", process=process)
+        wait_until(lambda: network.answers(port, self._address), part="kafka", what=f"port {port}", process=process)
         admin = self._admin()
         wait_until(lambda: _coordinates(admin), part="kafka", what="its group coordinator", process=process)
 

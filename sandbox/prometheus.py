@@ -42,6 +42,7 @@ class Prometheus:
         sections: of prometheus.yml, in place of ours or besides them.
         features: of those that Prometheus has only if they are asked for.
         history: a folder of blocks to serve, from `sandbox.backfill`; they stay as they are, however old.
+        address: where it listens.
 
     Attributes:
         url: of the HTTP API.
@@ -57,11 +58,13 @@ class Prometheus:
         sections: Mapping[str, Any] = _NOTHING,
         features: Sequence[str] = (),
         history: Path | None = None,
+        address: str = LOOPBACK,
     ) -> None:
         folder = run_dir / "prometheus"
         folder.mkdir(parents=True, exist_ok=True)
         (self._port,) = free_ports(1)
-        self.url = f"http://{LOOPBACK}:{self._port}"
+        self._address = address
+        self.url = f"http://{address}:{self._port}"
         self._config = folder / "prometheus.yml"
         self._config.write_text(
             yaml.safe_dump(configuration(kubeconfig, scrape_interval_s) | dict(sections), sort_keys=False)
@@ -73,7 +76,7 @@ class Prometheus:
                 f"--config.file={self._config}",
                 f"--storage.tsdb.path={history or folder / 'data'}",
                 *([] if history is None else _KEEP_HISTORY),
-                f"--web.listen-address={LOOPBACK}:{self._port}",
+                f"--web.listen-address={address}:{self._port}",
                 "--web.enable-remote-write-receiver",
                 "--web.enable-otlp-receiver",
                 "--scrape.discovery-reload-interval=1s",  # not the default 5 s: a new pod is scraped sooner
@@ -118,7 +121,7 @@ class Prometheus:
         os.kill(self.pid, signal.SIGHUP)
 
     def _ready(self) -> bool:
-        connection = http.client.HTTPConnection(LOOPBACK, self._port, timeout=_PROBE_TIMEOUT_S)
+        connection = http.client.HTTPConnection(self._address, self._port, timeout=_PROBE_TIMEOUT_S)
         try:
             connection.request("GET", "/-/ready")
             return connection.getresponse().status == http.HTTPStatus.OK

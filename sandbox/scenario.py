@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 import yaml
 
 from sandbox import consumers, network
-from sandbox.environment import OPERATOR_USER, Sandbox
+from sandbox.environment import OPERATOR_USER, Environment, Sandbox
 from sandbox.processes import Process, wait_until
 
 CHECKOUT: Final = Path(__file__).parents[1]
@@ -55,7 +55,7 @@ class JavaSettings:
 class Tenant:
     """One namespace in which consumers and policies live."""
 
-    def __init__(self, sandbox: Sandbox, namespace: str) -> None:
+    def __init__(self, sandbox: Environment, namespace: str) -> None:
         self.sandbox = sandbox
         self.namespace = namespace
 

@@ -101,6 +101,7 @@ RINGS = (
     ),
     Ring("schedules", (_pytest("schedules", "--capture=no"),), waits=True, steady=True),
     Ring("demo", (_pytest("demo", "--capture=no"),), waits=True),
+    Ring("install", (_pytest("install", "--capture=no"),), waits=True),
 )
 
 

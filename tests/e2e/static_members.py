@@ -259,7 +259,7 @@ class Crew(Team):
 
     def _await_enrolled(self, webhook: Replica) -> None:
         """Wait until the API server asks the webhook, and the webhook knows the policy."""
-        pod = json.dumps(_pod_of(self.name))
+        pod = json.dumps(pod_of(self.name))
         create = ("create", "--dry-run=server", "--filename=-", f"--namespace={self.namespace}")
 
         def known() -> bool:
@@ -359,7 +359,7 @@ def crew_of(
         crew.delete()
 
 
-def _pod_of(deployment: str) -> dict[str, Any]:
+def pod_of(deployment: str) -> dict[str, Any]:
     """Return a pod as a ReplicaSet of the Deployment would make it."""
     owner = {
         "apiVersion": "apps/v1",

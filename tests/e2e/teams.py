@@ -25,6 +25,8 @@ class Team(Tenant):
         purpose: begins its name, so that logs tell whose line it is.
     """
 
+    sandbox: Sandbox
+
     def __init__(self, sandbox: Sandbox, purpose: str) -> None:
         super().__init__(sandbox, f"{purpose}-{next(_numbers)}")
         self.name = self.namespace

@@ -4,12 +4,15 @@ Only `on.event`, which writes nothing: no finalizer, no annotation, no handler o
 that acts is in `reconcile`.
 """
 
+import dataclasses
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 import kopf
 from kopf._cogs.clients.errors import APIError  # it has no public name
+from kopf._core.engines.peering import Identity  # nor has this
 
 from heartbeat_tuner.api import fields
 from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
@@ -19,6 +22,9 @@ from heartbeat_tuner.reconcile.policy_store import PolicyStore
 WATCH_SERVER_TIMEOUT_S = 240
 WATCH_CLIENT_TIMEOUT_S = 300
 
+_IDENTITY: Final = Identity("heartbeat-tuner")
+"""For kopf's peering, which is off. Not given, kopf asks for the user's name, and in a container there may be none."""
+
 
 def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) -> kopf.OperatorRegistry:
     """Return kopf's registry with the one watch that feeds `store`, and what to await before kopf ends."""
@@ -27,7 +33,8 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
     @kopf.on.login(registry=registry)
     def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
         """Log in as the pod's service account, or as the kubeconfig says."""
-        return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+        account = kopf.login_with_service_account(**kwargs)
+        return kopf.login_with_kubeconfig(**kwargs) if account is None else without_dns(account, os.environ)
 
     @kopf.on.event(fields.GROUP, fields.VERSION, PLURAL, registry=registry)
     def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
@@ -44,6 +51,17 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
         await before_end()
 
     return registry
+
+
+def without_dns(account: kopf.ConnectionInfo, environ: Mapping[str, str]) -> kopf.ConnectionInfo:
+    """Return the same account at the address that Kubernetes gives every container, as all else here uses it.
+
+    kopf would ask for `kubernetes.default.svc`, and so not start on a cluster whose DNS is down.
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    if not host or not port:
+        return account
+    return dataclasses.replace(account, server=f"https://{f'[{host}]' if ':' in host else host}:{port}")
 
 
 def operator_settings() -> kopf.OperatorSettings:
@@ -76,6 +94,7 @@ async def watch(
         await kopf.operator(
             registry=registry,
             settings=operator_settings(),
+            identity=_IDENTITY,
             clusterwide=not namespaces,
             namespaces=namespaces,
             standalone=True,

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.binaries import CHART_PROGRAMS, CHART_TOOLS, PROGRAMS, TOOLS, Binaries, choose, linker_flags
+from sandbox.binaries import (
+    CHART_PROGRAMS,
+    CHART_TOOLS,
+    NODE_PROGRAMS,
+    NODE_TOOLS,
+    PROGRAMS,
+    TOOLS,
+    Binaries,
+    choose,
+    linker_flags,
+)
 
 _OLD, _NEW = Path("/old/program"), Path("/new/program")
 
@@ -87,14 +97,24 @@ def test_what_is_built_for_the_chart_is_supported() -> None:
     assert choose(CHART_PROGRAMS["promtool"], {_NEW: promtool}) == _NEW
 
 
-def test_the_two_modules_share_what_they_share() -> None:
+def test_what_is_built_for_a_node_is_supported() -> None:
+    """Likewise, from a third."""
+    flags = linker_flags((NODE_TOOLS / "go.mod").read_text()).split()
+    versions = dict(flag.rsplit("=", 1) for flag in flags if "=" in flag)
+    kubernetes = f"Kubernetes {versions['k8s.io/component-base/version.gitVersion']}"
+    assert all(choose(program, {_NEW: kubernetes}) == _NEW for program in NODE_PROGRAMS.values())
+
+
+def pins(folder: Path) -> set[str]:
+    """Return what decides whether Kubernetes' and Prometheus' libraries are compiled once for two modules."""
+    text = (folder / "go.mod").read_text()
+    return set(re.findall(r"^\t(k8s\.io/\S+ => .+|github\.com/prometheus/\S+ v\S+)", text, flags=re.MULTILINE))
+
+
+def test_the_modules_share_what_they_share() -> None:
     """Else Kubernetes' and Prometheus' libraries would be compiled twice: minutes more on a first run."""
-
-    def pins(folder: Path) -> set[str]:
-        text = (folder / "go.mod").read_text()
-        return set(re.findall(r"^\t(k8s\.io/\S+ => .+|github\.com/prometheus/\S+ v\S+)", text, flags=re.MULTILINE))
-
-    ours, theirs = pins(TOOLS), pins(CHART_TOOLS)
-    assert theirs <= ours
-    assert [one for one in theirs if one.startswith("k8s.io/client-go")]
-    assert [one for one in theirs if one.startswith("github.com/prometheus/prometheus ")]
+    ours, of_chart, of_node = (pins(folder) for folder in (TOOLS, CHART_TOOLS, NODE_TOOLS))
+    assert of_chart <= ours
+    assert of_node <= ours
+    assert all([one for one in theirs if one.startswith("k8s.io/client-go")] for theirs in (of_chart, of_node))
+    assert [one for one in of_chart if one.startswith("github.com/prometheus/prometheus ")]
