@@ -125,7 +125,7 @@ class Figures:
     """What reapplying came to.
 
     Attributes:
-        requests: writes of the applier that reached the Deployment; Helm 3 sends none where nothing is to be merged.
+        requests: writes of the applier that reached the Deployment.
         operators: writes of the operator.
         rollouts: templates that were not there before.
         flips: writes after which the values were not the operator's.
