@@ -125,7 +125,7 @@ class Figures:
     """What reapplying came to.
 
     Attributes:
-        requests: writes of the applier that reached the Deployment; Helm 3 sends none where nothing is to be merged.
+        requests: writes of the applier that reached the Deployment.
         operators: writes of the operator.
         rollouts: templates that were not there before.
         flips: writes after which the values were not the operator's.
@@ -212,14 +212,15 @@ def test_git_has_the_last_word(new_team: NewTeam, operator: Operator) -> None:
     """Entries that come into the manifest later win once; the operator says so, and does not fight."""
     *winning, refused = deployed(new_team, (FLUX, ARGO_CD, HELM_4), replicas=1)
     insisting = [dataclasses.replace(one, manifest=with_values(one.manifest, GITS)) for one in winning]
+    began = datetime.now(UTC)
     at_once(insisting, Side.apply)
     for side in insisting:
         told = side.team.await_condition("Applied", "FieldOwned", status="False", timeout_s=240)
         assert "Take out of the manifest's env: {name: KAFKA_SESSION_TIMEOUT_MS, value: " in told["message"]
-    began = datetime.now(UTC)
     reapply(insisting, 3)
     await_cycles(operator, 2)
     for side in insisting:
+        assert flips(side.team, began) > 0, "who counts flips has to see this one"
         assert GITS.items() <= side.team.env().items()
         assert side.team.operator_writes("deployments", since=began) == []
 
