@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from sandbox import debian
+from sandbox import cache, debian
 from sandbox.container_node import cgroups
 
 CGROUP_VARIABLE: Final = "HEARTBEAT_TUNER_NODE_CGROUP"
@@ -79,6 +79,7 @@ def run(argv: Sequence[str | Path], *, timeout_s: float) -> int:
     """
     name = f"heartbeat-tuner-{os.getpid()}"
     with ExitStack() as made:
+        made.enter_context(cache.lock("container-node"))  # two at once would take each other's folders away
         for folder in FIXED:
             made.enter_context(_folder(folder))
         made.enter_context(cgroups.group(name))

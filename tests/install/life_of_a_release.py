@@ -197,7 +197,7 @@ def _uninstall(stage: Stage, before: set[str]) -> None:
     assert {"name": "KAFKA_SESSION_TIMEOUT_MS", "value": "30000"} in env
     assert shop.policy(ORDERS)["status"]["applied"]
     # Nobody is asked about a pod any more: it starts, as a dynamic member.
-    shop.kubectl("delete", "pod", sorted(_names(shop))[0], f"--namespace={SHOP}")
+    shop.kubectl("delete", "pod", min(_names(shop)), f"--namespace={SHOP}")
     shop.await_available(STOCK, timeout_s=240)
     assert _ids(shop).count("") == 1
 
