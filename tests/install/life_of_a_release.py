@@ -52,10 +52,10 @@ def stage() -> Iterator[Stage]:
 def test_the_life_of_a_release(stage: Stage) -> None:
     """Installed; cures a storm, lends static ids, fits models; upgraded, rolled back, removed: what is to stay does."""
     before = standing(stage.cluster)
-    with stage.watch.step("install"):
-        _install(stage)
-    with stage.watch.step("storm and cure"):
-        _cure(stage)
+    with stage.watch.step("quick start"):
+        _quick_start(stage)
+    with stage.watch.step("webhook and fit"):
+        _turn_all_on(stage)
     with stage.watch.step("static ids"):
         _lend_ids(stage)
     with stage.watch.step("fit"):
@@ -71,14 +71,8 @@ def test_the_life_of_a_release(stage: Stage) -> None:
         _uninstall(stage, before)
 
 
-def _install(stage: Stage) -> None:
-    stage.release.install()
-    assert [len(stage.release.pods(component)) for component in ("operator", "webhook")] == [2, 2]
-    stage.release.await_leader()
-
-
-def _cure(stage: Stage) -> None:
-    """A storm is seen, and ended by values that the operator applies."""
+def _quick_start(stage: Stage) -> None:
+    """What the README has people type: a storm is seen, explained, and ended by values that the operator applies."""
     shop, watch = stage.shop, GroupWatch(stage.cluster.kafka.request_log, ORDERS)
     members.deploy_kafkajs(shop, ORDERS, scenario.STORMING)
     shop.await_available(ORDERS)
@@ -86,25 +80,25 @@ def _cure(stage: Stage) -> None:
         began_s = time.time()
         time.sleep(STORM_S)
         storm = watch.measure(began_s)
-        shop.apply_policy(ORDERS, mode="Apply")
-        wait_until(
-            lambda: scenario.condition(shop.policy(ORDERS), "Applied")["status"] == "True",
-            part="operator",
-            what="the patch of the Deployment",
-            timeout_s=120,
-            poll_s=0.5,
-        )
-        shop.await_available(ORDERS)
+        said = stage.release.type_quick_start()
         time.sleep(SETTLING_S)
         quiet_since_s = time.time()
         time.sleep(QUIET_S)
         quiet = watch.measure(quiet_since_s)
+    assert "1s → 30s" in said
+    assert len(stage.release.pods("operator")) == 2
     assert storm.rebalances >= 3
     assert (quiet.rebalances, quiet.refused) == (0, 0)
     assert quiet.accepted > 0
     applied = shop.policy(ORDERS)["status"]["applied"]
     assert applied["values"] == {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     assert applied["previous"] == {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
+
+
+def _turn_all_on(stage: Stage) -> None:
+    stage.release.upgrade()
+    assert [len(stage.release.pods(component)) for component in ("operator", "webhook")] == [2, 2]
+    stage.release.await_leader()
 
 
 def _lend_ids(stage: Stage) -> None:
@@ -161,7 +155,7 @@ def _upgrade(stage: Stage) -> None:
 
 def _roll_back(stage: Stage) -> None:
     release = stage.release
-    release.rollback(1)
+    release.rollback(2)
     assert release.configuration()["interval"] == INTERVAL
     release.await_leader()
     _await_healthy(stage)

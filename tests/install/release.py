@@ -1,6 +1,8 @@
 """The chart's release on the container node: what Helm is told, and what stands in the cluster for it."""
 
 import json
+import os
+import subprocess
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,11 +10,13 @@ from typing import Any, Final
 
 import yaml
 
-from sandbox import commands
+from sandbox import commands, progress
 from sandbox.binaries import Binaries
 from sandbox.container_node.cluster import Cluster
+from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
 from tests.chart.rendering import CHART, NAME
+from tests.support import documents
 
 LASTS_S: Final = 300
 """For Helm to wait until all pods of a release are ready."""
@@ -37,9 +41,44 @@ class Release:
         self._values = cluster.run_dir / "values.yaml"
         self._values.write_text(yaml.safe_dump(dict(values)))
 
-    def install(self) -> None:
-        """Install it and wait until its pods are ready."""
-        self._run("installing", "install", NAME, CHART, "--create-namespace", f"--values={self._values}", wait=True)
+    def type_quick_start(self) -> str:
+        """Type what the README has people type, from installing to a cured group; return what was said to it.
+
+        Raises:
+            SandboxError: a command failed; the message is what all said.
+        """
+        folder = self._cluster.run_dir / "quick-start"
+        folder.mkdir()
+        (policy,) = documents.code_blocks("README.md", "yaml")
+        (folder / "orders.yaml").write_text(policy)
+        (commands,) = [one for one in documents.code_blocks("README.md", "shell") if one.startswith("helm ")]
+        (folder / CHART.parent.name).symlink_to(CHART.parent)
+        (folder / "helm").symlink_to(self._helm)
+        (folder / "kubectl").symlink_to(self._cluster.control_plane.kubectl_path)
+        values = yaml.safe_load(self._values.read_text())
+        given = {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "HOME": str(folder),
+            "KUBECONFIG": str(self._cluster.control_plane.kubeconfig),
+            "IMAGE": values["image"]["repository"],
+            "TAG": values["image"]["tag"],
+            "PROMETHEUS": values["prometheus"]["url"],
+            "KAFKA": values["kafka"]["clusters"]["main"]["bootstrapServers"],
+        }
+        with progress.step("install", "typing the README's quick start"):
+            typed = subprocess.run(
+                ["bash", "-ec", commands],
+                cwd=folder,
+                env=os.environ | given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=LASTS_S * 3,
+                check=False,
+            )
+        if typed.returncode != 0:
+            raise SandboxError(f"The quick start failed.\n{typed.stdout}")
+        return typed.stdout
 
     def upgrade(self, *settings: str) -> None:
         """Upgrade it with other values, each like `operator.interval=5s`, and wait until its pods are ready."""
