@@ -44,15 +44,16 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && echo 'heartbeat-tuner:x:65532:65532::/tmp:/usr/sbin/nologin' >> /etc/passwd
 COPY --from=build-fitting /opt/heartbeat-tuner /opt/heartbeat-tuner
-ENV PATH=/opt/heartbeat-tuner/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+ENV PATH=/opt/heartbeat-tuner/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 ENTRYPOINT ["heartbeat-tuner"]
 CMD ["fit", "--help"]
 
 FROM ${PYTHON} AS operator
 COPY --from=build /opt/heartbeat-tuner /opt/heartbeat-tuner
-# No bytecode is written: the root file system is meant to be read-only.
-ENV PATH=/opt/heartbeat-tuner/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# No bytecode is written: the root file system is meant to be read-only. The Kubernetes client does not load without a HOME,
+# and the user has no entry in /etc/passwd that would name one.
+ENV PATH=/opt/heartbeat-tuner/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
 EXPOSE 8080
 ENTRYPOINT ["heartbeat-tuner"]

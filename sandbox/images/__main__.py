@@ -18,7 +18,7 @@ def main(targets: tuple[str, ...]) -> None:
             raise click.ClickException(str(error)) from error
         base, *own = contents.layer_sizes_bytes(archive)
         above = f"{sum(own) / 1e6:.1f} MB above its base of {base / 1e6:.1f} MB" if own else f"{base / 1e6:.1f} MB"
-        click.echo(f"{images.reference(target)}  {above}  {archive}")
+        click.echo(f"{contents.names(archive)[0]}  {above}  {archive}")
 
 
 if __name__ == "__main__":

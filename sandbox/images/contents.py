@@ -18,6 +18,20 @@ def configuration(archive: Path) -> dict[str, Any]:
         return cast("dict[str, Any]", _read(tar, _manifest(tar)["Config"])["config"])
 
 
+def names(archive: Path) -> list[str]:
+    """Return the names and tags that a node gives the image when it imports the archive."""
+    with tarfile.open(archive) as tar:
+        return cast("list[str]", _manifest(tar)["RepoTags"])
+
+
+def unpack(archive: Path, root: Path) -> None:
+    """Unpack all layers into one folder, as root and with their owners; what a layer deletes of another stays."""
+    with tarfile.open(archive) as tar:
+        for name in _manifest(tar)["Layers"]:
+            with tarfile.open(fileobj=tar.extractfile(name)) as layer:
+                layer.extractall(root, numeric_owner=True, filter="fully_trusted")  # noqa: S202 - built here
+
+
 def _manifest(tar: tarfile.TarFile) -> dict[str, Any]:
     return cast("dict[str, Any]", _read(tar, "manifest.json")[0])
 

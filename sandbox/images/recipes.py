@@ -38,15 +38,15 @@ def build(target: str) -> Path:
         PrerequisiteMissingError: not run as root, or no Debian system.
         SandboxError: the build failed; the message carries the end of what it said.
     """
-    name, key = f"image-{target}", _key(target)
+    name, key, called = f"image-{target}", _key(target), reference(target)
 
     def make(scratch: Path) -> None:
         if reason := obstacle():
             raise PrerequisiteMissingError(f"The sandbox cannot build images: {reason}")
         debian.ensure(*_TOOLS)
         with cache.lock("images"):  # the targets share stages
-            _MAKERS[target](target)
-            buildah.write_archive(reference(target), scratch / "image.tar")
+            _MAKERS[target](target, called)
+            buildah.write_archive(called, scratch / "image.tar")
 
     archive = cache.entry(name, key, make) / "image.tar"
     archive.parent.touch()  # used just now
@@ -54,15 +54,15 @@ def build(target: str) -> Path:
     return archive
 
 
-def _build_pause(target: str) -> None:
+def _build_pause(_target: str, called: str) -> None:
     with tempfile.TemporaryDirectory() as context:
         shutil.copy(Binaries().path_of_own("pause"), context)
-        buildah.build(reference(target), Path(context), dockerfile=_HERE / "pause.Dockerfile")
+        buildah.build(called, Path(context), dockerfile=_HERE / "pause.Dockerfile")
 
 
-def _build_project(target: str) -> None:
+def _build_project(target: str, called: str) -> None:
     arguments = {"PYTHON": _python()}
-    buildah.build(reference(target), _CHECKOUT, dockerfile=_CHECKOUT / "Dockerfile", target=target, arguments=arguments)
+    buildah.build(called, _CHECKOUT, dockerfile=_CHECKOUT / "Dockerfile", target=target, arguments=arguments)
 
 
 def _python() -> str:
@@ -114,7 +114,7 @@ _REPOSITORIES: Final = {
     "fitting": "localhost/heartbeat-tuner-fitting",
     "pause": "localhost/pause",
 }
-_MAKERS: Final[dict[str, Callable[[str], None]]] = {
+_MAKERS: Final[dict[str, Callable[[str, str], None]]] = {
     "operator": _build_project,
     "fitting": _build_project,
     "pause": _build_pause,
