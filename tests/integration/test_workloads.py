@@ -58,7 +58,11 @@ def deployed(control_plane: ControlPlane, namespace: str) -> str:
         "spec": {
             "replicas": 0,
             "selector": {"matchLabels": {"app": "orders"}},
-            "template": {"metadata": {"labels": {"app": "orders"}}, "spec": {"containers": containers}},
+            "template": {
+                "metadata": {"labels": {"app": "orders"}},
+                # a process node that another test started would end its pods, for ever new ones
+                "spec": {"schedulerName": "nobody", "containers": containers},
+            },
         },
     }
     for document in (config_map, deployment):
@@ -87,11 +91,12 @@ async def _apply(workloads: KubernetesWorkloads, policy: Policy) -> None:
         try:
             view = await _read(workloads, policy)
             await workloads.apply(policy, view, _cure(view))
-        except WriteConflictError:
+        except WriteConflictError as error:
+            conflict = error
             await asyncio.sleep(0.1)  # its controllers may be busy with others
             continue
         return
-    pytest.fail("the Deployment never came to rest")
+    pytest.fail(f"the Deployment never came to rest: {conflict}")
 
 
 def _env(control_plane: ControlPlane, namespace: str) -> dict[str, dict[str, str]]:
