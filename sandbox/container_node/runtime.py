@@ -81,7 +81,7 @@ class Runtime:
         """
         for archive in archives:
             command = ["ctr", f"--address={_SOCKET}", f"--namespace={_NAMESPACE}", "images", "import"]
-            commands.run("containerd", f"loading {archive.name}", [*command, archive])
+            commands.run("containerd", f"loading {archive.parent.name}", [*command, archive])
 
 
 def _network() -> dict[str, object]:
