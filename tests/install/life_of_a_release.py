@@ -48,7 +48,7 @@ def stage() -> Iterator[Stage]:
         yield ready
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(2100)
 def test_the_life_of_a_release(stage: Stage) -> None:
     """Installed; cures a storm, lends static ids, fits models; upgraded, rolled back, removed: what is to stay does."""
     before = standing(stage.cluster)

@@ -19,7 +19,7 @@ STORY: Final = Path(__file__).with_name("life_of_a_release.py")
 HEAVY: Final = ("containerd", "kubelet", "prometheus")
 """Of the run's folder: gigabytes that tell nothing afterwards."""
 
-LASTS_S: Final = 1500.0
+LASTS_S: Final = 2400.0
 
 
 @pytest.fixture
