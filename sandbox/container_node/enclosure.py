@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -32,6 +33,9 @@ _PLUGINS_PACKAGE: Final = "containernetworking-plugins"
 _PLUGINS: Final = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
 _PLUGIN: Final = "bridge"
 
+_NEEDED_BYTES: Final = 12 << 30
+_PROBE_S: Final = 30.0
+
 FIXED: Final = (Path("/var/lib/kubelet"), Path("/var/lib/cni"))
 """Where kubelet and network plugins write, whatever they are told; inside, something empty is mounted over each."""
 
@@ -47,7 +51,10 @@ def obstacle() -> str | None:
         return "a container node needs Linux"
     if os.geteuid() != 0:
         return "a container node needs root: it makes namespaces, mounts and control groups"
-    return debian.obstacle(*missing) if (missing := _missing()) else None
+    missing = _missing()
+    if missing and (reason := debian.obstacle(*missing)):
+        return reason
+    return None if _PACKAGES["unshare"] in missing else _refusal(cache.root())
 
 
 def ensure() -> None:
@@ -102,6 +109,23 @@ def _folder(path: Path) -> Iterator[None]:
     finally:
         if not had:
             path.rmdir()
+
+
+def _refusal(folder: Path) -> str | None:
+    """Return why namespaces and what is mounted in them cannot be made upon a folder; None if they can."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (free := shutil.disk_usage(folder).free) < _NEEDED_BYTES:
+        return (
+            f"a container node and its images need {_NEEDED_BYTES >> 30} GiB on {folder}, which has {free >> 30} left"
+        )
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        lower, upper, work, merged = (Path(scratch, name) for name in ("lower", "upper", "work", "merged"))
+        for one in (lower, upper, work, merged):
+            one.mkdir()
+        layers = f"lowerdir={lower},upperdir={upper},workdir={work}"
+        mount = ("mount", "-t", "overlay", "overlay", "-o", layers, str(merged))
+        tried = subprocess.run([*_UNSHARE, *mount], capture_output=True, text=True, check=False, timeout=_PROBE_S)
+    return f"the kernel refuses namespaces or overlayfs: {tried.stderr.strip()}" if tried.returncode else None
 
 
 def _missing() -> list[str]:

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from sandbox import images
+from sandbox.container_node import enclosure
 from sandbox.images import contents
 
 CHECKOUT: Final = Path(__file__).parents[2]
@@ -28,8 +29,10 @@ for shell in $SHELLS; do mount --bind /dev/null "$ROOT/$shell"; done
 exec chroot --userspec=65532:65532 "$ROOT" env --ignore-environment "$@"
 """
 
+_OBSTACLE: Final = images.obstacle() or enclosure.obstacle()
+
 pytestmark = [
-    pytest.mark.skipif(images.obstacle() is not None, reason=f"images: {images.obstacle()}"),
+    pytest.mark.skipif(_OBSTACLE is not None, reason=f"images: {_OBSTACLE}"),
     pytest.mark.timeout(1800),  # the first of them builds
 ]
 
