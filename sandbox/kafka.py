@@ -141,7 +141,7 @@ class Kafka:
 
     def _prepare(self) -> Process:
         """Write the configuration, format a fresh data directory and return the broker that is to be started."""
-        classpath = f"{_jars(self._version)}/*"
+        classpath = f"{jars(self._version)}/*"
         self._run_dir.mkdir(parents=True, exist_ok=True)
         data = Path(tempfile.mkdtemp(prefix="kafka-data-", dir=self._run_dir))
         configuration = data.with_suffix(".properties")
@@ -197,7 +197,7 @@ def _coordinates(admin: AdminClient) -> bool:
     return True
 
 
-def _jars(version: str = VERSION) -> Path:
+def jars(version: str = VERSION) -> Path:
     """Return the folder of the broker's jars, from the cache or from Maven."""
     pom, checksums = _PINNED[version] / "pom.xml", _PINNED[version] / "checksums.sha256"
 

@@ -35,7 +35,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         Binaries().path("helm")
         consumers.kafkajs_command()
         consumers.java_command()
-        kafka._jars()
+        kafka.jars()
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ from sandbox.scenario import JavaSettings, Tenant
 from tests.chart.rendering import NAME
 from tests.e2e.group_record import GroupRecord, await_log
 from tests.e2e.static_members import pod_of
+from tests.e2e.teams import policy_document
 from tests.install import members
 from tests.install.release import standing
 from tests.install.stage import INTERVAL, SHOP, Stage, staged
@@ -197,18 +198,9 @@ def _uninstall(stage: Stage, before: set[str]) -> None:
 
 
 def _static_policy() -> dict[str, Any]:
-    return {
-        "apiVersion": "heartbeat-tuner.dev/v1alpha1",
-        "kind": "ConsumerGroupPolicy",
-        "metadata": {"name": STOCK},
-        "spec": {
-            "groupId": STOCK,
-            "clusterRef": "main",
-            "workloadRef": {"name": STOCK, "container": "app"},
-            "client": {"library": "java"},
-            "staticMembership": "Enabled",
-        },
-    }
+    policy = policy_document(STOCK)
+    policy["spec"] |= {"client": {"library": "java"}, "staticMembership": "Enabled"}
+    return policy
 
 
 def _await_webhook(stage: Stage) -> None:

@@ -36,7 +36,7 @@ def prepared() -> None:
     binaries.path_of_own(PROGRAM)
     consumers.kafkajs_command()
     consumers.java_command()
-    kafka._jars()
+    kafka.jars()
     for target in images.TARGETS:
         images.build(target)
 
