@@ -30,6 +30,7 @@ class Tally:
     unanswered: int = 0
     interrupted: int = 0
     late_events: int = 0
+    lost_on_the_way: int = 0
 
     def add(self, played: Played) -> None:
         """Count one more."""
@@ -41,6 +42,7 @@ class Tally:
         self.unanswered += played.trail.unanswered()
         self.interrupted += played.interrupted
         self.late_events += played.trail.late_events()
+        self.lost_on_the_way += played.trail.lost_on_the_way()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

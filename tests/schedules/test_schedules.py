@@ -39,7 +39,7 @@ def test_two_replicas_do_no_harm(stage: Stage, undisturbed: list[Shown], tally: 
         f"{played.took_s:.1f} s, {len(played.hits)} hits of a leader{' while it applied' * played.interrupted}, "
         f"{played.trail.changes()} leadership changes, {played.trail.refused()} applies refused",
     )
-    assert played.trail.without_lease() == []
+    assert played.trail.without_lease() == [], played.trail.account()
     assert played.trail.stale() == []
     assert played.trail.applies() == dict.fromkeys(played.fleet, 1)
     assert played.end == undisturbed

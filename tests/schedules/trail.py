@@ -57,8 +57,25 @@ class Trail:
         return sum(1 for before, after in itertools.pairwise(held) if before != after)
 
     def without_lease(self) -> list[Write]:
-        """Return what replicas wrote while the lease was not theirs; Events apart."""
-        return [write for write in self._late() if write.resource != "events"]
+        """Return what replicas wrote, or may have written, while the lease was not theirs; Events apart.
+
+        A write that left in time and lay on its way until another led is held against nobody where the versions of its
+        object prove that it came to nothing.
+        """
+        return [write for write in self._late() if write.resource != "events" and not self._came_to_nothing(write)]
+
+    def account(self) -> str:
+        """Return a line for each claim of the lease and each late write: when, whose, answered with what."""
+        shown = [*self._late(), *(write for write in self._by_replicas() if write.resource == "leases")]
+        return "\n".join(
+            f"{write.time.time()} {write.user} {write.code} {write.verb} {write.resource} {write.name} "
+            f"{write.sent.get('spec', {}).get('holderIdentity', '')}".rstrip()
+            for write in sorted(shown, key=lambda write: write.time)
+        )
+
+    def lost_on_the_way(self) -> int:
+        """Count the late writes, without an answer, that came to nothing."""
+        return sum(1 for write in self._late() if self._came_to_nothing(write))
 
     def late_events(self) -> int:
         """Count the Events that replicas wrote while the lease was not theirs: no version can refuse them."""
@@ -68,8 +85,8 @@ class Trail:
         """Return the replicas' writes that do not rest on the newest version of the very object they went to."""
         versions: dict[tuple[str, str, str], set[int]] = {}
         for write in self.writes:
-            if write.succeeded and write.stored.get("metadata", {}).get("resourceVersion"):
-                versions.setdefault(_object(write), set()).add(int(write.stored["metadata"]["resourceVersion"]))
+            if write.succeeded and _version(write):
+                versions.setdefault(_object(write), set()).add(_version(write))
         return [
             write
             for write in self._by_replicas()
@@ -117,6 +134,21 @@ class Trail:
     def _late(self) -> Iterator[Write]:
         return (write for write, holder in self._with_holders() if write.resource != "leases" and write.user != holder)
 
+    def _came_to_nothing(self, write: Write) -> bool:
+        """Whether nobody was told if it was done, and it cannot have been.
+
+        Of two writes that rest on one version only one is done, and none on a version that was replaced before.
+        """
+        rests_on = write.sent.get("metadata", {}).get("resourceVersion")
+        if write.succeeded or not rests_on:
+            return False
+        others = [one for one in self.writes if one.succeeded and _object(one) == _object(write)]
+        return any(
+            one.sent.get("metadata", {}).get("resourceVersion") == rests_on
+            or (one.time < write.time and _version(one) > int(rests_on))
+            for one in others
+        )
+
     def _with_holders(self) -> Iterator[tuple[Write, str]]:
         holder = self.holder
         for write in self._by_replicas():
@@ -127,6 +159,11 @@ class Trail:
 
 def _object(write: Write) -> tuple[str, str, str]:
     return write.resource, write.namespace, write.name
+
+
+def _version(write: Write) -> int:
+    """Return the version that a write made; 0 where that is not known."""
+    return int(write.stored.get("metadata", {}).get("resourceVersion") or 0)
 
 
 def _is_fresh(write: Write, versions: Collection[int]) -> bool:

@@ -126,6 +126,31 @@ def test_what_may_have_been_written_needs_the_lease_too() -> None:
     assert Trail.of(A, [write(1, B, "leases", code=504), lost]).without_lease() == [lost]
 
 
+def test_what_cannot_have_been_written_needs_no_lease() -> None:
+    """Without an answer, and another's was done on the same version, or had replaced that version before it came."""
+    claim = write(1, B, "leases")
+    lost = write(3, A, code=504, asked="10")
+    after, before = write(4, B, asked="10", stored="11"), write(2, CONTROLLER, stored="11")
+    for proof in (after, before):
+        trail = Trail.of(A, [claim, lost, proof])
+        assert trail.without_lease() == []
+        assert trail.lost_on_the_way() == 1
+    no_proofs = [
+        write(4, B, asked="11", stored="12"),
+        write(4, CONTROLLER, stored="11"),
+        write(4, B, asked="10", code=409),
+        write(2, CONTROLLER, name="red-001", stored="11"),
+    ]
+    assert Trail.of(A, [claim, lost, *no_proofs]).without_lease() == [lost]
+    done = write(3, A, asked="10", stored="11")
+    told = Trail.of(A, [claim, done, after])
+    assert told.without_lease() == [done]
+    assert told.account().splitlines() == [
+        "12:00:01 operator-b 200 patch leases red-000 operator-b-1",
+        "12:00:03 operator-a 200 patch deployments red-000",
+    ]
+
+
 def test_a_seed_is_one_schedule() -> None:
     """The same each time, in the order of time; fifty of them differ, and leave no act out."""
     for seed in range(1, 51):
