@@ -233,3 +233,16 @@ def test_whatever_ends_says_why_where_people_look(full: Rendered) -> None:
     for pod in pods:
         (container,) = pod["spec"]["containers"]
         assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
+
+
+def test_operator_and_webhook_may_write_why_they_cannot_run(full: Rendered, variants: dict[str, Rendered]) -> None:
+    """An Event about their own pod, in their own namespace: they know the pod, and have the right once."""
+    events = {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
+    known = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_UID": "metadata.uid"}
+    for release in (full, variants["namespaced"]):
+        for name in (NAME, f"{NAME}-webhook"):
+            (container,) = release.pod("Deployment", name)["spec"]["containers"]
+            told = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
+            assert told == known
+            rules = [rule for found in documented.rights(release, name).values() for rule in found]
+            assert rules.count(events) == 1

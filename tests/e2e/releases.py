@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
@@ -46,11 +47,14 @@ class Program:
         file = folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump(dict(config)))
         self.log = folder / f"{name}.log"
+        self.uid = str(uuid.uuid4())
+        """Of the pod that it takes itself for, of its own name."""
+        pod = {"POD_NAME": name, "POD_NAMESPACE": NAMESPACE, "POD_UID": self.uid}
         self.process = Process(
             name,
             [sys.executable, "-m", "heartbeat_tuner", command, "--config", file],
             log=self.log,
-            env={**os.environ, "KUBECONFIG": str(kubeconfig)},
+            env={**os.environ, "KUBECONFIG": str(kubeconfig), **pod},
         )
 
     def __enter__(self) -> Self:
@@ -59,6 +63,12 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self.process.stop()
+
+    def last_words(self) -> str:
+        """Run until it ends by itself, and return what it said."""
+        with self:
+            wait_until(lambda: not self.process.alive(), part=self.process.name, what="its end")
+        return self.log.read_text()
 
     def page(self, path: str) -> str:
         """Return what a page of its HTTP server says; empty when it is not well."""
@@ -129,13 +139,19 @@ class Release:
         config["leaderElection"]["namespace"] = NAMESPACE  # outside a pod it does not know it
         return Program("released-operator", "run", {**config, **told}, self._kubeconfig(NAME), self._folder)
 
-    def webhook(self) -> Program:
+    def webhook(self, **told: Any) -> Program:
         """Return the webhook, likewise."""
         name = f"{NAME}-webhook"
         config = self._config(name, "webhook.yaml")
         config["certificate"] |= {"namespace": NAMESPACE, "names": [network.LOOPBACK]}
         config |= {"admission": {"address": network.LOOPBACK, "port": self._admission_port}, "drain": "0s"}
-        return Program("released-webhook", "webhook", config, self._kubeconfig(name), self._folder)
+        return Program("released-webhook", "webhook", {**config, **told}, self._kubeconfig(name), self._folder)
+
+    def events_of(self, program: Program) -> list[tuple[str, str]]:
+        """Return reason and message of each Event about a program's pod."""
+        selector = f"--field-selector=involvedObject.kind=Pod,involvedObject.uid={program.uid}"
+        found = json.loads(self._kubectl("get", "events", f"--namespace={NAMESPACE}", selector, "--output=json"))
+        return [(one["reason"], one["message"]) for one in found["items"]]
 
     def fit(self, prometheus_url: str, *, since: str) -> dict[str, Any]:
         """Run the fit's job, and return its summary.

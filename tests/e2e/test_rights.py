@@ -157,6 +157,10 @@ def test_every_right_is_used_and_none_is_missing(
             return any((one.verb, one.resource) == ("delete", "leases") for one in asked)
 
         until(lease_is_given_up, "the Lease of a slot that is left over to go", timeout_s=LATE_S)
+    nowhere = release.webhook(admission={"address": "192.0.2.1", "port": 8443})
+    assert "192.0.2.1" in nowhere.last_words()
+    ((reason, _),) = release.events_of(nowhere)
+    assert reason == "CannotRun"
     break_the_certificate(sandbox)
     with release.webhook() as webhook:
         webhook.await_ready()

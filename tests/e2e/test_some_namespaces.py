@@ -13,7 +13,7 @@ from tests.e2e import rights
 from tests.e2e.conftest import NewTeam
 from tests.e2e.idle_pods import ENDS_AT_ONCE, enrol, pods_that, slots
 from tests.e2e.operators import Operators
-from tests.e2e.releases import NAMESPACE, Program, Release
+from tests.e2e.releases import NAMESPACE, Release
 from tests.e2e.teams import Team
 
 pytestmark = pytest.mark.timeout(600)
@@ -35,13 +35,6 @@ def release(sandbox: Sandbox, operators: Operators, teams: Sequence[Team], tmp_p
     values = {**EVERYTHING, "watchNamespaces": [inside.namespace, crew.namespace]}
     with Release(sandbox, tmp_path, values) as installed:
         yield installed
-
-
-def last_words(program: Program) -> str:
-    """Start a program that ends by itself, and return what it said."""
-    with program:
-        wait_until(lambda: not program.process.alive(), part=program.process.name, what="its end")
-    return program.log.read_text()
 
 
 def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: Sandbox, teams: Sequence[Team]) -> None:
@@ -92,7 +85,11 @@ def watches(sandbox: Sandbox, before: int) -> list[audit.Access]:
 def test_rights_that_are_missing_are_told_in_plain_words(
     release: Release, namespaces: Sequence[str], told: str
 ) -> None:
-    """One line that names what to bind where, and no traceback."""
-    said = last_words(release.operator(kubernetes={"namespaces": list(namespaces)}))
+    """One line that names what to bind where, and no traceback; an Event about the pod says the same."""
+    operator = release.operator(kubernetes={"namespaces": list(namespaces)})
+    said = operator.last_words()
     assert told in said
     assert "Traceback" not in said
+    ((reason, message),) = release.events_of(operator)
+    assert reason == "CannotRun"
+    assert told in message

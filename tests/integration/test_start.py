@@ -5,6 +5,7 @@ Prometheus that is not there, wrong credentials of it) ends nothing: the policie
 """
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 import yaml
@@ -55,6 +57,11 @@ class Start:
         self._command = [sys.executable, "-m", "heartbeat_tuner", "run", "--config", str(config)]
         self._environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         self._log = folder / "operator.log"
+
+    def in_a_pod(self, uid: str) -> Self:
+        """Have it know its pod, as the downward API tells it."""
+        self._environment |= {"POD_NAME": "operator-0", "POD_NAMESPACE": "default", "POD_UID": uid}
+        return self
 
     def refused(self) -> str:
         """Return the one line that it ends with."""
@@ -100,6 +107,26 @@ def test_missing_definitions_are_told_and_recovered_from(bare: ControlPlane, tmp
     bare.kubectl("apply", f"--filename={CRDS}")
     bare.await_definitions()
     start.succeeds()
+
+
+def test_why_it_cannot_run_is_an_event_of_its_pod(bare: ControlPlane, tmp_path: Path) -> None:
+    """The very line, where `kubectl describe pod` and `kubectl events` show it; where that is forbidden, it is not."""
+    for name in ("consumergrouppolicies", "consumergroupmodels"):
+        bare.kubectl("delete", "crd", f"{name}.heartbeat-tuner.dev", "--ignore-not-found", "--timeout=60s")
+    refused = Start(tmp_path, bare.kubeconfig).in_a_pod("1").refused()
+    (event,) = events(bare, "1")
+    assert (event["type"], event["reason"]) == ("Warning", "CannotRun")
+    assert refused == f"Error: {event['message']}"
+    assert event["involvedObject"]["name"] == "operator-0"
+    Start(tmp_path, bare.kubeconfig_for(STRANGER)).in_a_pod("2").refused()
+    assert events(bare, "2") == []
+
+
+def events(plane: ControlPlane, uid: str) -> list[dict[str, Any]]:
+    """Return the Events about a pod."""
+    selector = f"--field-selector=involvedObject.kind=Pod,involvedObject.uid={uid}"
+    found = json.loads(plane.kubectl("get", "events", "--namespace=default", selector, "--output=json"))
+    return list(found["items"])
 
 
 def test_a_wrong_token_is_told_and_recovered_from(bare: ControlPlane, tmp_path: Path) -> None:

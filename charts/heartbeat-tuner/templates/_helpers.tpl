@@ -162,6 +162,17 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end -}}
 
+{{/* What a program has to know of its pod to write an Event about it. */}}
+{{- define "heartbeat-tuner.podIdentity" -}}
+env:   # of whom an Event says why the start was refused
+  - name: POD_NAME
+    valueFrom: {fieldRef: {fieldPath: metadata.name}}
+  - name: POD_NAMESPACE
+    valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+  - name: POD_UID
+    valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+{{- end -}}
+
 {{/* One replica on each node, if there are as many. Takes (list $ component). */}}
 {{- define "heartbeat-tuner.spread" -}}
 topologySpreadConstraints:

@@ -1,21 +1,17 @@
 """Policies as the API server has them: listed, status and Events written back."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.adapters import kubernetes_api, watching
+from heartbeat_tuner.adapters import events, kubernetes_api, watching
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.api.spec_v1alpha1 import KIND, PLURAL
 from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, TunerError, WriteConflictError
 from heartbeat_tuner.ports import Listing, NotLeaderError
-
-MAX_EVENT_MESSAGE: Final = 1024
-"""The API server refuses longer ones."""
 
 PAGE: Final = 500
 """Policies per request of a list."""
@@ -123,28 +119,13 @@ class KubernetesPolicies:
             NotLeaderError: the leadership is over.
         """
         metadata = body["metadata"]
-        now = datetime.now(UTC)
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"generateName": f"{metadata['name'][:200]}.", "namespace": metadata["namespace"]},
-            "involvedObject": {
-                "apiVersion": API_VERSION,
-                "kind": KIND,
-                "name": metadata["name"],
-                "namespace": metadata["namespace"],
-                "uid": metadata["uid"],
-            },
-            "reason": reason,
-            "message": message if len(message) <= MAX_EVENT_MESSAGE else f"{message[: MAX_EVENT_MESSAGE - 1]}…",
-            "type": "Warning" if warning else "Normal",
-            "source": {"component": kubernetes_api.FIELD_MANAGER},
-            "firstTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}",
-            "lastTimestamp": f"{now:%Y-%m-%dT%H:%M:%SZ}",
-            "count": 1,
+        policy = {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            **{key: metadata[key] for key in ("name", "namespace", "uid")},
         }
         try:
-            await self._api.write("POST", f"/api/v1/namespaces/{metadata['namespace']}/events", event)
+            await events.write(self._api, policy, reason=reason, message=message, warning=warning)
         except NotLeaderError:
             raise
         except TunerError as error:

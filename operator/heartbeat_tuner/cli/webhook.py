@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from heartbeat_tuner.adapters import events
 from heartbeat_tuner.cli import json_lines
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain.errors import TunerError
@@ -28,4 +29,5 @@ def command(config: Path) -> None:
         gc.freeze()  # else each full collection walks all that was imported, 50 ms in which no review is answered
         asyncio.run(standing.run_webhook(settings))
     except TunerError as error:
+        asyncio.run(events.tell_own_pod(str(error)))
         raise UsageProblem(str(error)) from error

@@ -26,5 +26,5 @@ needs it, and a test runs the operator with these rights and finds each of them 
   verbs: [get]                    # adapters/workloads.py: values that come from envFrom
 - apiGroups: [""]
   resources: [events]
-  verbs: [create]                 # adapters/policies.py: transitions
+  verbs: [create]                 # adapters/events.py: transitions of policies, and why the start was refused
 {{- end -}}
