@@ -23,12 +23,14 @@ from sandbox.network import LOOPBACK, answers, free_ports
 from sandbox.pki import Pki
 from sandbox.processes import Process, wait_until
 
+ADMIN: Final = "admin"
+"""The user of `ControlPlane.kubeconfig`, who may do everything."""
+
 SERVICE_CIDR: Final = "10.96.0.0/16"
 _FIRST_SERVICE: Final = "10.96.0.1"
 """Where pods reach the API server; the first address of `SERVICE_CIDR` is always its own."""
 
 _SERVER_NAMES: Final = ("localhost", "kubernetes.default.svc", LOOPBACK, _FIRST_SERVICE)
-_ADMIN: Final = "admin"
 _CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
 _KUBECTL_TIMEOUT_S: Final = 120.0
 _PROBE_TIMEOUT_S: Final = 2.0
@@ -58,14 +60,14 @@ class ControlPlane:
         self._logs = run_dir / "logs"
         self._binaries = binaries
         self._etcd_port, self._etcd_peer_port, self._port = free_ports(3)
-        self._tokens = {name: secrets.token_hex(16) for name in (_ADMIN, _CONTROLLER_MANAGER, *users)}
+        self._tokens = {name: secrets.token_hex(16) for name in (ADMIN, _CONTROLLER_MANAGER, *users)}
         self._address = address
         self._pki = Pki.create(self._dir / "pki", sorted({*_SERVER_NAMES, address}))
         self.url = f"https://{address}:{self._port}"
         self.ca_file = self._pki.ca_cert
         self.audit_log = self._dir / "audit.log"
         self._write_files()
-        self.kubeconfig = self.kubeconfig_for(_ADMIN)
+        self.kubeconfig = self.kubeconfig_for(ADMIN)
         self._etcd = Process("etcd", self._etcd_arguments(), log=self._logs / "etcd.log")
         self._api_server = Process(
             "kube-apiserver", self._api_server_arguments(), log=self._logs / "kube-apiserver.log"
@@ -183,7 +185,7 @@ class ControlPlane:
         context = ssl.create_default_context(cafile=str(self.ca_file))
         connection = http.client.HTTPSConnection(self._address, self._port, timeout=_PROBE_TIMEOUT_S, context=context)
         try:
-            connection.request("GET", path, headers={"Authorization": f"Bearer {self._tokens[_ADMIN]}"})
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self._tokens[ADMIN]}"})
             return connection.getresponse().status
         except (OSError, http.client.HTTPException):
             return 0
@@ -286,7 +288,7 @@ class ControlPlane:
 
 
 def _group(user: str) -> str:
-    if user == _ADMIN:
+    if user == ADMIN:
         return "system:masters"
     return "system:nodes" if user.startswith("system:node:") else ""
 

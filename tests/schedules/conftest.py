@@ -31,6 +31,7 @@ class Tally:
     interrupted: int = 0
     late_events: int = 0
     lost_on_the_way: int = 0
+    stood_still: int = 0
 
     def add(self, played: Played) -> None:
         """Count one more."""
@@ -42,6 +43,7 @@ class Tally:
         self.unanswered += played.trail.unanswered()
         self.interrupted += played.interrupted
         self.late_events += played.trail.late_events()
+        self.stood_still += played.stood_still
         self.lost_on_the_way += played.trail.lost_on_the_way()
 
 

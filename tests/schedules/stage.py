@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from sandbox import progress
 from sandbox.audit import Tail
+from sandbox.control_plane import ADMIN
 from sandbox.environment import OPERATOR_USERS
 from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
@@ -32,6 +33,8 @@ SESSION_FLOORS_S: Final = range(31, 31 + SIZE)
 _AUDIT_LAG_S: Final = 0.3
 _SETTLED_TIMEOUT_S: Final = 90.0
 _NOTE_EVERY_S: Final = 0.1
+_MARGIN_S: Final = 0.8
+"""Between the end of a leadership and the next one: `LEASE_TIMES`' lease duration less its renew deadline."""
 
 Shown = dict[str, Any]
 """What is compared of one policy and its Deployment at the end."""
@@ -60,6 +63,11 @@ class Played:
         """Whether a leader was killed, stopped or cut off when some values had been applied and some not."""
         first, last = self.trail.applied_between()
         return any(first < at < last for at, _ in self.hits)
+
+    @property
+    def stood_still(self) -> bool:
+        """Whether wires or API server did, for so long that what had left under the lease could come without it."""
+        return self.trail.longest_pause_s(ADMIN) > _NOTE_EVERY_S + _MARGIN_S / 2
 
 
 class Stage:
@@ -104,8 +112,8 @@ class Stage:
                         hits.append((datetime.now(UTC), event.act))
                     struck[replica] = datetime.now(UTC)
                 self._replicas.befall(replica, event.act)
-        self._replicas.heal()
-        end = self._settled(name, fleet, wanted)
+            self._replicas.heal()
+            end = self._settled(name, fleet, wanted)
         time.sleep(_AUDIT_LAG_S)
         played = Played(
             trail=self._trail(writes),

@@ -64,6 +64,11 @@ class Trail:
         """
         return [write for write in self._late() if write.resource != "events" and not self._came_to_nothing(write)]
 
+    def longest_pause_s(self, user: str) -> float:
+        """Return the longest time between two writes of one who writes all the time; 0 with fewer than two."""
+        times = [write.time for write in self.writes if write.user == user and write.resource == "deployments"]
+        return max(((after - before).total_seconds() for before, after in itertools.pairwise(times)), default=0.0)
+
     def account(self) -> str:
         """Return a line for each claim of the lease and each late write: when, whose, answered with what."""
         shown = [*self._late(), *(write for write in self._by_replicas() if write.resource == "leases")]

@@ -151,6 +151,14 @@ def test_what_cannot_have_been_written_needs_no_lease() -> None:
     ]
 
 
+def test_a_pause_of_who_writes_all_the_time_is_the_longest() -> None:
+    """Of that writer, to Deployments."""
+    notes = [write(at_s, CONTROLLER) for at_s in (1.0, 1.25, 2.0, 2.25)]
+    trail = Trail.of(A, [*notes, write(1.5, A), write(9, CONTROLLER, "leases")])
+    assert trail.longest_pause_s(CONTROLLER) == 0.75
+    assert trail.longest_pause_s(A) == 0.0
+
+
 def test_a_seed_is_one_schedule() -> None:
     """The same each time, in the order of time; fifty of them differ, and leave no act out."""
     for seed in range(1, 51):
