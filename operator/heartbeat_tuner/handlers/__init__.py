@@ -37,8 +37,8 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
         return kopf.login_with_kubeconfig(**kwargs) if account is None else without_dns(account, os.environ)
 
     @kopf.on.event(fields.GROUP, fields.VERSION, PLURAL, registry=registry)
-    def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
-        """Take the object as it is now."""
+    async def policy_changed(event: kopf.RawEvent, **_: Any) -> None:
+        """Take the object as it is now; not in a thread, where kopf runs plain functions."""
         body = event["object"]
         if event["type"] == "DELETED":
             store.remove(body)

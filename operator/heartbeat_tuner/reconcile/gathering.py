@@ -69,12 +69,15 @@ class Gatherer:
         self.workloads = workloads
         # Before the metrics: where a client.id names no group, the broker says whose it is.
         self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))
-        surprise = await self._read_metrics(policies)
+        read_at = self._clock.now()  # what comes later was not read, however long reading takes
+        surprise = await self._read_metrics(policies, now=read_at)
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
-            found[policy.key] = self._gathered(policy, workloads[policy.key], kafka[policy.cluster], surprise)
+            found[policy.key] = self._gathered(
+                policy, workloads[policy.key], kafka[policy.cluster], surprise, read_at=read_at
+            )
             await asyncio.sleep(0)  # hundreds of records take seconds, and the lease has to be renewed meanwhile
         return found
 
@@ -84,6 +87,8 @@ class Gatherer:
         workload: Workload | Finding | Surprise,
         kafka: _KafkaView | Finding | Surprise,
         surprise: Surprise | None,
+        *,
+        read_at: datetime,
     ) -> Gathered:
         if isinstance(workload, Surprise):
             return workload
@@ -92,12 +97,12 @@ class Gatherer:
         if surprise is not None:
             return surprise
         try:
-            return self._situation(policy, workload, kafka)
+            return self._situation(policy, workload, kafka, read_at=read_at)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
     def _situation(
-        self, policy: Policy, workload: Workload | Finding, kafka: _KafkaView | Finding
+        self, policy: Policy, workload: Workload | Finding, kafka: _KafkaView | Finding, *, read_at: datetime
     ) -> Situation | Finding:
         if isinstance(workload, Finding):
             return workload
@@ -111,7 +116,7 @@ class Gatherer:
             return Finding(Reason.GROUP_UNREADABLE, group.message)
         now = self._clock.now()
         ledger = sightings.observe(
-            self._ledgers[policy.key], workload.pods, group.members, now=now, keep_since=now - RECORD_WINDOW
+            self._ledgers[policy.key], workload.pods, group.members, now=read_at, keep_since=read_at - RECORD_WINDOW
         )
         self._ledgers[policy.key] = ledger
         policy = dataclasses.replace(policy, application=_last_application(policy, workload))
@@ -125,7 +130,7 @@ class Gatherer:
             workload,
             group,
             kafka.cluster,
-            self._record(policy, workload, ledger, now=now),
+            self._record(policy, workload, ledger, now=read_at),
             self._models.of(policy, now=now),
             self._settled.get(policy.key),
         )
@@ -152,8 +157,7 @@ class Gatherer:
         convention, observed = resolver.followed(found, candidates)
         return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
 
-    async def _read_metrics(self, policies: Sequence[Policy]) -> Surprise | None:
-        now = self._clock.now()
+    async def _read_metrics(self, policies: Sequence[Policy], *, now: datetime) -> Surprise | None:
         try:
             usual = [policy for policy in policies if not policy.naming.maps]
             await self._reader.read(usual, now=now, own_ids=self._own_ids)

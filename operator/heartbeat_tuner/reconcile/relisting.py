@@ -66,13 +66,13 @@ class Relisting:
     async def _mended(self) -> bool:
         try:
             listing = await self._policies.list_all()
+            mended = self._store.mend(listing, at_s=self._monotonic())
         except TunerError as error:
             _log.warning("policies not listed, trying again", error=str(error))
             return False
         except Exception:  # noqa: BLE001 - a surprise may cost a list, never the operator
             _log.exception("policies not listed, trying again")
             return False
-        mended = self._store.mend(listing, at_s=self._monotonic())
         if mended.missed or mended.gone:
             _log.info("list ahead of watch", missed=[*map(str, mended.missed)], gone=[*map(str, mended.gone)])
         return True

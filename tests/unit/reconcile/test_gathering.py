@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 import math
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -15,6 +15,7 @@ from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.ports import MetricsSource
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import READ
@@ -54,7 +55,21 @@ class JavaPrometheus:
         return counters.asked(query).of(counters.exported(found, counters.JMX), at)
 
 
-def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | JavaPrometheus | None = None) -> Gatherer:
+class SlowPrometheus:
+    """Another one that takes its time for each answer."""
+
+    def __init__(self, stage: Stage, takes: timedelta) -> None:
+        self.stage = stage
+        self.takes = takes
+
+    async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
+        """Return what was there at the moment asked for, later."""
+        found = await self.stage.prometheus.instant(query, at=at)
+        self.stage.clock.advance(self.takes)
+        return found
+
+
+def gatherer_of(stage: Stage, metrics: MetricsSource | None = None) -> Gatherer:
     """Return a gatherer on a stage's fakes."""
     return Gatherer(
         metrics=metrics or stage.prometheus,
@@ -65,7 +80,7 @@ def gatherer_of(stage: Stage, metrics: ThreadedPrometheus | JavaPrometheus | Non
     )
 
 
-async def situation_of(stage: Stage, policy: Policy, metrics: ThreadedPrometheus | None = None) -> Situation:
+async def situation_of(stage: Stage, policy: Policy, metrics: MetricsSource | None = None) -> Situation:
     """Gather for one policy what must be there."""
     found = (await gatherer_of(stage, metrics).gather([policy]))[policy.key]
     assert isinstance(found, Situation)
@@ -100,6 +115,15 @@ async def test_record_begins_with_our_last_change() -> None:
     record = (await situation_of(stages.storm(), worlds.policy(application=change))).record
     assert isinstance(record, Record)
     assert record.since == change.at
+
+
+async def test_a_record_ends_when_reading_began() -> None:
+    """However long Prometheus takes: what was fresh when it was read is not stale, and what came later is not known."""
+    stage = stages.storm()
+    situation = await situation_of(stage, worlds.policy(), SlowPrometheus(stage, worlds.seconds(20)))
+    assert isinstance(situation.record, Record)
+    assert situation.record.until == NOW
+    assert situation.now > NOW + worlds.seconds(60)
 
 
 async def test_a_change_of_another_container_is_none_of_this_one() -> None:

@@ -4,7 +4,8 @@ import asyncio
 from datetime import timedelta
 
 from heartbeat_tuner.domain.errors import ApiServerError
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.ports import Listing
+from heartbeat_tuner.reconcile.policy_store import Mended, PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
 from tests.support import manifests
 from tests.support.electors import until
@@ -46,6 +47,31 @@ async def test_a_list_that_fails_is_tried_again() -> None:
         await until(lambda: store.snapshot()[0]["metadata"]["resourceVersion"] == "8")  # noqa: B023 - awaited here
         stopped.set()
         await listing
+
+
+class Surprised(PolicyStore):
+    """A store that a list surprises once."""
+
+    surprises = 1
+
+    def mend(self, listing: Listing, *, at_s: float) -> Mended:
+        """Raise, or take the list in."""
+        if self.surprises:
+            self.surprises = 0
+            raise RuntimeError("a surprise")
+        return super().mend(listing, at_s=at_s)
+
+
+async def test_a_list_that_cannot_be_taken_in_is_tried_again() -> None:
+    """A surprise costs that list, not all to come."""
+    store = Surprised()
+    policies = FakePolicies(store, [manifests.policy(resourceVersion="7")])
+    policies.edit_behind_the_watch(ORDERS)
+    stopped = asyncio.Event()
+    listing = asyncio.create_task(Relisting(policies, store, every=SOON, retry=SOON).run_until(stopped))
+    await until(lambda: store.snapshot()[0]["metadata"]["resourceVersion"] == "8")
+    stopped.set()
+    await listing
 
 
 async def test_a_new_leader_has_to_see_the_policies_first() -> None:
