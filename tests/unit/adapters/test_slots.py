@@ -1,18 +1,21 @@
 """What Leases and pods say, as the rules of slots want it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.slot_pods import seen_pod
-from heartbeat_tuner.adapters.slots import seen_slot
+from heartbeat_tuner.adapters.slots import KubernetesSlots, seen_slot
 from heartbeat_tuner.adapters.workload_sizes import size_of
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import GATE, TOKEN_ANNOTATION
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Record
+from tests.support.slots import FakeClock
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 UID = "0123456789abcdef"
@@ -75,6 +78,46 @@ def test_ids_are_read_as_they_were_given(name: str) -> None:
 def test_other_names_are_none_of_ours(text: str) -> None:
     """A hand-made id, or another Lease."""
     assert slot_names.parse("shop", text) is None
+
+
+class FakeReviews:
+    """An API server that is asked for rights.
+
+    Attributes:
+        asked: what for: namespace, verb, resource and subresource.
+        forbidden: namespaces in which nothing is allowed; "" for a review that asks for all.
+    """
+
+    def __init__(self, *forbidden: str) -> None:
+        self.asked: list[tuple[str | None, ...]] = []
+        self.forbidden = forbidden
+
+    async def write(self, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer a review."""
+        assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        wanted = body["spec"]["resourceAttributes"]
+        self.asked.append(tuple(wanted.get(one) for one in ("namespace", "verb", "resource", "subresource")))
+        return {"status": {"allowed": wanted.get("namespace", "") not in self.forbidden}}
+
+
+def slots_in(namespaces: Sequence[str], reviews: FakeReviews) -> KubernetesSlots:
+    """Return the slots of some namespaces; of all, if none is named."""
+    api = cast("KubernetesApi", reviews)
+    return KubernetesSlots(api, namespaces=namespaces, clock=FakeClock(), changed=lambda _place: None)
+
+
+async def test_rights_are_asked_for_where_the_slots_are() -> None:
+    """Everywhere, or in each of the namespaces: who has Roles there only may nothing in all of them."""
+    reviews = FakeReviews()
+    assert await slots_in([], reviews).may_lift()
+    assert reviews.asked == [(None, "patch", "pods", None), (None, "create", "pods", "eviction")]
+    reviews = FakeReviews("")
+    assert not await slots_in([], reviews).may_lift()
+    assert await slots_in(["shop", "crew"], reviews).may_lift()
+    assert set(reviews.asked[2:]) == {
+        (one, *right) for one in ("shop", "crew") for right in (("patch", "pods", None), ("create", "pods", "eviction"))
+    }
+    assert not await slots_in(["shop", "crew"], FakeReviews("crew")).may_lift()
 
 
 def test_a_lease_is_read_with_its_record() -> None:
