@@ -11,7 +11,7 @@ from heartbeat_tuner.adapters.slot_pods import seen_pod
 from heartbeat_tuner.adapters.slots import KubernetesSlots, seen_slot
 from heartbeat_tuner.adapters.workload_sizes import size_of
 from heartbeat_tuner.api import slot_names
-from heartbeat_tuner.api.slot_names import GATE, TOKEN_ANNOTATION
+from heartbeat_tuner.api.slot_names import GATE, SLOT_LABEL, TOKEN_ANNOTATION
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Record
@@ -153,6 +153,36 @@ def test_a_pod_without_an_id_of_ours_is_of_no_interest() -> None:
     """Nor one whose id somebody made."""
     spec = {"containers": [{"name": "app", "env": [{"name": "B", "value": "orders-1"}]}]}
     assert seen_pod(pod(spec=spec)) is None
+
+
+OWNED: dict[str, Any] = {
+    "ownerReferences": [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "orders-consumer-5d4f", "controller": True}
+    ],
+    "labels": {"pod-template-hash": "5d4f", SLOT_LABEL: "2"},
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "others"),
+    [
+        (OWNED, ["main-1f0c2a9b-42"]),
+        (OWNED, ["orders-consumer-1f0c2a9b-42"]),
+        (OWNED, ["main-1f0c2a9b-2", "orders-1f0c2a9b-2", "orders-consumer-x-1f0c2a9b-2"]),
+        ({**OWNED, "labels": {"pod-template-hash": "5d4f", SLOT_LABEL: "42"}}, ["main-1f0c2a9b-42"]),
+        ({**OWNED, "ownerReferences": None}, ["main-1f0c2a9b-42"]),
+    ],
+    ids=["a version", "a version of its own name", "versions of its number", "edited label", "no owner any more"],
+)
+def test_what_only_looks_like_an_id_is_none(metadata: dict[str, Any], others: Sequence[str]) -> None:
+    """A version with a commit and a number, in a sidecar that comes first."""
+    env = [{"name": f"V{index}", "value": other} for index, other in enumerate(others)]
+    app = {"name": "app", "env": [{"name": "B", "value": PLACE.id_of(2)}]}
+    states = statuses({"running": {}}, restarts=1)
+    spec = {"containers": [{"name": "sidecar", "env": env}, app]}
+    found = seen_pod(pod(metadata=metadata, spec=spec, containerStatuses=states))
+    assert found is not None
+    assert (found.place, found.pod.slot, found.pod.restarted) == (PLACE, 2, True)
 
 
 def test_a_gated_pod_is_read() -> None:
