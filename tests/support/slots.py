@@ -81,6 +81,8 @@ class FakeSlots:
         lifted: names of pods that were let go.
         evicted: names of pods that were replaced.
         refusal: what evictions meet.
+        unwritable: numbers of Leases whose writes are refused.
+        elsewhere: pods that wait at other places.
     """
 
     def __init__(self) -> None:
@@ -95,6 +97,8 @@ class FakeSlots:
         self.looks = 0
         self.allowed = True
         self.refusal: Exception | None = None
+        self.unwritable: set[int] = set()
+        self.elsewhere: dict[SlotPlace, Sequence[Pod]] = {}
         self._version = 0
 
     def put(self, number: int, record: Record | None, *, seen: bool = True) -> None:
@@ -125,6 +129,8 @@ class FakeSlots:
         """Store a record, if the version is right."""
         assert (place, owner) == (PLACE, Owner("orders", "0123456789"))
         await asyncio.sleep(0)  # others have their turn meanwhile
+        if write.number in self.unwritable:
+            raise ApiServerError("quota", status=403)
         self._check(write.number, write.version)
         self.put(write.number, write.record)
 
@@ -142,7 +148,7 @@ class FakeSlots:
     def gated(self) -> Mapping[SlotPlace, Sequence[Pod]]:
         """Return the pods that wait."""
         waiting = [one for one in self.bodies if one.gated]
-        return {PLACE: waiting} if waiting else {}
+        return {**({PLACE: waiting} if waiting else {}), **self.elsewhere}
 
     async def may_lift(self) -> bool:
         """Whether the rights are there."""
@@ -155,7 +161,7 @@ class FakeSlots:
 
     async def evict(self, place: SlotPlace, pod: Pod) -> None:
         """Have a pod replaced."""
-        assert place == PLACE
+        assert place == PLACE or pod in self.elsewhere[place]
         if self.refusal is not None:
             raise self.refusal
         self.evicted.append(pod.name)

@@ -145,15 +145,29 @@ class SlotPods:
 
 
 def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
-    """Return what is seen of a pod; None if none of its containers has a slot's id."""
+    """Return what is seen of a pod; None if none of its containers has a slot's id.
+
+    Other values may look like an id, a version with a commit and a number, say. The one that has the name of the pod's
+    Deployment counts first, then the one that has the number in its label; both can be changed by hand.
+    """
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
-    for container in spec["containers"]:
-        for entry in container.get("env") or ():
-            found = slot_names.parse(metadata["namespace"], entry.get("value") or "")
-            if found is not None:
-                place, number = found
-                return SeenPod(place, _pod(metadata, spec, status, number, container["name"]))
-    return None
+    found = [
+        (*one, container["name"])
+        for container in spec["containers"]
+        for entry in container.get("env") or ()
+        if (one := slot_names.parse(metadata["namespace"], entry.get("value") or "")) is not None
+    ]
+    if not found:
+        return None
+    deployment = slot_names.deployment_of(metadata)
+    label = (metadata.get("labels") or {}).get(slot_names.SLOT_LABEL)
+
+    def likeness(one: tuple[SlotPlace, int, str]) -> tuple[bool, bool]:
+        place, number, _ = one
+        return deployment is not None and place.is_of(deployment), str(number) == label
+
+    place, number, container = max(found, key=likeness)
+    return SeenPod(place, _pod(metadata, spec, status, number, container))
 
 
 def _pod(

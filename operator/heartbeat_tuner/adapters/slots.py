@@ -59,6 +59,7 @@ class KubernetesSlots:
         self, api: KubernetesApi, *, namespaces: Sequence[str], clock: Clock, changed: Callable[[SlotPlace], None]
     ) -> None:
         self._api = api
+        self._namespaces = namespaces
         self._leases = WatchedScope(
             api,
             LEASES,
@@ -107,15 +108,20 @@ class KubernetesSlots:
         await self._pods.watched.refresh()
 
     async def may_lift(self) -> bool:
-        """Whether gates may be lifted and pods evicted, as far as rights go.
+        """Whether gates may be lifted and pods evicted wherever there are slots, as far as rights go.
 
         Raises:
             ApiServerError: the API server did not answer.
         """
-        asked = (
-            {"verb": "patch", "resource": "pods"},
-            {"verb": "create", "resource": "pods", "subresource": "eviction"},
-        )
+        asked = [
+            {**where, **attributes}
+            # A review that names no namespace asks for all of them.
+            for where in [{"namespace": one} for one in self._namespaces] or [{}]
+            for attributes in (
+                {"verb": "patch", "resource": "pods"},
+                {"verb": "create", "resource": "pods", "subresource": "eviction"},
+            )
+        ]
         answers = [
             await self._api.write("POST", _REVIEWS, {"spec": {"resourceAttributes": attributes}})
             for attributes in asked

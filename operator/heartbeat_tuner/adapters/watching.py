@@ -38,7 +38,7 @@ class Placed(Protocol):
 
     @property
     def place(self) -> Hashable:
-        """Where it is looked for; never changes."""
+        """Where it is looked for; another state of the object may have another."""
         ...
 
 
@@ -240,6 +240,9 @@ class Watched(Generic[Kept]):
         if known is not None and kept is None:
             self._forget(uid)
             self._deleted[uid] = version  # so that a list that was asked for before does not bring it back
+        if known is not None and kept is not None and known[1].place != kept.place:
+            self._forget(uid)
+            self._changed(known[1])
         if kept is not None:
             self._held[uid] = (version, kept)
             self._places.setdefault(kept.place, {})[uid] = kept

@@ -8,7 +8,8 @@ number behind an id; what comes of that is no other pod's id, nor another's with
 
 import dataclasses
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from heartbeat_tuner.domain.policies import ObjectKey
 
@@ -25,6 +26,9 @@ LONGEST_NAME: Final = 200
 """Characters of the Deployment's name in an id: Kafka takes 249 in all."""
 
 UID_DIGITS: Final = 8
+
+HASH_LABEL: Final = "pod-template-hash"
+"""On a Deployment's pods: what their ReplicaSet's name has more than the Deployment's."""
 
 _ID: Final = re.compile(rf"(?P<prefix>[-.a-z0-9]+-[0-9a-f]{{{UID_DIGITS}}}-)(?P<number>[0-9]{{1,5}})")
 
@@ -44,6 +48,10 @@ class SlotPlace:
     def id_of(self, number: int) -> str:
         """Return a slot's `group.instance.id`, which is its Lease's name, too."""
         return f"{self.prefix}{number}"
+
+    def is_of(self, deployment: str) -> bool:
+        """Whether a Deployment of this name, in the same namespace, may have these slots."""
+        return self.prefix[: -UID_DIGITS - 2] == deployment[:LONGEST_NAME]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,3 +76,18 @@ def parse(namespace: str, text: str) -> tuple[SlotPlace, int] | None:
     """Return the place and number of an id; None where it is none of ours."""
     found = _ID.fullmatch(text)
     return None if found is None else (SlotPlace(namespace, found["prefix"]), int(found["number"]))
+
+
+def deployment_of(metadata: Mapping[str, Any]) -> str | None:
+    """Return the name of the Deployment that a pod is made for; None if it is made for none.
+
+    A ReplicaSet owns it, which may be too new for any list; but that one's name is its Deployment's, a dash and the
+    hash that the pod has as a label.
+    """
+    ending = f"-{(metadata.get('labels') or {}).get(HASH_LABEL, '')}"
+    for owner in metadata.get("ownerReferences") or ():
+        name = str(owner.get("name"))
+        is_replica_set = (owner.get("apiVersion"), owner.get("kind")) == ("apps/v1", "ReplicaSet")
+        if owner.get("controller") and is_replica_set and len(ending) > 1 and name.endswith(ending) and name != ending:
+            return name.removesuffix(ending)
+    return None

@@ -34,7 +34,7 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
         token: of the pod: random, or the one that its annotation has already.
         view: of the workload; an old one costs a conflict or a dynamic member, never an id twice.
         pool: what there is to give.
-        may_gate: gates may be added: somebody is known to lift them.
+        may_gate: the pod may have a gate, and somebody is known to lift it.
         now: for the record, and to count from.
     """
     sight = Sight(view, pool)

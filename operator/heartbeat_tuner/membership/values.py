@@ -34,7 +34,7 @@ class Reason(enum.StrEnum):
     RESTING = "Resting"
     """As `ALL_HELD`, but some slot only waits for the end of a session, or for certainty after an edit by hand."""
     GATES_OFF = "GatesOff"
-    """A slot could be promised, but nobody is known to lift gates."""
+    """A slot could be promised, but nobody is known to lift gates, or the pod names its node and can have none."""
     COPIED = "Copied"
     """Another pod has the token already, say because a template was made of it: draw a new one and ask again."""
     HOLDER_STAYS = "HolderStays"

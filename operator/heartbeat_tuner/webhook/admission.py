@@ -129,6 +129,8 @@ class Admission:
                 del self._turns[found.slots]
 
     async def _claimed(self, found: Enrolment, review: Review, pool: Pool) -> _Settled | Refused:
+        # The API server refuses a pod that names its node and has a gate.
+        may_gate = self._may_gate() and not review.pod["spec"].get("nodeName")
         place, token = found.slots, review.uid  # the API server's own, so that who is asked twice answers the same
         for _ in range(TRIES):
             as_of = self._slots.as_of
@@ -136,7 +138,7 @@ class Admission:
                 why = "pods and slots are not kept up to date at the moment"
                 return _Settled(Outcome.NOT_READY, review.pod, told=why)
             view = View(self._slots.leases(place), self._slots.pods(place), as_of)
-            claimed = claim(token, view, pool, may_gate=self._may_gate(), now=self._clock.now())
+            claimed = claim(token, view, pool, may_gate=may_gate, now=self._clock.now())
             if isinstance(claimed, Refused) and claimed.reason is Reason.COPIED:
                 token = str(uuid.uuid4())
                 continue

@@ -1,7 +1,7 @@
 """Whose pod it is: from a pod to the policies that give it a static id, or values.
 
 A StatefulSet owns its pods, and their names end in numbers that stay. The pod of a Deployment is owned by a ReplicaSet,
-which may be too new for any list; but its name is its Deployment's, a dash and the hash that the pod has as a label.
+whose name tells the Deployment's.
 """
 
 import dataclasses
@@ -19,8 +19,6 @@ from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, Obje
 from heartbeat_tuner.membership.values import GroupProtocol, Pool
 from heartbeat_tuner.webhook import initial
 from heartbeat_tuner.webhook.initial import InitialValues
-
-HASH_LABEL: Final = "pod-template-hash"
 
 CLASSIC: Final = "Classic"
 """As a policy's status has it."""
@@ -158,16 +156,12 @@ def _age(one: Enrolment) -> tuple[datetime, ObjectKey]:
 
 def workload_of(pod: Mapping[str, Any], namespace: str) -> Place | None:
     """Return the workload that a pod is made for; None if it is made for none."""
-    metadata = pod["metadata"]
-    ending = f"-{(metadata.get('labels') or {}).get(HASH_LABEL, '')}"
-    for owner in metadata.get("ownerReferences") or ():
-        name = str(owner.get("name"))
-        if not owner.get("controller") or owner.get("apiVersion") != "apps/v1":
-            continue
-        if owner["kind"] == STATEFUL_SET:
-            return Place(STATEFUL_SET, ObjectKey(namespace, name))
-        if owner["kind"] == "ReplicaSet" and len(ending) > 1 and name.endswith(ending) and name != ending:
-            return Place(DEPLOYMENT, ObjectKey(namespace, name.removesuffix(ending)))
+    deployment = slot_names.deployment_of(pod["metadata"])
+    if deployment is not None:
+        return Place(DEPLOYMENT, ObjectKey(namespace, deployment))
+    for owner in pod["metadata"].get("ownerReferences") or ():
+        if owner.get("controller") and (owner.get("apiVersion"), owner["kind"]) == ("apps/v1", STATEFUL_SET):
+            return Place(STATEFUL_SET, ObjectKey(namespace, str(owner.get("name"))))
     return None
 
 

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConfl
 from heartbeat_tuner.membership.lifting import lift
 from heartbeat_tuner.membership.settling import settle
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
-from heartbeat_tuner.membership.values import Lift, Pod, Pool, View, Write
+from heartbeat_tuner.membership.values import Lift, Pod, Pool, Remove, View, Write
 from heartbeat_tuner.ports import Clock, SlotPods, Slots, WorkloadSizes
 from heartbeat_tuner.webhook.enrolment import Enrolment
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
@@ -161,7 +161,9 @@ class Tender:
                 await self._within(place, self._replace(place, pod, "its policy gives no ids any more"))
 
     async def _within(self, place: SlotPlace, work: Coroutine[Any, Any, None]) -> None:
-        """Do what concerns one place; a refusal there costs no other place.
+        """Do what concerns one place; what fails there costs no other place, nor what else is to be done there.
+
+        An answer that is an error of a server may be of one place, too: another webhook of its namespace that is down.
 
         Raises:
             ApiServerError: the API server did not answer: then no other place has a chance either.
@@ -171,7 +173,7 @@ class Tender:
         except WriteConflictError:
             self._restless.add(place)
         except ApiServerError as error:
-            if not error.refused:
+            if error.status is None:
                 raise
             self._restless.add(place)
             _log.warning("place not looked after", namespace=place.namespace, slots=place.prefix, error=str(error))
@@ -182,23 +184,30 @@ class Tender:
             return  # all policies are noted when they are first seen, and most have nothing to look after
         pool = one.pool(await self._sizes.size(one.workload))
         for step in settle(self._view(place), pool, now=self._clock.now()):
-            try:
-                if isinstance(step, Write):
-                    await self._slots.write(place, Owner(one.policy.name, one.policy_uid), step)
-                else:
-                    await self._slots.remove(place, step)
-            except WriteConflictError:
-                self._restless.add(place)
-                await self._slots.look(place, step.number)
+            await self._within(place, self._settle(one, step))
         view = self._view(place)
         if any(_moves(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods):
             self._restless.add(place)
         for todo in lift(view, pool, now=self._clock.now()):
             if isinstance(todo, Lift):
-                await self._pods.lift(place, todo.pod)
-                self._telemetry.pod_lifted()
+                await self._within(place, self._lift(place, todo.pod))
             else:
-                await self._replace(place, todo.pod, todo.reason.value)
+                await self._within(place, self._replace(place, todo.pod, todo.reason.value))
+
+    async def _settle(self, one: Enrolment, step: Write | Remove) -> None:
+        place = one.slots
+        try:
+            if isinstance(step, Write):
+                await self._slots.write(place, Owner(one.policy.name, one.policy_uid), step)
+            else:
+                await self._slots.remove(place, step)
+        except WriteConflictError:
+            self._restless.add(place)
+            await self._slots.look(place, step.number)
+
+    async def _lift(self, place: SlotPlace, pod: Pod) -> None:
+        await self._pods.lift(place, pod)
+        self._telemetry.pod_lifted()
 
     async def _replace(self, place: SlotPlace, pod: Pod, why: str) -> None:
         _log.info("pod is replaced", pod=pod.name, namespace=place.namespace, why=why)

@@ -1,18 +1,21 @@
 """What Leases and pods say, as the rules of slots want it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.slot_pods import seen_pod
-from heartbeat_tuner.adapters.slots import seen_slot
+from heartbeat_tuner.adapters.slots import KubernetesSlots, seen_slot
 from heartbeat_tuner.adapters.workload_sizes import size_of
 from heartbeat_tuner.api import slot_names
-from heartbeat_tuner.api.slot_names import GATE, TOKEN_ANNOTATION
+from heartbeat_tuner.api.slot_names import GATE, SLOT_LABEL, TOKEN_ANNOTATION
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Record
+from tests.support.slots import FakeClock
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 UID = "0123456789abcdef"
@@ -77,6 +80,46 @@ def test_other_names_are_none_of_ours(text: str) -> None:
     assert slot_names.parse("shop", text) is None
 
 
+class FakeReviews:
+    """An API server that is asked for rights.
+
+    Attributes:
+        asked: what for: namespace, verb, resource and subresource.
+        forbidden: namespaces in which nothing is allowed; "" for a review that asks for all.
+    """
+
+    def __init__(self, *forbidden: str) -> None:
+        self.asked: list[tuple[str | None, ...]] = []
+        self.forbidden = forbidden
+
+    async def write(self, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Answer a review."""
+        assert (method, path) == ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        wanted = body["spec"]["resourceAttributes"]
+        self.asked.append(tuple(wanted.get(one) for one in ("namespace", "verb", "resource", "subresource")))
+        return {"status": {"allowed": wanted.get("namespace", "") not in self.forbidden}}
+
+
+def slots_in(namespaces: Sequence[str], reviews: FakeReviews) -> KubernetesSlots:
+    """Return the slots of some namespaces; of all, if none is named."""
+    api = cast("KubernetesApi", reviews)
+    return KubernetesSlots(api, namespaces=namespaces, clock=FakeClock(), changed=lambda _place: None)
+
+
+async def test_rights_are_asked_for_where_the_slots_are() -> None:
+    """Everywhere, or in each of the namespaces: who has Roles there only may nothing in all of them."""
+    reviews = FakeReviews()
+    assert await slots_in([], reviews).may_lift()
+    assert reviews.asked == [(None, "patch", "pods", None), (None, "create", "pods", "eviction")]
+    reviews = FakeReviews("")
+    assert not await slots_in([], reviews).may_lift()
+    assert await slots_in(["shop", "crew"], reviews).may_lift()
+    assert set(reviews.asked[2:]) == {
+        (one, *right) for one in ("shop", "crew") for right in (("patch", "pods", None), ("create", "pods", "eviction"))
+    }
+    assert not await slots_in(["shop", "crew"], FakeReviews("crew")).may_lift()
+
+
 def test_a_lease_is_read_with_its_record() -> None:
     """Of one that somebody edited it is not believed; another's Lease is no slot."""
     record = Record(since=NOW, holder="t")
@@ -110,6 +153,36 @@ def test_a_pod_without_an_id_of_ours_is_of_no_interest() -> None:
     """Nor one whose id somebody made."""
     spec = {"containers": [{"name": "app", "env": [{"name": "B", "value": "orders-1"}]}]}
     assert seen_pod(pod(spec=spec)) is None
+
+
+OWNED: dict[str, Any] = {
+    "ownerReferences": [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "orders-consumer-5d4f", "controller": True}
+    ],
+    "labels": {"pod-template-hash": "5d4f", SLOT_LABEL: "2"},
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "others"),
+    [
+        (OWNED, ["main-1f0c2a9b-42"]),
+        (OWNED, ["orders-consumer-1f0c2a9b-42"]),
+        (OWNED, ["main-1f0c2a9b-2", "orders-1f0c2a9b-2", "orders-consumer-x-1f0c2a9b-2"]),
+        ({**OWNED, "labels": {"pod-template-hash": "5d4f", SLOT_LABEL: "42"}}, ["main-1f0c2a9b-42"]),
+        ({**OWNED, "ownerReferences": None}, ["main-1f0c2a9b-42"]),
+    ],
+    ids=["a version", "a version of its own name", "versions of its number", "edited label", "no owner any more"],
+)
+def test_what_only_looks_like_an_id_is_none(metadata: dict[str, Any], others: Sequence[str]) -> None:
+    """A version with a commit and a number, in a sidecar that comes first."""
+    env = [{"name": f"V{index}", "value": other} for index, other in enumerate(others)]
+    app = {"name": "app", "env": [{"name": "B", "value": PLACE.id_of(2)}]}
+    states = statuses({"running": {}}, restarts=1)
+    spec = {"containers": [{"name": "sidecar", "env": env}, app]}
+    found = seen_pod(pod(metadata=metadata, spec=spec, containerStatuses=states))
+    assert found is not None
+    assert (found.place, found.pod.slot, found.pod.restarted) == (PLACE, 2, True)
 
 
 def test_a_gated_pod_is_read() -> None:

@@ -31,9 +31,9 @@ def keep(body: Mapping[str, Any]) -> Thing | None:
     return Thing(body["metadata"]["namespace"], body["metadata"]["name"], body["value"])
 
 
-def body(name: str, version: int, value: str = "x") -> dict[str, Any]:
+def body(name: str, version: int, value: str = "x", *, place: str = "shop") -> dict[str, Any]:
     """Return an object."""
-    metadata = {"namespace": "shop", "name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
+    metadata = {"namespace": place, "name": name, "uid": f"uid-{name}", "resourceVersion": str(version)}
     return {"metadata": metadata, "value": value}
 
 
@@ -197,3 +197,16 @@ async def test_what_is_selected_again_is_held_again() -> None:
         world.source.put(event("DELETED", body("a", 6)), event("ADDED", body("a", 7, "again")), None)
         await until(lambda: len(world.source.watches) > 1)
         assert world.held() == {"a": "again"}
+
+
+async def test_what_is_found_at_another_place_is_at_the_old_one_no_more() -> None:
+    """A policy that names another workload: who looks at the old place is told, and a deletion leaves nothing."""
+    async with World(page(5, body("a", 1))) as world:
+        world.source.put(event("MODIFIED", body("a", 6, place="crew")), None)
+        await until(lambda: len(world.source.watches) > 1)
+        assert (list(world.watched.at("shop")), [one.name for one in world.watched.at("crew")]) == ([], ["a"])
+        assert [one.place for one in world.changes] == ["shop", "shop", "crew"]
+        world.source.put(event("DELETED", body("a", 7, place="crew")), None)
+        await until(lambda: len(world.source.watches) > 2)
+        assert not [*world.watched.at("shop"), *world.watched.at("crew"), *world.watched.everything()]
+        assert world.vanished == ["uid-a"]

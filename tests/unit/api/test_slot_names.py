@@ -42,3 +42,11 @@ def test_an_id_with_a_number_behind_it_is_no_slot_s(name: str, whose: tuple[bool
 def test_the_longest_id_has_room_for_a_number_behind_it() -> None:
     """A Deployment's name may be as long as Kubernetes lets it."""
     assert len(member("x" * 253, (True, 99_999, 99_999))) <= KAFKA_S_LONGEST
+
+
+@given(name=st.one_of(NAMES, st.just("x" * 253)), other=NAMES)
+def test_an_id_tells_whose_it_is(name: str, other: str) -> None:
+    """As far as the Deployment's name goes into it."""
+    place = slot_names.place_of(UID, ObjectKey("shop", name))
+    assert place.is_of(name)
+    assert place.is_of(other) == (name == other)

@@ -114,6 +114,19 @@ async def test_a_pod_is_promised_the_slot_of_one_that_ends() -> None:
     assert (await world.ask(uid="r2")).outcome is Outcome.NO_SLOT
 
 
+async def test_a_pod_that_names_its_node_gets_no_gate() -> None:
+    """The API server would refuse it; it starts without an id, or with one that is free."""
+    world = World(size=1)
+    world.slots.put(0, Record(since=NOW, holder="old"))
+    world.slots.bodies = [pod(0, "old", deletion=_ending())]
+    named = reviews.pod()
+    named["spec"]["nodeName"] = "n"
+    answer = await world.ask(named)
+    assert (answer.outcome, list(answer.patch)) == (Outcome.NO_SLOT, [])
+    world.sizes.count = 2
+    assert (await world.ask(named)).outcome is Outcome.CLAIMED
+
+
 async def test_a_pod_that_is_created_before_the_news_of_the_old_ones_end_waits_for_it() -> None:
     """Both are asked for at the same time, when a rollout replaces one by the other."""
     world = World(size=1)

@@ -1,9 +1,11 @@
 """What is done between admissions."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.membership.values import Deletion, Pod, Promise, Record
 from heartbeat_tuner.webhook.enrolment import Enrolment
@@ -198,6 +200,48 @@ async def test_a_refusal_at_one_place_is_no_end() -> None:
     world.slots.refusal = None
     await world.tender.turn()
     assert world.slots.evicted == ["orders-consumer-new"]
+
+
+async def test_an_error_of_a_server_at_one_place_is_no_end() -> None:
+    """Another webhook of its namespace is down, say, or a pod has two disruption budgets."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
+    world.slots.elsewhere = {SlotPlace("crew", "orders-01234567-"): [pod(0, "stranded", gated=True)]}
+    world.sizes.error = ApiServerError("down", status=500)
+    await world.turn()
+    assert (world.slots.evicted, world.tender.lifts) == (["orders-consumer-stranded"], True)
+    world.sizes.error = None
+    await world.tender.turn()
+    assert world.slots.lifted == ["orders-consumer-new"]
+
+
+async def test_a_refused_eviction_keeps_no_other_pod_waiting() -> None:
+    """A disruption budget may hold out for long."""
+    world = World()
+    world.sizes.count = 2
+    world.slots.put(0, Record(since=NOW - timedelta(minutes=10), holder="old"))
+    world.slots.put(1, Record(since=NOW - timedelta(minutes=10), holder="new"))
+    second = pod(0, "copied", created_at=NOW - timedelta(minutes=1))
+    world.slots.bodies = [pod(0, "old"), second, pod(1, "new", gated=True, bound=False, phase="Pending")]
+    world.slots.refusal = ApiServerError("budget", status=429)
+    await world.turn()
+    assert (world.slots.evicted, world.slots.lifted) == ([], ["orders-consumer-new"])
+    world.slots.refusal = None
+    await world.tender.turn()
+    assert world.slots.evicted == [second.name]
+
+
+async def test_a_refused_write_keeps_no_other_pod_waiting() -> None:
+    """A quota that lets no Lease be made, for a pod that runs without: others are there already."""
+    world = World()
+    world.sizes.count = 2
+    world.slots.put(1, PROMISED)
+    world.slots.bodies = [pod(0, "bare"), pod(1, "old", gone=True), replace(_waiting(), slot=1)]
+    world.slots.unwritable = {0}
+    await world.turn()
+    assert world.slots.lifted == ["orders-consumer-new"]
+    assert list(world.slots.stored) == [1]
 
 
 async def test_an_api_server_that_does_not_answer_ends_the_turn() -> None:
