@@ -2,6 +2,7 @@
 
 import itertools
 import shlex
+import string
 
 import pytest
 import yaml
@@ -21,7 +22,7 @@ def settings_of(command: str) -> list[str]:
     assert NAME in words
     assert str(CHART.relative_to(documents.CHECKOUT)) in words
     assert words[words.index("--namespace") + 1] == NAME
-    return [f"--set={value}" for word, value in itertools.pairwise(words) if word == "--set"]
+    return [f"{word}={value}" for word, value in itertools.pairwise(words) if word in ("--set", "--set-string")]
 
 
 def test_the_documented_command_installs_the_documented_configuration(helm: Helm) -> None:
@@ -32,6 +33,18 @@ def test_the_documented_command_installs_the_documented_configuration(helm: Helm
     (config,) = [one["data"]["config.yaml"] for one in yaml.safe_load_all(printed) if one["kind"] == "ConfigMap"]
     by_helm, by_hand = (settings.Settings.model_validate(yaml.safe_load(one)) for one in (config, text))
     assert by_helm == by_hand
+
+
+def test_the_quick_start_installs_what_its_reader_exports(helm: Helm) -> None:
+    """With the values that the README gives, a tag of digits among them: `--set` would make a number of it."""
+    (export,) = documents.code_blocks("README.md", "sh")
+    given = dict(one.split("=", 1) for one in shlex.split(export)[1:])
+    (commands,) = [one for one in documents.code_blocks("README.md", "shell") if one.startswith("helm ")]
+    said = settings_of(string.Template(commands).substitute(given))
+    printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
+    (operator,) = [one for one in yaml.safe_load_all(printed) if one["kind"] == "Deployment"]
+    (container,) = operator["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"{given['IMAGE']}:{given['TAG']}"
 
 
 def test_the_second_adds_what_watches(helm: Helm) -> None:
