@@ -82,6 +82,13 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
     ("variant", "values", "told", "untold"),
     [
         ("minimal", {}, "webhook.enabled is false", "create job"),
+        (
+            "minimal",
+            {},
+            "`mode: Initial`, `staticMembership: Enabled` and `staticMembership: Auto`",
+            "new pods changed",
+        ),
+        ("full", {}, "new pods changed only for\nthose with `mode: Initial`", "webhook.enabled is false"),
         ("full", {}, "kubectl create job first-fit --from=cronjob/heartbeat-tuner-fit", "webhook.enabled is false"),
         ("lake", {}, "crds.install is false", "WARNING"),
         ("namespaced", {}, "It looks after these namespaces only, which have to be there: shop, billing", "WARNING"),
