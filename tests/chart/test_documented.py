@@ -1,6 +1,7 @@
 """The commands of the installation page, and what Helm prints after them."""
 
 import itertools
+import re
 import shlex
 import string
 
@@ -56,6 +57,27 @@ def test_the_second_adds_what_watches(helm: Helm) -> None:
     objects = list(yaml.safe_load_all(printed))
     assert {one["kind"] for one in objects} >= set(MONITORING)
     assert f"{NAME}-dashboard" in [one["metadata"]["name"] for one in objects if one["kind"] == "ConfigMap"]
+
+
+def test_removal_names_all_that_outlives_the_operator_s_namespace(helm: Helm) -> None:
+    """What stands elsewhere, or has no namespace, is of a kind that is deleted, with the labels that are asked for."""
+    page = (documents.CHECKOUT / "docs" / "how-to" / "remove.md").read_text()
+    deleted = {
+        (kind, "--all-namespaces" in flags, selector)
+        for kinds, flags, selector in re.findall(
+            r"`kubectl delete ([a-z,]+) (--all-namespaces )?--selector (\S+)`", page
+        )
+        for kind in kinds.split(",")
+    }
+    for one in helm.render(VARIANTS["namespaced"]).objects:
+        kind, meta = one["kind"].lower(), one["metadata"]
+        if kind == "customresourcedefinition" or meta.get("namespace") == NAME:
+            continue
+        assert kind in {known for known, _, _ in deleted}, kind
+        for known, everywhere, selector in deleted:
+            if known == kind:
+                assert everywhere == ("namespace" in meta)
+                assert dict(pair.split("=") for pair in selector.split(",")).items() <= meta["labels"].items()
 
 
 def notes(helm: Helm, control_plane: ControlPlane, variant: str, values: Values) -> str:
