@@ -1,7 +1,9 @@
 """The commands of the installation page, and what Helm prints after them."""
 
 import itertools
+import re
 import shlex
+import string
 
 import pytest
 import yaml
@@ -21,7 +23,7 @@ def settings_of(command: str) -> list[str]:
     assert NAME in words
     assert str(CHART.relative_to(documents.CHECKOUT)) in words
     assert words[words.index("--namespace") + 1] == NAME
-    return [f"--set={value}" for word, value in itertools.pairwise(words) if word == "--set"]
+    return [f"{word}={value}" for word, value in itertools.pairwise(words) if word in ("--set", "--set-string")]
 
 
 def test_the_documented_command_installs_the_documented_configuration(helm: Helm) -> None:
@@ -34,6 +36,18 @@ def test_the_documented_command_installs_the_documented_configuration(helm: Helm
     assert by_helm == by_hand
 
 
+def test_the_quick_start_installs_what_its_reader_exports(helm: Helm) -> None:
+    """With the values that the README gives, a tag of digits among them: `--set` would make a number of it."""
+    (export,) = documents.code_blocks("README.md", "sh")
+    given = dict(one.split("=", 1) for one in shlex.split(export)[1:])
+    (commands,) = [one for one in documents.code_blocks("README.md", "shell") if one.startswith("helm ")]
+    said = settings_of(string.Template(commands).substitute(given))
+    printed = helm.run("template", NAME, str(CHART), "--kube-version=1.35.4", *said)
+    (operator,) = [one for one in yaml.safe_load_all(printed) if one["kind"] == "Deployment"]
+    (container,) = operator["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"{given['IMAGE']}:{given['TAG']}"
+
+
 def test_the_second_adds_what_watches(helm: Helm) -> None:
     """It says only what is new."""
     first, second, *_ = documents.code_blocks("docs/how-to/install.md", "shell")
@@ -43,6 +57,27 @@ def test_the_second_adds_what_watches(helm: Helm) -> None:
     objects = list(yaml.safe_load_all(printed))
     assert {one["kind"] for one in objects} >= set(MONITORING)
     assert f"{NAME}-dashboard" in [one["metadata"]["name"] for one in objects if one["kind"] == "ConfigMap"]
+
+
+def test_removal_names_all_that_outlives_the_operator_s_namespace(helm: Helm) -> None:
+    """What stands elsewhere, or has no namespace, is of a kind that is deleted, with the labels that are asked for."""
+    page = (documents.CHECKOUT / "docs" / "how-to" / "remove.md").read_text()
+    deleted = {
+        (kind, "--all-namespaces" in flags, selector)
+        for kinds, flags, selector in re.findall(
+            r"`kubectl delete ([a-z,]+) (--all-namespaces )?--selector (\S+)`", page
+        )
+        for kind in kinds.split(",")
+    }
+    for one in helm.render(VARIANTS["namespaced"]).objects:
+        kind, meta = one["kind"].lower(), one["metadata"]
+        if kind == "customresourcedefinition" or meta.get("namespace") == NAME:
+            continue
+        assert kind in {known for known, _, _ in deleted}, kind
+        for known, everywhere, selector in deleted:
+            if known == kind:
+                assert everywhere == ("namespace" in meta)
+                assert dict(pair.split("=") for pair in selector.split(",")).items() <= meta["labels"].items()
 
 
 def notes(helm: Helm, control_plane: ControlPlane, variant: str, values: Values) -> str:
@@ -69,6 +104,13 @@ def test_the_policy_of_the_notes_is_one(helm: Helm, control_plane: ControlPlane)
     ("variant", "values", "told", "untold"),
     [
         ("minimal", {}, "webhook.enabled is false", "create job"),
+        (
+            "minimal",
+            {},
+            "`mode: Initial`, `staticMembership: Enabled` and `staticMembership: Auto`",
+            "new pods changed",
+        ),
+        ("full", {}, "new pods changed only for\nthose with `mode: Initial`", "webhook.enabled is false"),
         ("full", {}, "kubectl create job first-fit --from=cronjob/heartbeat-tuner-fit", "webhook.enabled is false"),
         ("lake", {}, "crds.install is false", "WARNING"),
         ("namespaced", {}, "It looks after these namespaces only, which have to be there: shop, billing", "WARNING"),

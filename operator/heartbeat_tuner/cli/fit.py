@@ -82,7 +82,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     )
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
-        raise UsageProblem(f"{lacking[0]} is not installed here; `pip install 'heartbeat-tuner[fit]'` brings it")
+        raise UsageProblem(f"{lacking[0]} is not installed here; `pip install '.[fit]'` in a checkout brings it")
     run = importlib.import_module("heartbeat_tuner.cli.fit_run").run
     raise click.exceptions.Exit(run(order, datetime.now(UTC)))
 
