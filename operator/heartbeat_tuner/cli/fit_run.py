@@ -66,7 +66,7 @@ def run(order: FitOrder, now: datetime) -> int:
     try:
         session.check(order.master)  # before anything is read: it is a matter of a moment
         outcome, rows = job.run(
-            Order(until=until, since=order.since, now=now, job=name),
+            Order(until=until, since=order.since, now=now, job=name, namespaces=order.namespaces),
             Parts(
                 days=_source(order, days),
                 history=History(order.history),
