@@ -166,11 +166,13 @@ class Written:
         written: how many differed from what was there, and are there now.
         unchanged: how many said what was there already, whichever run fitted it.
         failed: a sentence for each failure; one that befell a whole namespace is one.
+        gone: a sentence for each namespace that is not there any more, which is no failure: its groups ended with it.
     """
 
     written: int
     unchanged: int
     failed: Sequence[str]
+    gone: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -157,3 +157,14 @@ def test_a_backtest_needs_no_place_for_models(tmp_path: Path) -> None:
     assert f"backtest: models of {DAYS[2]} to {DAYS[1]}, asked of {DAYS[0]}" in said
     assert "absence: " in said
     assert not (tmp_path / "models").exists()
+
+
+def test_a_backtest_of_one_day_takes_nothing_from_the_models(tmp_path: Path) -> None:
+    """On the first night there is nothing to foretell, and models are written and summed up all the same."""
+    kept(tmp_path)
+    ended = fits.fit(
+        "--parquet", "unused", "--since", "24h", *SINCE[2:], *places(tmp_path), "--backtest"
+    )  # fmt: skip
+    assert ended.status == 0, clean(ended)
+    assert "there is data of one day only" in clean(ended)
+    assert "models 2 written" in clean(ended)

@@ -179,6 +179,8 @@ def test_places_that_are_none_are_told(tmp_path: Path) -> None:
     taken.touch()
     with pytest.raises(HistoryError, match=r"file/day=2026-11-21/histograms.parquet: cannot be written \(.*irectory"):
         History(str(taken)).write(TODAY, LITTLE)
+    with pytest.raises(HistoryError, match=r"cannot be listed \(.*\): give a folder"):
+        History("file:///%00").days()
     with pytest.raises(HistoryError, match=r"file: cannot be listed \(.*\): give a folder"):
         History(str(taken)).days()
 

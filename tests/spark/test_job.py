@@ -64,10 +64,11 @@ def run(
     write: Callable[[Sequence[GroupModel]], Written] | None = None,
     name: str = "job-1",
     history: History | None = None,
+    namespaces: Sequence[str] = (),
 ) -> Outcome:
     """Run a job of four days that keeps its days and models in a folder."""
     told, _ = job.run(
-        job.Order(until=UNTIL, since=timedelta(days=4), now=NOW, job=name),
+        job.Order(until=UNTIL, since=timedelta(days=4), now=NOW, job=name, namespaces=namespaces),
         job.Parts(
             days=source.read,
             history=history or History(str(folder / "history")),
@@ -100,6 +101,21 @@ def test_a_run_reads_all_days_once_and_the_next_one_none(tmp_path: Path) -> None
     assert (again.status, len(source.asked)) == (Status.DONE, 4)
     assert again.stored == Written(0, 2, [])
     assert content(tmp_path) == before
+
+
+def test_groups_of_a_namespace_that_is_not_asked_for_any_more_get_no_models(tmp_path: Path) -> None:
+    """The history has them for two weeks: where the job's rights ended with the question, each night would fail."""
+    both = {day: pa.concat_tables([WHOLE[day], rows_of(day, namespace="bank")]) for day in DAYS}
+    assert run(tmp_path, Source(both)).fitted.groups == 4
+    named: list[GroupModel] = []
+
+    def write(models: Sequence[GroupModel]) -> Written:
+        named.extend(models)
+        return Written(len(models), 0, ())
+
+    told = run(tmp_path, Source({}), write=write, namespaces=["shop"])
+    assert told.status is Status.DONE
+    assert {(one.namespace, one.group) for one in named} == {("shop", "orders"), ("shop", "billing")}
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -51,7 +51,7 @@ def words_and_more() -> list[tuple[int, float]]:
     return early + [(words, 0.1 * chance.random()) for words in range(2, DAYS + 4)]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_mend(spark: SparkSession, tmp_path: Path) -> None:
     """History to the byte; models but for who fitted them when."""
     until = calendar_days.newest_whole_day(datetime.now(UTC))
@@ -86,7 +86,7 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_mend(spark: Spar
         _check(folder(number), expected, once_more, f"{more_s:.3f} s after word {words}")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_same_of_runs_that_do_nothing_but_write(tmp_path: Path) -> None:
     """Kills fall between days, between models, and within files."""
     source = keeping.write_lake(tmp_path / "lake")

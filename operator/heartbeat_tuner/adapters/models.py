@@ -49,9 +49,11 @@ class _Tally:
     written: int = 0
     unchanged: int = 0
     failed: list[str] = dataclasses.field(default_factory=list)
+    gone: list[str] = dataclasses.field(default_factory=list)
     unanswered: int = 0
     stopped: str = ""
     left: int = 0
+    is_gone: bool = False
 
 
 class KubernetesModels:
@@ -107,6 +109,7 @@ class KubernetesModels:
             sum(tally.written for tally in tallies),
             sum(tally.unchanged for tally in tallies),
             [*unnamed, *(sentence for tally in tallies for sentence in tally.failed)],
+            tuple(sentence for tally in tallies for sentence in tally.gone),
         )
 
     async def _write_namespace(self, namespace: str, fitted: Sequence[GroupModel]) -> _Tally:
@@ -132,7 +135,8 @@ class KubernetesModels:
 
         await asyncio.gather(*(write(one) for one in fitted))
         if tally.stopped:
-            tally.failed.append(f"namespace {namespace}: {tally.stopped}; {tally.left} models not written")
+            told = tally.gone if tally.is_gone else tally.failed
+            told.append(f"namespace {namespace}: {tally.stopped}; {tally.left} models not written")
         return tally
 
     async def _write_one(self, one: GroupModel, stored: Mapping[str, Mapping[str, Any]], tally: _Tally) -> None:
@@ -146,7 +150,7 @@ class KubernetesModels:
             "PATCH", path, document, content_type=kubernetes_api.APPLY, fieldManager=FIELD_MANAGER
         )
         if answer is None:
-            tally.stopped = "does not exist"
+            tally.stopped, tally.is_gone = "does not exist", True
             tally.left += 1
             return
         tally.written += 1
@@ -154,7 +158,7 @@ class KubernetesModels:
     def _failed(self, one: GroupModel, error: TunerError, tally: _Tally) -> None:
         """Note a failure, and whether it makes sense to go on in this namespace."""
         if isinstance(error, ApiServerError) and _ENDING in str(error):
-            tally.stopped = "is being deleted"
+            tally.stopped, tally.is_gone = "is being deleted", True
             tally.left += 1
             return
         if isinstance(error, FieldOwnedError):

@@ -20,6 +20,8 @@ NEEDED: Final = ("pyspark", "pyarrow", "pandas")
 
 _LONGEST: Final = timedelta(days=366)
 _LONGEST_NAME: Final = 63
+_EARLIEST: Final = date(1971, 1, 2)
+"""The longest window that ends then begins with 1970."""
 
 
 @click.command("fit", short_help="Fit models of all groups from weeks of history (needs Spark).")
@@ -89,6 +91,9 @@ def command(  # noqa: PLR0913 - one parameter for each option
 
 def _day(text: str | None) -> date | None:
     try:
-        return None if text is None else date.fromisoformat(text)
+        found = None if text is None else date.fromisoformat(text)
     except ValueError:
         raise UsageProblem(f"--until {text!r}: is no day; write one like 2026-11-20") from None
+    if found is not None and found < _EARLIEST:
+        raise UsageProblem(f"--until {text}: choose a day from {_EARLIEST} on; times are counted from 1970")
+    return found

@@ -66,7 +66,7 @@ def run(order: FitOrder, now: datetime) -> int:
     try:
         session.check(order.master)  # before anything is read: it is a matter of a moment
         outcome, rows = job.run(
-            Order(until=until, since=order.since, now=now, job=name),
+            Order(until=until, since=order.since, now=now, job=name, namespaces=order.namespaces),
             Parts(
                 days=_source(order, days),
                 history=History(order.history),
@@ -82,7 +82,7 @@ def run(order: FitOrder, now: datetime) -> int:
             click.echo(f"Spark's own log is {log}", err=True)
         else:
             shutil.rmtree(scratch, ignore_errors=True)
-    scored = _backtest(rows) if order.backtest and outcome.fitted.groups else None
+    scored = _backtest(rows, required=order.models is None) if order.backtest and outcome.fitted.groups else None
     if order.as_json:
         document = {**fit_summary.document(outcome), "refusedValues": days.refused}
         if scored is not None:
@@ -96,11 +96,16 @@ def run(order: FitOrder, now: datetime) -> int:
     return int(outcome.status)
 
 
-def _backtest(rows: pa.Table) -> Backtest:
+def _backtest(rows: pa.Table, *, required: bool) -> Backtest | None:
+    """Return how well older days foretold newer ones; None where that cannot be told, and models were asked for too."""
     days = pc.unique(rows["day"]).to_pylist()
     known = calendar_days.last_known(days)
     if known is None:
-        raise UsageProblem("--backtest: there is data of one day only, and it takes two; give a longer --since")
+        lacking = UsageProblem("--backtest: there is data of one day only, and it takes two; give a longer --since")
+        if required:
+            raise lacking
+        lacking.show()
+        return None
     return backtest.run(rows, fit_until=known)
 
 

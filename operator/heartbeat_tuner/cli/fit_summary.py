@@ -42,7 +42,8 @@ def as_text(outcome: Outcome, *, refused: int = 0) -> str:
         rows.append((quantity, "; ".join(told)))
     if stored is not None:
         failed = f", {len(stored.failed):,} failed" if stored.failed else ""
-        rows.append(("models", f"{stored.written:,} written, {stored.unchanged:,} unchanged{failed}"))
+        gone = f", {len(stored.gone):,} namespaces gone" if stored.gone else ""
+        rows.append(("models", f"{stored.written:,} written, {stored.unchanged:,} unchanged{failed}{gone}"))
     rows.append(("time", durations.show(timedelta(seconds=round(outcome.seconds, 1)))))
     blocks = ["\n".join(table(rows, ""))]
     failures = _failures(outcome)
@@ -77,7 +78,12 @@ def document(outcome: Outcome) -> dict[str, Any]:
         },
         "models": None
         if stored is None
-        else {"written": stored.written, "unchanged": stored.unchanged, "failed": list(stored.failed)},
+        else {
+            "written": stored.written,
+            "unchanged": stored.unchanged,
+            "failed": list(stored.failed),
+            "gone": list(stored.gone),
+        },
         "seconds": round(outcome.seconds, 3),
     }
 
@@ -93,7 +99,7 @@ def _days(outcome: Outcome) -> str:
 
 
 def _failures(outcome: Outcome) -> list[str]:
-    """Return what went wrong, the same said of neighbouring days once."""
+    """Return what went wrong, the same said of neighbouring days once, and which namespaces are gone."""
     by_message: dict[str, list[date]] = {}
     for one in outcome.reading.failures:
         by_message.setdefault(one.message, []).append(one.day)
@@ -103,7 +109,8 @@ def _failures(outcome: Outcome) -> list[str]:
         message if message.startswith(str(days[0])) else f"{_spans(days)}: {message}"
         for message, days in by_message.items()
     ]
-    return [*broken, *told, *(outcome.stored.failed if outcome.stored else ())]
+    stored = outcome.stored
+    return [*broken, *told, *((*stored.failed, *stored.gone) if stored else ())]
 
 
 def _verdict(outcome: Outcome) -> str:

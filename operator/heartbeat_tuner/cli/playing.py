@@ -135,11 +135,14 @@ def _rollout_cost(profile: Profile, settings: LivenessSettings) -> float:
 
 def _rolled(profile: Profile, settings: LivenessSettings, seed: int) -> float | None:
     """Return what a rollout costs, on average over some of them; None if chance brought none."""
-    often = dataclasses.replace(profile.restarts, per_day=ROLLOUTS_PER_DAY)
-    calm = workings.without(profile, "pauses", "node_pauses", "outages", "crashes", "hangs")
-    calm = dataclasses.replace(calm, restarts=often)
-    played = play.simulate(calm, settings, days=ROLLOUT_DAYS, seed=seed, rollouts=True)
+    played = play.simulate(_rolling(profile), settings, days=ROLLOUT_DAYS, seed=seed, rollouts=True)
     return played.stalled_per_day["restarts"] * played.days / played.rollouts if played.rollouts else None
+
+
+def _rolling(profile: Profile) -> Profile:
+    """Return the group to which nothing happens but rollouts."""
+    calm = workings.without(profile, "pauses", "node_pauses", "outages", "crashes", "hangs")
+    return dataclasses.replace(calm, restarts=dataclasses.replace(profile.restarts, per_day=ROLLOUTS_PER_DAY))
 
 
 def _affordable(profile: Profile, settings: LivenessSettings, reckoned: Costs, days: float, *, rollout: bool) -> None:
@@ -149,7 +152,11 @@ def _affordable(profile: Profile, settings: LivenessSettings, reckoned: Costs, d
         UsageProblem: it does.
     """
     per_day = events_per_day(profile, settings, reckoned)
-    rolls = ROLLOUT_DAYS * ROLLOUTS_PER_DAY * profile.members**2 if rollout else 0.0
+    rolls = 0.0
+    if rollout:
+        calm = _rolling(profile)
+        rolls = ROLLOUT_DAYS * events_per_day(calm, settings, _reckoned(calm, settings))
+        rolls += ROLLOUT_DAYS * ROLLOUTS_PER_DAY * profile.members**2
     if per_day * days + rolls <= MOST_EVENTS:
         return
     enough = (MOST_EVENTS - rolls) / per_day

@@ -193,8 +193,8 @@ class History:
     def _listed(self, path: str) -> list[pyarrow.fs.FileInfo]:
         try:
             return list(self._files.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True)))
-        except OSError as error:
-            fix = _FIXES.get(error.errno or 0, "give a folder that the job may read")
+        except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: a path that is no text
+            fix = _FIXES.get(getattr(error, "errno", None) or 0, "give a folder that the job may read")
             raise HistoryError(f"{self._said(path)}: cannot be listed ({_first_line(error)}): {fix}") from error
 
     def _replace(self, target: str, content: pa.Buffer) -> None:

@@ -12,6 +12,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Protocol, Self
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import arrays, calendar_days, outcome
 from heartbeat_tuner.fitting.outcome import DayFailure, Outcome, Reading
@@ -72,12 +75,14 @@ class Order:
         since: the length of the window.
         now: when the models are fitted, as they say it.
         job: the run's name, as the models say it.
+        namespaces: whose groups get models; all if empty. A history may hold others that were asked for once.
     """
 
     until: date
     since: timedelta
     now: datetime
     job: str
+    namespaces: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,14 +133,21 @@ def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
     )
     teller.stage("read", **told(reading))
 
-    models = parts.estimate(held.rows)
+    rows = _asked_for(held.rows, order.namespaces)
+    models = parts.estimate(rows)
     fitted = outcome.counted(models)
     teller.stage("fit", groups=fitted.groups, tails=sum(fitted.tails.values()))
     stored = None
     if parts.write is not None:
         stored = _written(models, parts.write)
         teller.stage("write", written=stored.written, unchanged=stored.unchanged, failed=len(stored.failed))
-    return Outcome(order.job, reading, fitted, stored, time.monotonic() - began), held.rows
+    return Outcome(order.job, reading, fitted, stored, time.monotonic() - began), rows
+
+
+def _asked_for(rows: Table, namespaces: Sequence[str]) -> Table:
+    if not namespaces:
+        return rows
+    return rows.filter(pc.is_in(rows["namespace"], value_set=pa.array(namespaces, pa.string())))
 
 
 def told(reading: Reading) -> dict[str, int]:

@@ -91,11 +91,12 @@ class Outcome:
     @property
     def status(self) -> Status:
         """What the process exits with."""
-        wrote_none = self.stored is not None and self.stored.failed and not self.stored.written + self.stored.unchanged
+        stored = self.stored
+        wrote_none = stored and (stored.failed or stored.gone) and not stored.written + stored.unchanged
         if not self.fitted.groups or wrote_none:
             return Status.NOTHING
         lost = {one.day for one in self.reading.broken} - set(self.reading.read)
-        failed = self.reading.failures or lost or (self.stored is not None and self.stored.failed)
+        failed = self.reading.failures or lost or (stored and stored.failed)
         return Status.IN_PART if failed else Status.DONE
 
 

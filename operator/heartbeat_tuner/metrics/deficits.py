@@ -8,8 +8,10 @@ beats are missing, and it was absent for a time X with
 since an absence begins at an age between 0 and P after a beat, and the first beat after it comes at once. r is what the
 scrapes leave open at the ends of T: a beat that was counted by a scrape came at some time since the scrape before. With
 scrapes much more frequent than beats, n missing beats so mean an absence between n P and (n+1) P. Beats jitter (the
-Java client looks every 100 ms), and P is known to so much only: a quarter of P goes to both sides. Several absences in
-one stretch of a block look like one that is as long as all of them.
+Java client looks every 100 ms), and P is known to so much only: a quarter of P goes to both sides. In a hole of scrapes
+that is longer than a block, P may be another one, within what is still called regular in each block: without that, two
+hours of a Prometheus that was down would be a minute of absence of every member. Several absences in one stretch of a
+block look like one that is as long as all of them.
 
 Joining members do not beat, and new processes have not beaten yet: neither stretch counts, and an absence that ended in
 an eviction, and so in a join, is not here but in the record. A member that stands still is
@@ -190,7 +192,8 @@ def _deficit(block_s: float, stretches: Sequence[_Beating], period_s: float) -> 
 
 def _bounds(one: _Beating, period_s: float) -> tuple[float, float]:
     """Return what the absence in a stretch had at least and at most, in seconds; the former below zero for none."""
-    missing_s, chance_s = one.span_s - one.beats * period_s, JITTER * period_s
+    missing_s = one.span_s - one.beats * period_s
+    chance_s = JITTER * period_s + samples.drift_s(one.span_s, period_s)
     return (
         missing_s - min(one.last.open_s, period_s) - chance_s,
         missing_s + period_s + min(one.first.open_s, blocks.BLOCK_S) + chance_s,

@@ -109,21 +109,20 @@ def sorted_out(
     """Return series by group, convention and quantity, each once.
 
     A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
-    evictions would be too. Of such twins the one with the most samples stays.
+    evictions would be too. Of such twins the one with the most samples stays. Those of different times are no twins: a
+    pod of a StatefulSet comes back under its name with another address.
     """
-    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[tuple[str, ...], tuple[Place, Series]]]]] = {}
+    once: dict[GroupKey, dict[Convention, dict[Quantity, dict[tuple[str, ...], Series]]]] = {}
     for place, series in placed:
         conventions = once.setdefault(place.group, {})
         twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
-        twin = twins.get(place.identity)
-        if twin is None or len(twin[1].samples) < len(series.samples):
-            twins[place.identity] = place, series
+        found, twin = series.in_unit(place.metric.unit_s), twins.get(place.identity)
+        if twin is not None:
+            found = _succession(twin, found) or (twin if len(twin.samples) >= len(found.samples) else found)
+        twins[place.identity] = found
     return {
         group: {
-            convention: {
-                quantity: [series.in_unit(place.metric.unit_s) for place, series in twins.values()]
-                for quantity, twins in by_quantity.items()
-            }
+            convention: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
             for convention, by_quantity in by_convention.items()
         }
         for group, by_convention in once.items()
@@ -244,10 +243,21 @@ def readings(client_id: str, pod: str) -> list[str]:
     return found
 
 
+def _succession(one: Series, other: Series) -> Series | None:
+    """Return two series as one, with the labels of the later, where one ends before the other begins; else None."""
+    if not one.samples or not other.samples:
+        return None
+    if one.samples.is_before(other.samples):
+        return Series(other.labels, one.samples + other.samples)
+    return Series(one.labels, other.samples + one.samples) if other.samples.is_before(one.samples) else None
+
+
 def _joined(one: Series | None, other: Series, quantity: Quantity) -> Series:
-    """Return what stands for two series that are the same."""
+    """Return what stands for two series that are the same, or of one pod after the other."""
     if one is None:
         return other
+    if (both := _succession(one, other)) is not None:
+        return both
     if quantity.kind is Kind.WINDOWED_MAX:
         return Series.from_raw(one.labels, sorted({*one.samples, *other.samples}))
     return max(one, other, key=lambda series: (len(series.samples), sorted(series.labels.items())))

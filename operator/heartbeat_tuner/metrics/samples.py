@@ -13,7 +13,10 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice, repeat
-from typing import NamedTuple, overload
+from typing import Final, NamedTuple, overload
+
+_REGULAR_FOR_S: Final = 90.0
+_DRIFT_BEATS: Final = 1.5
 
 
 class Sample(NamedTuple):
@@ -71,6 +74,14 @@ class Samples(Sequence[Sample]):
     def pairs(self) -> Iterable[tuple[float, float]]:
         """Return times and values together, as plain pairs."""
         return zip(self.times_s, self.values, strict=True)
+
+    def __add__(self, later: "Samples") -> "Samples":
+        """Return these and those that came after them."""
+        return Samples(self.times_s + later.times_s, self.values + later.values)
+
+    def is_before(self, other: "Samples") -> bool:
+        """Whether all of these came before all of the others; both have some."""
+        return self.times_s[-1] < other.times_s[0]
 
     def between(self, after_s: float, until_s: float) -> "Samples":
         """Return the samples after one time and up to another."""
@@ -175,6 +186,15 @@ def mean_period_s(series: Series, *, since_s: float) -> float | None:
     return (after.times_s[-1] - after.times_s[0]) / events
 
 
+def drift_s(unseen_s: float, beat_s: float) -> float:
+    """Return for how much of a time that nobody scraped beats may account that come a little less often than usual.
+
+    Beats that are called regular may differ by 1.5 in each 90 s (`deficits`). The first 90 s are left out: what differs
+    there is jitter.
+    """
+    return max(0.0, unseen_s / _REGULAR_FOR_S - 1) * _DRIFT_BEATS * beat_s
+
+
 def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = None) -> float | None:
     """Return the longest time without an event that a counter of beats shows; None if it never went on.
 
@@ -194,8 +214,10 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
     if joins is None or (joins.samples.stands_still and joins.samples.is_scraped_with(beats.samples)):
         grown_by = list(map(operator.sub, shown.values[1:], shown.values))
         if grown_by and min(grown_by) > 0:  # it never stood still: most series, and quickly said
-            gaps_s = map(operator.sub, shown.times_s[1:], shown.times_s)
-            hidden_s: Iterator[float] = map(operator.sub, gaps_s, map(operator.mul, grown_by, repeat(beat_s)))
+            gaps_s = list(map(operator.sub, shown.times_s[1:], shown.times_s))
+            hidden_s: Iterable[float] = map(operator.sub, gaps_s, map(operator.mul, grown_by, repeat(beat_s)))
+            if max(gaps_s) > _REGULAR_FOR_S:
+                hidden_s = [one - drift_s(gap, beat_s) for one, gap in zip(hidden_s, gaps_s, strict=True)]
             return max(0.0, *hidden_s)
     joined = {} if joins is None else dict(joins.samples.pairs())
     longest: float | None = None
@@ -204,7 +226,8 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
         if value != before:
             rejoined = joined.get(time_s) != joined.get(start_s)
             grown = value - before if value > before else math.inf  # a reset: who knows
-            silent_s = 0.0 if rejoined else max(last_s - start_s, time_s - start_s - grown * beat_s)
+            hidden_in_s = time_s - start_s - grown * beat_s - drift_s(time_s - start_s, beat_s)
+            silent_s = 0.0 if rejoined else max(last_s - start_s, hidden_in_s)
             if longest is None or silent_s > longest:
                 longest = silent_s
             start_s, before = time_s, value

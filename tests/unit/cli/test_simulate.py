@@ -36,6 +36,13 @@ def test_a_rollout_is_played_alone() -> None:
     assert scene.played.rollout == pytest.approx(scene.formula.rollout, rel=0.35)
 
 
+def test_what_a_rollout_takes_to_play_is_counted() -> None:
+    """Forty days of it, with all slow handlers: a group whose one day is cheap may be too large for that."""
+    busy = dataclasses.replace(DEPLOYS, members=300, slow_handlers=profiles.often(1_000.0, 1.0, 0.3))
+    with pytest.raises(UsageProblem, match="play a smaller group"):
+        playing.scene(busy, worlds.java_settings(), days=0.1, seed=1, rollout=True)
+
+
 def test_what_is_recommended_is_played_unless_something_is_asked() -> None:
     """Static ids alone leave the values as they are."""
     case = cases.by_model()

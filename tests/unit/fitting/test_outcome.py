@@ -33,6 +33,8 @@ def with_reading(**changes: object) -> Outcome:
         (dataclasses.replace(DONE, stored=Written(0, 2, ())), Status.DONE),
         (dataclasses.replace(DONE, stored=Written(0, 1, ("bank: forbidden",))), Status.IN_PART),
         (dataclasses.replace(DONE, stored=Written(0, 0, ("the API server does not answer",))), Status.NOTHING),
+        (dataclasses.replace(DONE, stored=Written(0, 1, (), ("namespace bank: does not exist",))), Status.DONE),
+        (dataclasses.replace(DONE, stored=Written(0, 0, (), ("namespace bank: does not exist",))), Status.NOTHING),
         (dataclasses.replace(DONE, fitted=FitCounts(0, {}, {})), Status.NOTHING),
         (with_reading(failures=(DayFailure(D, "503"),)), Status.IN_PART),
         (with_reading(broken=(BROKEN,)), Status.DONE),
@@ -84,6 +86,17 @@ def test_many_failures_are_cut_on_a_terminal_and_whole_in_json() -> None:
     assert "- and 35 more; -o json has all of them" in said
     assert all(one.isprintable() or one == "\n" for one in said)
     assert fit_summary.document(told)["models"]["failed"] == list(failures)
+
+
+def test_a_namespace_that_is_gone_is_told_and_no_failure() -> None:
+    """Its groups ended with it; the run is done, and who looks sees which it was."""
+    told = dataclasses.replace(
+        DONE, stored=Written(1, 0, (), ("namespace bank: does not exist; 3 models not written",))
+    )
+    said = fit_summary.as_text(told)
+    assert "1 written, 0 unchanged, 1 namespaces gone" in said
+    assert "- namespace bank: does not exist; 3 models not written" in said
+    assert fit_summary.document(told)["models"]["gone"] == ["namespace bank: does not exist; 3 models not written"]
 
 
 def test_nothing_to_fit_says_where_to_look() -> None:

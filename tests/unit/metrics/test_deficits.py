@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import Unknown, Witness
-from heartbeat_tuner.metrics import deficits
+from heartbeat_tuner.metrics import deficits, samples
 from heartbeat_tuner.metrics.deficits import Deficits
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -135,6 +135,22 @@ def test_a_restart_lacks_no_beats() -> None:
         (one.time_s, one.value - before if one.time_s > 1_800.0 else one.value) for one in beats.samples
     )
     assert of(anew).absences() == []
+
+
+@pytest.mark.parametrize("hole_s", [300.0, 900.0, 1_700.0])
+def test_a_hole_of_scrapes_is_no_absence_of_a_member_that_beats_a_little_slower_in_it(hole_s: float) -> None:
+    """A Prometheus that was down tells nothing; a thread that waits in steps of 100 ms beats 1.6 % slower at times."""
+    beats, at_s = [], 0.0
+    while at_s < HOUR_S:
+        beats.append(at_s)
+        at_s += 3.0 if at_s < HOUR_S / 2 else 3.05
+    begins_s = HOUR_S / 2 + 50
+    scrapes = [15.0 * number for number in range(240) if not begins_s < 15.0 * number < begins_s + hole_s]
+    holed = counters.series((at_s, float(bisect.bisect_right(beats, at_s))) for at_s in scrapes)
+    assert of(holed).absences() == []
+    silence_s = samples.longest_silence_s(holed, since_s=0.0)
+    assert silence_s is not None
+    assert silence_s < 3.05
 
 
 def test_beats_that_come_as_they_like_lack_nothing() -> None:

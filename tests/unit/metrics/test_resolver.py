@@ -1,5 +1,6 @@
 """Whose a series is, which convention it follows, and what it means: names alone do not tell."""
 
+import itertools
 from collections.abc import Mapping
 
 import pytest
@@ -110,6 +111,28 @@ def test_twins_count_once_and_the_fuller_one_stays() -> None:
     for found in ([first, second], [second, first]):
         mine = resolver.by_group(found, catalogue.CONVENTIONS, GROUPS)["shop", "orders"][java.JMX_EXPORTER]
         assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [3]
+
+
+def test_a_pod_that_came_back_at_another_address_has_one_series() -> None:
+    """As one of a StatefulSet: its counter begins anew, and neither of its lives is lost; replicas tell it twice."""
+
+    def life(address: str, replica: str, *pairs: tuple[float, float]) -> Series:
+        labels = {"__name__": JMX_BEATS, "namespace": "shop", "pod": "orders-0", "client_id": "consumer-orders-1"}
+        return Series.from_raw({**labels, "instance": address, "prometheus_replica": replica}, pairs)
+
+    lives = [
+        life(address, replica, *pairs)
+        for replica in "ab"
+        for address, pairs in (
+            ("10.0.0.1:9404", ((0.0, 7.0), (30.0, 17.0), (60.0, 27.0))),
+            ("10.0.0.9:9404", ((120.0, 3.0), (150.0, 13.0))),
+        )
+    ]
+    for found in itertools.permutations(lives):
+        mine = resolver.by_group(found, catalogue.CONVENTIONS, GROUPS)["shop", "orders"][java.JMX_EXPORTER]
+        (one,) = mine[Quantity.HEARTBEATS]
+        assert list(one.samples.pairs()) == [(0.0, 7.0), (30.0, 17.0), (60.0, 27.0), (120.0, 3.0), (150.0, 13.0)]
+        assert one.labels["instance"] == "10.0.0.9:9404"
 
 
 def test_the_convention_that_tells_most_is_followed() -> None:
