@@ -11,7 +11,7 @@ from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from tests.e2e import rights
 from tests.e2e.conftest import NewTeam
-from tests.e2e.idle_pods import ENDS_AT_ONCE, enrol, pods_that, slots
+from tests.e2e.idle_pods import STAYS, enrol, pods_that, slots
 from tests.e2e.operators import Operators
 from tests.e2e.releases import NAMESPACE, Release
 from tests.e2e.teams import Team
@@ -50,10 +50,13 @@ def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: S
         webhook.await_ready()
         operator.await_lead()
         for team in (crew, strangers):
-            team.apply(pods_that(team, ENDS_AT_ONCE, replicas=2, grace_s=5))
+            team.apply(pods_that(team, STAYS, replicas=2, grace_s=5))
             team.await_available(team.name)
         inside.await_condition("Applied", "Applied", status="True", timeout_s=150)
         assert inside.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
+        assert len(slots(crew)) == 2
+        crew.kubectl("rollout", "restart", f"--namespace={crew.namespace}", f"deployment/{crew.name}")
+        crew.await_available(crew.name, timeout_s=200)
         assert len(slots(crew)) == 2
         wait_until(lambda: "slots" in crew.status(), part="operator", what="the slots in the status", poll_s=0.5)
     assert outside.status() == {}
@@ -63,6 +66,7 @@ def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: S
     wait_until(lambda: bool(watches(sandbox, before)), part="test", what="the ends of the watches", timeout_s=60)
     found = audit.accesses(sandbox.control_plane.audit_log)[before:]
     assert rights.refused(found) == []
+    assert ("patch", "pods") in {(one.verb, one.resource) for one in found if one.namespace == crew.namespace}
     assert {one.namespace for one in found} == {inside.namespace, crew.namespace, NAMESPACE, ""}
     everywhere = {(one.verb, one.resource) for one in found if not one.namespace}
     registration = {("get", "mutatingwebhookconfigurations"), ("patch", "mutatingwebhookconfigurations")}

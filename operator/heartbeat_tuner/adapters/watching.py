@@ -236,7 +236,7 @@ class Watched(Generic[Kept]):
         known = self._held.get(uid)
         if version <= max(-1 if known is None else known[0], self._deleted.get(uid, -1)):
             return
-        kept = self._keep(body)
+        kept = self._kept_of(body)
         if known is not None and kept is None:
             self._forget(uid)
             self._deleted[uid] = version  # so that a list that was asked for before does not bring it back
@@ -247,6 +247,17 @@ class Watched(Generic[Kept]):
             self._held[uid] = (version, kept)
             self._places.setdefault(kept.place, {})[uid] = kept
             self._changed(kept)
+
+    def _kept_of(self, body: Mapping[str, Any]) -> Kept | None:
+        """Return what is to be kept of an object; None of one that is not understood, which costs no other."""
+        try:
+            return self._keep(body)
+        except Exception:  # noqa: BLE001 - what tenants write may surprise, and must not end the watch of all
+            metadata = body["metadata"]
+            _log.exception(
+                "not understood", path=self._path, namespace=metadata.get("namespace"), name=metadata["name"]
+            )
+            return None
 
     def _drop(self, uid: str) -> None:
         last = self._forget(uid)

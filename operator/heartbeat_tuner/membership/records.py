@@ -59,13 +59,23 @@ def read(number: int, holder_identity: str | None, annotations: Mapping[str, str
     if ours.pop(SEAL, None) != _seal(number, holder, ours):
         return None
     promised_to, rests_until = ours.get(PROMISED_TO), ours.get(RESTS_UNTIL)
-    return Record(
-        since=datetime.fromisoformat(ours[SINCE]),
-        holder=holder,
-        promise=None if promised_to is None else Promise(promised_to, datetime.fromisoformat(ours[PROMISED_AT])),
-        rests_until=None if rests_until is None else datetime.fromisoformat(rests_until),
-        former=ours.get(FORMER_HOLDER, ""),
-    )
+    try:
+        return Record(
+            since=_time(ours[SINCE]),
+            holder=holder,
+            promise=None if promised_to is None else Promise(promised_to, _time(ours[PROMISED_AT])),
+            rests_until=None if rests_until is None else _time(rests_until),
+            former=ours.get(FORMER_HOLDER, ""),
+        )
+    except (KeyError, ValueError):  # sealed by somebody who knows how, and wants us to fall over it
+        return None
+
+
+def _time(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return found
 
 
 def _seal(number: int, holder: str, annotations: Mapping[str, str]) -> str:

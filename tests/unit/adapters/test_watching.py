@@ -122,6 +122,15 @@ class World:
         return found
 
 
+async def test_what_is_not_understood_costs_no_other() -> None:
+    """Tenants write what they like; what was held of it is not held any more."""
+    async with World(page(5, body("a", 1), {"metadata": body("odd", 2)["metadata"]}, body("c", 3))) as world:
+        assert world.held() == {"a": "x", "c": "x"}
+        world.source.put(event("MODIFIED", {"metadata": body("a", 6)["metadata"]}), event("ADDED", body("d", 7)))
+        await until(lambda: "d" in world.held())
+        assert world.held() == {"c": "x", "d": "x"}
+
+
 async def test_a_list_comes_page_by_page_and_is_as_of_its_first_request() -> None:
     """What is of no interest is not held."""
     async with World(page(5, body("a", 1), more="t"), page(5, body("b", 2, ""), body("c", 3))) as world:

@@ -1,6 +1,7 @@
 """How a Lease carries a slot's record."""
 
-from datetime import UTC
+import hashlib
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -61,3 +62,24 @@ def test_a_copy_of_another_slot_breaks_the_seal() -> None:
 def test_a_lease_of_somebody_else_is_no_record() -> None:
     """It was never sealed."""
     assert records.read(0, None, {}) is None
+
+
+@pytest.mark.parametrize("since", ["soon", "2026-03-01T12:00:00"])
+def test_a_sealed_lease_of_nonsense_is_no_record(since: str) -> None:
+    """Who knows how the seal is made could else end every replica, of all tenants."""
+
+    class Written(datetime):
+        """A time that shows as something else."""
+
+        def isoformat(self, *_: object, **__: object) -> str:
+            return since
+
+    holder, annotations = records.fields(0, Record(since=Written(2026, 3, 1, tzinfo=UTC), holder="abc"))
+    assert annotations[records.SINCE] == since
+    assert records.read(0, holder, annotations) is None
+
+
+def test_a_sealed_lease_without_a_time_is_no_record() -> None:
+    """Likewise; the seal is that of no annotation at all."""
+    seal = hashlib.sha256(b"0\nabc").hexdigest()[:16]
+    assert records.read(0, "abc", {records.SEAL: seal}) is None
