@@ -6,7 +6,7 @@ again.
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -42,17 +42,24 @@ class FakeClock:
 
 
 class FakePrometheus:
-    """A Prometheus that holds the series of everybody, whoever asks."""
+    """A Prometheus that holds the series of everybody, whoever asks.
+
+    Attributes:
+        meanwhile: what happens elsewhere while it answers.
+    """
 
     def __init__(self, answers: Answers, convention: Convention = counters.KAFKAJS) -> None:
         self.answers = answers
         self.convention = convention
         self.queries: list[str] = []
         self.error: Exception | None = None
+        self.meanwhile: Callable[[], None] | None = None
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
         """Return what the query selects at a time."""
         self.queries.append(query)
+        if self.meanwhile is not None:
+            self.meanwhile()
         if self.error is not None:
             raise self.error
         asked = counters.asked(query)
@@ -108,6 +115,7 @@ class FakeWorkloads:
 
     def __init__(self, workloads: dict[ObjectKey, Workload]) -> None:
         self.stored = workloads
+        self.reads: list[ObjectKey] = []
         self.writes: list[Write] = []
         self.read_error: Exception | None = None
         self.apply_error: Exception | None = None
@@ -117,6 +125,7 @@ class FakeWorkloads:
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
         """Return the Deployment as stored."""
+        self.reads.append(policy.workload.key)
         if policy.workload.key in self.broken:
             raise KeyError("a surprise")
         if self.read_error is not None:
@@ -144,6 +153,12 @@ class FakeWorkloads:
         )
         if self.answer_error is not None:
             raise self.answer_error
+
+    def edit(self, key: ObjectKey, **changes: Any) -> None:
+        """Store another version of the Deployment, with `changes` if there are any."""
+        stored = self.stored[key]
+        version = str(int(stored.resource_version) + 1)
+        self.stored[key] = dataclasses.replace(stored, resource_version=version, **changes)
 
     def roll_out(self, key: ObjectKey, at: datetime) -> None:
         """Replace all pods: new ones run with what was written last."""

@@ -6,6 +6,7 @@ no write is forgotten whose answer was lost.
 """
 
 import asyncio
+import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -15,7 +16,6 @@ from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
 from heartbeat_tuner.api import applied
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
@@ -46,10 +46,10 @@ class KubernetesWorkloads:
             return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence)
         pods = await self._pods(reference, deployment)
         try:
-            current = await self._current(policy, template, pods)
+            current, unlike = await self._current(policy, template, pods)
         except SettingUnreadableError as error:
             return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
-        return _workload(policy, deployment, template, pods, current)
+        return dataclasses.replace(_workload(policy, deployment, template, pods, current), unlike_template=unlike)
 
     async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
         """Write the application's values, and itself, into the workload by server-side apply, never forced.
@@ -62,10 +62,10 @@ class KubernetesWorkloads:
         if workload.current is None:
             raise WriteConflictError(f"{policy.workload}: its pods differ")
         reference, target = policy.workload, application.values
-        changed = liveness.changed(workload.current.settings, target)
+        needed = workload.to_write(target)
         entries = {container: dict(env) for container, env in workload.kept_env.items()}
         ours = entries.setdefault(reference.container, {})
-        wanted = {one for one, name in policy.env_names.items() if one in changed or name in ours}
+        wanted = {one for one, name in policy.env_names.items() if one in needed or name in ours}
         ours |= policy.entries({one: target[one] for one in wanted})
         containers = [
             {"name": container, "env": [{"name": name, "value": value} for name, value in env.items()]}
@@ -107,8 +107,11 @@ class KubernetesWorkloads:
 
     async def _current(
         self, policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
-    ) -> CurrentSettings | None:
-        """Return what is set: in the running pods, else the template, the policy, the library; None if pods differ."""
+    ) -> tuple[CurrentSettings | None, frozenset[Setting]]:
+        """Return what is set, and of which settings the running pods have another value than the template.
+
+        Set is what the running pods have, else the template, the policy, the library; None if pods differ.
+        """
         name = policy.workload.container
         running = [
             container
@@ -118,14 +121,20 @@ class KubernetesWorkloads:
         ]
         source = Source.POD if running else Source.TEMPLATE
         containers = running or [template]
-        maps = await self._config_maps(policy.workload.key.namespace, containers)
+        maps = await self._config_maps(policy.workload.key.namespace, [*containers, template])
         found = [
             {setting: manifests.milliseconds(one, env_name, maps) for setting, env_name in policy.env_names.items()}
             for one in containers
         ]
+        # Compared as text: what the template holds need not be a duration as long as no pod runs with it.
+        unlike = frozenset(
+            setting
+            for setting, env_name in policy.env_names.items()
+            if manifests.value(containers[0], env_name, maps) != manifests.value(template, env_name, maps)
+        )
         if any(other != found[0] for other in found):
-            return None
-        return _filled(policy, found[0], source)
+            return None, unlike
+        return _filled(policy, found[0], source), unlike
 
     async def _config_maps(self, namespace: str, containers: Sequence[Mapping[str, Any]]) -> ConfigMaps:
         names = sorted({name for container in containers for name in manifests.config_maps_named(container)})

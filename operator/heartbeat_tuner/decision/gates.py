@@ -71,18 +71,22 @@ def rollout_is_in_progress(situation: Situation, _target: LivenessSettings) -> F
 
 
 def field_is_owned_by_another(situation: Situation, target: LivenessSettings) -> Finding | None:
-    """Hold when an environment entry that would change belongs to another manager."""
-    current = situation.workload.current
+    """Hold when an environment entry that would be written belongs to another manager."""
+    workload = situation.workload
+    current = workload.current
     if current is None:
         return None
-    owned = [s for s in liveness.changed(current.settings, target) if s in situation.workload.foreign_env]
+    owned = [setting for setting in workload.to_write(target) if setting in workload.foreign_env]
     if not owned:
         return None
-    lines = ", ".join(
-        f'{{name: {situation.policy.env_names[setting]}, value: "{durations.to_ms(current.settings[setting])}"}}'
+    # What pods have instead of the template's value does not stand in the manifest.
+    values = {
+        setting: f', value: "{durations.to_ms(current.settings[setting])}"'
         for setting in owned
-    )
-    managers = ", ".join(sorted({situation.workload.foreign_env[setting] for setting in owned}))
+        if setting not in workload.unlike_template
+    }
+    lines = ", ".join(f"{{name: {situation.policy.env_names[one]}{values.get(one, '')}}}" for one in owned)
+    managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
     return Finding(
         Reason.FIELD_OWNED,
         f"container {situation.policy.workload.container} has env entries of {managers} where the tuner would write; "

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
+from heartbeat_tuner.domain import liveness
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
 
@@ -255,6 +256,7 @@ class Workload:
         pods: running pods, newest last.
         our_rollout: a rollout is not finished, and nobody changed the template since we did.
         most_pods: how many pods there may be at a time: its replicas and its surge.
+        unlike_template: the settings that pods have another value of than their template, which the next pods get.
     """
 
     uid: str
@@ -267,6 +269,20 @@ class Workload:
     pods: tuple[Pod, ...]
     our_rollout: bool = False
     most_pods: int = 0
+    unlike_template: frozenset[Setting] = frozenset()
+
+    def to_write(self, target: LivenessSettings) -> tuple[Setting, ...]:
+        """Return the settings that a write has to name so that the pods of its rollout have `target`.
+
+        Those that change; and those that stay as they are in the pods' own env, where the template has another value
+        and the rollout would bring that back. None while the pods differ.
+        """
+        if self.current is None:
+            return ()
+        sources = self.current.sources
+        kept = {one for one in self.unlike_template if sources.get(one) is Source.POD}
+        moved = {*kept, *liveness.changed(self.current.settings, target)}
+        return tuple(one for one in target.by_setting if one in moved)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

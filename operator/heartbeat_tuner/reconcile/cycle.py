@@ -25,6 +25,7 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
+from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.exposed import Point
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
@@ -231,10 +232,32 @@ class Cycle:
             ApiServerError: anything else.
         """
         policy = situation.policy
+        workload = await self._as_gathered(situation)
         # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
         if not await self._policies.is_current(body):
             raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")
-        await self._workloads.apply(policy, situation.workload, application)
+        await self._workloads.apply(policy, workload, application)
+
+    async def _as_gathered(self, situation: Situation) -> Workload:
+        """Return the workload in its newest version, as long as nothing else of it has changed.
+
+        Whenever one of its pods becomes ready, or ceases to be, the workload has a new version, and reading the metrics
+        takes seconds: by the version from before, the group that needs it most might never be written.
+
+        Raises:
+            WriteConflictError: it is not what was gathered, or gone.
+            ApiServerError: the API server did not answer.
+        """
+        policy, workload = situation.policy, situation.workload
+        found = await self._workloads.read(policy)
+        # What was read is compared: in the situation the group's own configuration may have taken the place of values.
+        if (
+            isinstance(found, MissingWorkload)
+            or dataclasses.replace(found, resource_version=workload.resource_version)
+            != self._gatherer.workloads[policy.key]
+        ):
+            raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
+        return dataclasses.replace(workload, resource_version=found.resource_version)
 
     def _status_after(self, body: Mapping[str, Any], outcome: Outcome, occupied: Occupied | None = None) -> Status:
         """Return the status that should stand now."""

@@ -210,3 +210,13 @@ def test_a_value_that_is_seen_or_declared_may_be_raised(source: Source) -> None:
     """What the policy declares is as good as what the pods show."""
     seen = dataclasses.replace(worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, source))
     assert gates.first_hold(worlds.storm(workload=seen), TARGET) is None
+
+
+def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
+    """S stays as the pods have it; the rollout of any other change would bring the manifest's value back."""
+    kept = worlds.workload(worlds.settings("30s", "3s", "1s"), foreign={Setting.SESSION_TIMEOUT: "helm"})
+    hidden = dataclasses.replace(kept, unlike_template=frozenset({Setting.SESSION_TIMEOUT}))
+    assert gates.first_hold(worlds.situation(has=kept), TARGET) is None
+    found = hold(worlds.situation(has=hidden))
+    assert found.reason is Reason.FIELD_OWNED
+    assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message

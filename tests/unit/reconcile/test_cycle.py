@@ -2,7 +2,9 @@
 
 import asyncio
 import dataclasses
+from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from heartbeat_tuner.domain.errors import (
     WriteConflictError,
 )
 from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.ports import NotLeaderError
@@ -244,6 +247,53 @@ async def test_a_workload_that_changed_between_reading_and_writing_is_not_writte
     stage.workloads.stored[CONSUMER] = dataclasses.replace(read, resource_version="101")
     with pytest.raises(WriteConflictError):
         await stage.workloads.apply(worlds.policy(), read, Application(CURED, worlds.STORM, worlds.NOW, read.uid))
+
+
+async def test_a_workload_whose_version_alone_moves_is_written() -> None:
+    """Pods in a storm become ready and cease to be, and each time their workload has a new version."""
+    stage = stages.storm()
+    stage.prometheus.meanwhile = lambda: stage.workloads.edit(CONSUMER)
+    await stage.cycle()
+    assert [write.target for write in stage.workloads.writes] == [CURED]
+    assert stage.condition("Applied") == ("True", "RollingOut")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"current": worlds.current(worlds.settings("10s"))},
+        {"foreign_env": {Setting.SESSION_TIMEOUT: "helm"}},
+        {"kept_env": {"sidecar": {"OTHER": "1"}}},
+        {"rolling_out": True},
+        {"most_pods": 9},
+        {"pods": (worlds.pod(7),)},
+        {"uid": "workload-2"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+async def test_a_workload_that_changes_while_metrics_are_read_is_not_written(changes: dict[str, Any]) -> None:
+    """The decision rests on what was there before; the next cycle makes its own."""
+    stage = stages.storm()
+    stage.prometheus.meanwhile = lambda: stage.workloads.edit(CONSUMER, **changes)
+    report = await stage.cycle()
+    assert (stage.workloads.writes, report.failed_writes) == ([], 1)
+    assert stage.condition("Applied") == ("False", "ChangedMeanwhile")
+
+
+async def test_a_workload_that_vanishes_while_metrics_are_read_is_not_written() -> None:
+    """Nor is one made of the bare entries."""
+    stage = stages.storm()
+    stage.prometheus.meanwhile = stage.workloads.stored.clear
+    await stage.cycle()
+    assert stage.condition("Applied") == ("False", "ChangedMeanwhile")
+
+
+async def test_only_a_workload_that_is_about_to_be_written_is_read_twice() -> None:
+    """What has to wait for the fleet's budget costs no more than what has nothing to do."""
+    stage = stages.storms(3, max_rollouts=1)
+    await stage.cycle()
+    (written,) = {write.key for write in stage.workloads.writes}
+    assert Counter(stage.workloads.reads) == {key: 1 + (key == written) for key in stage.workloads.stored}
 
 
 async def test_an_invalid_policy_is_told_and_the_others_are_looked_at() -> None:
