@@ -21,7 +21,7 @@ from tests.e2e.teams import Team
 pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 OUTAGE_S: Final = 2.0
-REQUESTS_PER_S: Final = 20.0
+REQUESTS_PER_S: Final = 30.0
 """More would be a tight loop: at rest a leader makes about ten, with a cycle every 0.5 s."""
 
 

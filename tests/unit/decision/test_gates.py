@@ -220,3 +220,8 @@ def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
     found = hold(worlds.situation(has=hidden))
     assert found.reason is Reason.FIELD_OWNED
     assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message
+
+
+def test_of_pods_that_differ_nothing_is_to_be_written() -> None:
+    """What they have in common is not known; a gate of its own says so."""
+    assert worlds.workload(mixed=True).to_write(worlds.STORM) == ()

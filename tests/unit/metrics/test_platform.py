@@ -96,6 +96,17 @@ def test_of_two_replicas_the_fuller_one_stays() -> None:
     assert around(other, same) == around(same, other)
 
 
+def test_a_pod_that_came_back_at_another_address_keeps_both_lives() -> None:
+    """As one of a StatefulSet does."""
+    one = series("jvm_gc_collection_seconds_sum", 1.0, 2.0, gc="G1", instance="10.0.0.1:9404")
+    later = Series.from_raw(
+        {**one.labels, "instance": "10.0.0.2:9404"}, ((sample.time_s + 60.0, sample.value) for sample in one.samples)
+    )
+    for found in ((one, later), (later, one)):
+        (both,) = around(*found)[Quantity.GC_TIME]
+        assert both.samples == one.samples + later.samples
+
+
 def test_a_maximum_that_scrapes_reset_is_joined_from_both_replicas() -> None:
     """Whoever scrapes first takes the spike; the other one never sees it."""
     one = series("nodejs_eventloop_lag_max_seconds", 0.01, 7.0, prometheus_replica="a")

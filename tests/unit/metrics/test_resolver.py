@@ -133,6 +133,10 @@ def test_a_pod_that_came_back_at_another_address_has_one_series() -> None:
         (one,) = mine[Quantity.HEARTBEATS]
         assert list(one.samples.pairs()) == [(0.0, 7.0), (30.0, 17.0), (60.0, 27.0), (120.0, 3.0), (150.0, 13.0)]
         assert one.labels["instance"] == "10.0.0.9:9404"
+    silent = life("10.0.0.2:9404", "c")
+    for some in ([silent, *lives[:2]], [*lives[:2], silent]):
+        mine = resolver.by_group(some, catalogue.CONVENTIONS, GROUPS)["shop", "orders"][java.JMX_EXPORTER]
+        assert [len(one.samples) for one in mine[Quantity.HEARTBEATS]] == [5]
 
 
 def test_the_convention_that_tells_most_is_followed() -> None:
