@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.timeout(240), pytest.mark.faults]
 
 OUTAGE_S: Final = 2.0
 REQUESTS_PER_S: Final = 30.0
-"""More would be a tight loop: at rest a leader makes about ten, with a cycle every 0.5 s."""
+"""More would be a tight loop: at rest a leader makes about ten, and twenty where writes are refused, every 0.5 s."""
 
 
 @pytest.fixture
