@@ -9,6 +9,7 @@ unsteady, for somebody to look into. At the end stands what each ring took, what
 import dataclasses
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 import xml.etree.ElementTree as ET
@@ -22,6 +23,9 @@ BIN = Path(PYTHON).parent
 
 FEW = 3
 """More failures in one ring than these are no accident of a busy machine."""
+
+SHOWN = 3_000
+"""Characters of what a test failed with, in the summary."""
 
 PURE = ",".join(
     f"operator/heartbeat_tuner/{layer}/*"
@@ -114,7 +118,8 @@ class Result:
     took_s: float = 0.0
     ok: bool = True
     passed: int = 0
-    failed: list[str] = dataclasses.field(default_factory=list)
+    failed: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Each test that failed, and with what words."""
     skipped: list[str] = dataclasses.field(default_factory=list)
     unsteady: list[str] = dataclasses.field(default_factory=list)
 
@@ -193,10 +198,11 @@ def _count(result: Result, report: Path) -> None:
         return
     for case in ET.parse(report).getroot().iter("testcase"):  # noqa: S314 - pytest wrote it a moment ago
         skipped = case.find("skipped")
+        failures = [*case.iter("failure"), *case.iter("error")]
         if skipped is not None:
             result.skipped.append(f"{case.get('name')}: {skipped.get('message')}")
-        elif case.find("failure") is not None or case.find("error") is not None:
-            result.failed.append(f"{case.get('classname')}::{case.get('name')}")
+        elif failures:
+            result.failed[f"{case.get('classname')}::{case.get('name')}"] = str(failures[0].get("message"))
         else:
             result.passed += 1
 
@@ -215,6 +221,8 @@ def main() -> None:
     for one in results:
         verdict = "ok    " if one.ok else "FAILED"
         print(f"{verdict} {one.name:12} {one.took_s:6.0f} s  {one.passed} passed, {len(one.failed)} failed")
+        for name, words in one.failed.items():
+            print(textwrap.indent(f"FAILED {name}: {words[:SHOWN]}", 9 * " "))
         for unsteady in one.unsteady:
             print(f"         UNSTEADY, passed only when run again: {unsteady}")
         for skipped in one.skipped:

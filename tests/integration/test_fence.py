@@ -36,6 +36,28 @@ class Fence:
         return left_s
 
 
+class Standstill(Fence):
+    """A leadership that is asked for a second time, and ends while the process stands still right after that turn."""
+
+    def __init__(self, wire: FaultProxy) -> None:
+        super().__init__()
+        self.wire = wire
+        self.left = 0
+        """Bytes that had left when it went on."""
+
+    def remaining_s(self) -> float:
+        """Return what is left."""
+        left_s = super().remaining_s()
+        if self.asks == 1_000 - 2:
+            asyncio.get_running_loop().call_soon(self._stand_still)
+        return left_s
+
+    def _stand_still(self) -> None:
+        time.sleep(0.5)
+        self.left = self.wire.bytes_to_target
+        self.until_s = time.monotonic()
+
+
 @contextlib.asynccontextmanager
 async def behind(plane: ControlPlane, fence: Fence, wire: FaultProxy) -> AsyncIterator[KubernetesApi]:
     """Give the API behind a fence."""
@@ -69,7 +91,7 @@ async def written(api: KubernetesApi, namespace: str, name: str = "written") -> 
     return await api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}") is not None
 
 
-@pytest.mark.parametrize("asks", [0, 1], ids=["before it is made", "when it has its connection"])
+@pytest.mark.parametrize("asks", [0, 1], ids=["before it is made", "before its bytes leave"])
 @pytest.mark.parametrize("warm", [False, True], ids=["new connection", "used connection"])
 async def test_a_closed_fence_lets_nothing_through(
     control_plane: ControlPlane, namespace: str, wire: FaultProxy, *, asks: int, warm: bool
@@ -92,6 +114,18 @@ async def test_an_open_fence_lets_a_write_through(
         await create(api, namespace)
         assert await written(api, namespace)
     assert fence.asks == 0
+
+
+async def test_no_turn_of_the_loop_lies_between_the_last_look_and_the_bytes(
+    control_plane: ControlPlane, namespace: str, wire: FaultProxy
+) -> None:
+    """Else whoever is stopped in it sends, when he goes on, what he may not any more."""
+    fence = Standstill(wire)
+    async with behind(control_plane, fence, wire) as api:
+        assert not await written(api, namespace)
+        with contextlib.suppress(NotLeaderError):
+            await create(api, namespace)
+    assert wire.bytes_to_target == fence.left
 
 
 async def test_a_connection_that_takes_too_long_carries_no_write(

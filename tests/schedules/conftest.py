@@ -29,6 +29,7 @@ class Tally:
     refused: int = 0
     unanswered: int = 0
     interrupted: int = 0
+    late_writes: int = 0
     late_events: int = 0
     lost_on_the_way: int = 0
     stood_still: int = 0
@@ -42,6 +43,7 @@ class Tally:
         self.refused += played.trail.refused()
         self.unanswered += played.trail.unanswered()
         self.interrupted += played.interrupted
+        self.late_writes += len(played.trail.without_lease())
         self.late_events += played.trail.late_events()
         self.stood_still += played.stood_still
         self.lost_on_the_way += played.trail.lost_on_the_way()

@@ -3,8 +3,8 @@
 A thin layer over the asyncio part of the Kubernetes client, which brings configuration, credentials and connections;
 its generated models are left out, because they cost memory and refuse objects newer than themselves.
 
-Behind a fence a write leaves only while this replica leads: that is asked before it is made, once more when it has its
-connection and is about to be sent, and it does not wait for an answer beyond the end of the leadership.
+Behind a fence a write leaves only while this replica leads: that is asked before it is made, once more right before its
+bytes leave, and it does not wait for an answer beyond the end of the leadership.
 """
 
 import asyncio
@@ -152,12 +152,11 @@ class KubernetesApi:
             async with asyncio.timeout(timeout_s):  # the library's own may be up to a second late
                 response = await self._client.call_api(*request, _request_timeout=timeout_s)
                 payload = await response.read()
-        except TimeoutError as error:
+        except (TimeoutError, aiohttp.ClientError) as error:
             if body is not None and self._fence is not None:
                 self._fence.remaining_s()  # where the leadership ended first, that is what happened
-            raise ApiServerError(f"the API server did not answer {method} {path} in {timeout_s:.2g} s") from error
-        except aiohttp.ClientError as error:
-            raise ApiServerError(f"the API server did not answer {method} {path}: {error}") from error
+            why = f" in {timeout_s:.2g} s" if isinstance(error, TimeoutError) else f": {error}"
+            raise ApiServerError(f"the API server did not answer {method} {path}{why}") from error
         if response.status == HTTPStatus.NOT_FOUND:
             return None  # before the body is read: an unknown resource is answered in plain text
         try:
@@ -172,17 +171,18 @@ class KubernetesApi:
 
 
 def _last_look(fence: Fence) -> aiohttp.TraceConfig:
-    """Return what asks the fence when a write has got its connection, before its bytes leave.
+    """Return what asks the fence right before the bytes of a write leave.
 
-    Opening a connection takes tens of milliseconds, in which the process may have stood still for long.
+    Opening a connection takes tens of milliseconds, and from the headers to the body it is one more turn of the event
+    loop, with all that others do in it. The process may stand still in any of that, for long. The headers leave with
+    the body's first bytes.
     """
 
-    async def ask(_session: object, _context: object, request: aiohttp.TraceRequestHeadersSentParams) -> None:
-        if request.method != "GET":
-            fence.remaining_s()
+    async def ask(_session: object, _context: object, _chunk: aiohttp.TraceRequestChunkSentParams) -> None:
+        fence.remaining_s()
 
     trace = aiohttp.TraceConfig()
-    trace.on_request_headers_sent.append(ask)  # called when they are about to be sent, whatever its name says
+    trace.on_request_chunk_sent.append(ask)  # called when it is about to be sent, whatever its name says
     return trace
 
 
