@@ -115,7 +115,8 @@ def test_whatever_goes_wrong_with_a_day_and_however_a_run_ends_the_days_come_to_
 
         asked = len(proxy.requests)
         nothing_more = fits.fit(*options)
-        assert (nothing_more.status, said(nothing_more)["models"]) == (0, {"written": 0, "unchanged": 1, "failed": []})
+        models = {"written": 0, "unchanged": 1, "failed": [], "gone": []}
+        assert (nothing_more.status, said(nothing_more)["models"]) == (0, models)
         assert len(proxy.requests) == asked
     (model,) = models_in(mine)
     assert model["spec"]["cluster"] == CLUSTER
