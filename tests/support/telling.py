@@ -1,6 +1,5 @@
 """What `doctor` says of made-up groups, without a Prometheus."""
 
-from datetime import timedelta
 from typing import Any
 
 from heartbeat_tuner.cli import asking, doctor
@@ -14,7 +13,7 @@ def doctor_text(found: Diagnosis) -> str:
     asked = asking.asked(
         url="http://prometheus:9090",
         headers=(),
-        timeout=timedelta(seconds=10),
+        timeout="10s",
         namespaces=(),
         lookback=HOUR,
         **none,

@@ -43,6 +43,13 @@ _HEADER: Final = re.compile(r"(?P<name>[^:\s]+):\s*(?P<value>.*)", re.DOTALL)
 
 _ADDRESS_HELP: Final = "To which /api/v1/query is appended."
 
+
+def _as_text(text: str) -> str:
+    """Return the text of a duration as it was written; which are allowed is for the settings to say."""
+    duration(text)
+    return text
+
+
 _ACCESS: Final = (
     click.option("--bearer-token-file", type=_FILE, help="What to send as a bearer token."),
     click.option("--username", help="Of basic authentication; with --password-file."),
@@ -50,7 +57,14 @@ _ACCESS: Final = (
     click.option("--ca-file", type=_FILE, help="The authority to trust, in PEM."),
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="To send, too; may be repeated."),
     click.option("--tenant", help=f"Of Mimir and its like: what to send as {TENANT_HEADER}."),
-    click.option("--timeout", type=duration, default="10s", show_default=True, help="For each wait for an answer."),
+    click.option(
+        "--timeout",
+        type=_as_text,
+        metavar="DURATION",
+        default="10s",
+        show_default=True,
+        help="For each wait for an answer.",
+    ),
     click.option("--namespace", "namespaces", multiple=True, help="Where to look; may be repeated. Else everywhere."),
 )
 
@@ -137,7 +151,7 @@ def access(
     ca_file: Path | None,
     headers: tuple[str, ...],
     tenant: str | None,
-    timeout: timedelta,
+    timeout: str,
 ) -> PrometheusSettings:
     """Return which Prometheus the options mean, and who we are there.
 
@@ -151,7 +165,7 @@ def access(
         given[TENANT_HEADER] = tenant
     document: dict[str, Any] = {
         "url": url,
-        "timeout": f"{timeout.total_seconds():g}s",
+        "timeout": timeout,
         "headers": given,
         "maxAnswerBytes": LARGEST_ANSWER,
         "bearerTokenFile": bearer_token_file,
