@@ -104,8 +104,9 @@ class PrometheusSettings(Section):
             if name.lower() in _OWN_HEADERS:
                 raise ValueError(f"{name} is set by the operator itself; leave it out")
             if not (value.isascii() and value.isprintable() and value == value.strip()):
+                # Not shown: it may be a key, and the message goes to logs and to an Event.
                 raise ValueError(
-                    f"{name}: {value!r} has a line break, an outer space or a character that is not in ASCII; "
+                    f"the value of {name} has a line break, an outer space or a character that is not in ASCII; "
                     f"leave those out"
                 )
         if len({name.lower() for name in headers}) < len(headers):
