@@ -306,6 +306,8 @@ def test_all_of_prometheus_can_be_said(files: Path) -> None:
         ({"url": "http://[::1"}, "prometheus.url: 'http://[::1' has no host and port"),
         ({"url": "http://me:hidden@prometheus"}, "prometheus.url: holds a user or a password; use basicAuth"),
         ({"url": "http://hidden@prometheus"}, "prometheus.url: holds a user or a password; use basicAuth"),
+        ({"url": "http://me:hidden/@prometheus"}, "prometheus.url: the address has no host and port; write one like"),
+        ({"url": "http://me:hidden@:9090"}, "prometheus.url: the address has no host and port; write one like"),
         ({"url": "http://prometheus/?token=hidden"}, "prometheus.url: ends in ?... or #...; give only the part"),
         ({"url": "http://prometheus/#graph"}, "prometheus.url: ends in ?... or #..."),
         ({"headers": {"A B": "c"}}, "prometheus.headers: 'A B' is no name of a header"),

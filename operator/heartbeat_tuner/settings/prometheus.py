@@ -84,9 +84,10 @@ class PrometheusSettings(Section):
             host, _ = parts.hostname, parts.port
         except ValueError:
             host = None
+        # Not shown where there is an @: what stands before it may be a password.
         if not host:
-            raise ValueError(f"{url!r} has no host and port; write one like http://prometheus:9090")
-        # Not shown: what it says there may be a password.
+            told = "the address" if "@" in url else repr(url)
+            raise ValueError(f"{told} has no host and port; write one like http://prometheus:9090")
         if parts.username is not None or parts.password is not None:
             raise ValueError("holds a user or a password; use basicAuth, whose password is in a file")
         if parts.query or parts.fragment:
