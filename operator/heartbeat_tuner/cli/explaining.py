@@ -13,7 +13,7 @@ from heartbeat_tuner.cli import explaining_answer
 from heartbeat_tuner.cli.chain import Link, Row
 from heartbeat_tuner.cli.forecasts import number
 from heartbeat_tuner.cli.group_case import Case
-from heartbeat_tuner.cli.group_options import tuned
+from heartbeat_tuner.cli.group_options import default, tuned
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import estimate, foresight, workings
 from heartbeat_tuner.decision.linting import NAMES
@@ -65,7 +65,7 @@ def _settings(case: Case) -> Link:
             NAMES[setting],
             value.total_seconds(),
             "s",
-            note="assumed: the library's default" if setting in current.assumed else "as you say",
+            note=f"assumed: {default(setting, case.told.rebalancing)}" if setting in current.assumed else "as you say",
         )
         for setting, value in tuned(current.settings).items()
     ]

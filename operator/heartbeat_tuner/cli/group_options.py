@@ -15,6 +15,7 @@ from heartbeat_tuner.cli.options import Number, client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients.client import Client, Protocol
+from heartbeat_tuner.clients.java import JAVA_KIP848
 from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.decision.outside import Told
 from heartbeat_tuner.domain import durations
@@ -36,6 +37,9 @@ _FLAGS: Final = {
     "max_poll_interval": Setting.MAX_POLL_INTERVAL,
 }
 
+_BROKERS: Final = (Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL)
+"""What the broker says in a group of the consumer protocol, whatever the library."""
+
 _OPTIONS: Final = (
     click.option(
         "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
@@ -46,7 +50,7 @@ _OPTIONS: Final = (
     click.option("--cluster", metavar="NAME", help="The Kafka cluster, where models of several are in the folder."),
     click.option("--group", required=True, help="The consumer group."),
     click.option("--client", "name", required=True, help="Its library; `heartbeat-tuner clients` lists them."),
-    click.option("--session-timeout", type=duration, help="What is set now; else the library's default is assumed."),
+    click.option("--session-timeout", type=duration, help="What is set now; else the default is assumed."),
     click.option("--heartbeat-interval", type=duration, help="Likewise."),
     click.option("--fetch-wait", type=duration, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms."),
     click.option("--max-poll-interval", type=duration, help="Likewise, of clients that have one."),
@@ -159,8 +163,11 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
     client = _client(name)
     if url is None and (members is None or partitions is None):
         raise UsageProblem("--members and --partitions: without --prometheus nothing tells them; give both")
+    rebalancing = _rebalancing(client, protocol)
     flags = {setting: given.pop(flag) for flag, setting in _FLAGS.items()}
-    current = settings_of(client, {setting: value for setting, value in flags.items() if value is not None})
+    current = settings_of(
+        client, {setting: value for setting, value in flags.items() if value is not None}, rebalancing
+    )
     asked = None if url is None else asking.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
     told = Told(
         namespace="",
@@ -171,7 +178,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         objective=Objective(max_detection_time, max_false_evictions_per_month),
         bounds=_bounds(client, bounds),
         horizon=horizon,
-        rebalancing=_rebalancing(client, protocol),
+        rebalancing=rebalancing,
         static=membership == "static",
         members=members,
         partitions=partitions,
@@ -184,7 +191,9 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
     return Wanted(told, asked, models, cluster, namespaces, tuple(assumed))
 
 
-def settings_of(client: Client, given: Mapping[Setting, timedelta]) -> CurrentSettings:
+def settings_of(
+    client: Client, given: Mapping[Setting, timedelta], rebalancing: Rebalancing = Rebalancing.EAGER
+) -> CurrentSettings:
     """Return what is set where this is said.
 
     Raises:
@@ -193,9 +202,23 @@ def settings_of(client: Client, given: Mapping[Setting, timedelta]) -> CurrentSe
     unknown = next((setting for setting in given if setting not in client.settings), None)
     if unknown is not None:
         raise UsageProblem(f"{option(unknown)}: {client.title} has no {NAMES[unknown]}; take the option out")
-    settings = LivenessSettings.of({**client.defaults.by_setting, **given})
+    defaults = {
+        one: (JAVA_KIP848 if is_brokers(one, rebalancing) else client).defaults[one]
+        for one in client.defaults.by_setting
+    }
+    settings = LivenessSettings.of({**defaults, **given})
     sources = {one: Source.POLICY if one in given else Source.DEFAULT for one in tuned(settings)}
     return CurrentSettings(settings, sources)
+
+
+def is_brokers(setting: Setting, rebalancing: Rebalancing) -> bool:
+    """Whether the broker says a value, and its default holds where nothing is set."""
+    return rebalancing is Rebalancing.CONSUMER and setting in _BROKERS
+
+
+def default(setting: Setting, rebalancing: Rebalancing) -> str:
+    """Return whose default is assumed, as words."""
+    return f"the {'broker' if is_brokers(setting, rebalancing) else 'library'}'s default"
 
 
 def tuned(settings: LivenessSettings) -> dict[Setting, timedelta]:

@@ -13,14 +13,16 @@ from heartbeat_tuner.cli import group_case, group_options
 from heartbeat_tuner.cli.doctor import as_document, finding_text, fix_object
 from heartbeat_tuner.cli.forecasts import forecast_object, forecast_rows
 from heartbeat_tuner.cli.group_case import Case
-from heartbeat_tuner.cli.group_options import option, tuned
+from heartbeat_tuner.cli.group_options import default, option, tuned
 from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.decision.outside import Outside
 from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.tuning import CONSUMER_INTERVAL
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.metrics.findings import Severity
 from heartbeat_tuner.tails.group_model import Unfitted
@@ -224,17 +226,34 @@ def notes(case: Case) -> list[str]:
             f"{', '.join(map(option, tuned(current.settings)))}."
         )
     elif current.assumed:
-        whose = ", ".join(NAMES[setting] for setting in current.assumed)
         found.append(
-            f"the library's default is assumed for {whose}, and the answer rests on that; say what is set with "
+            f"{_whose_defaults(case)}, and the answer rests on that; say what is set with "
             f"{', '.join(map(option, current.assumed))}."
         )
     found += _model_notes(case)
     found.append(
-        "no broker was asked: its bounds for session timeouts are assumed to be Kafka's defaults (6s to 30m), and its "
-        f"brokers to be {situation.cluster.brokers}."
+        f"no broker was asked: {_broker_bounds(case, situation)}, and its brokers to be {situation.cluster.brokers}."
     )
     return found
+
+
+def _whose_defaults(case: Case) -> str:
+    found: dict[str, list[str]] = {}
+    for setting in case.told.current.assumed:
+        found.setdefault(default(setting, case.told.rebalancing), []).append(NAMES[setting])
+    return "; ".join(f"{whose} is assumed for {', '.join(names)}" for whose, names in found.items())
+
+
+def _broker_bounds(case: Case, situation: Situation) -> str:
+    cluster = situation.cluster
+    names, bounds = "session timeouts", _shown(Range(cluster.min_session_timeout, cluster.max_session_timeout))
+    if case.told.rebalancing is Rebalancing.CONSUMER:
+        names, bounds = f"{names} and heartbeat intervals", f"{bounds}, and {_shown(CONSUMER_INTERVAL)}"
+    return f"its bounds for {names} are assumed to be Kafka's defaults ({bounds})"
+
+
+def _shown(bounds: Range) -> str:
+    return " to ".join(durations.show(one) for one in (bounds.min, bounds.max) if one is not None)
 
 
 def _model_notes(case: Case) -> list[str]:

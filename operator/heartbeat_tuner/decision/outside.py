@@ -2,8 +2,8 @@
 
 What only they could tell is left out or assumed, and said: pods are those with fresh samples, a pod's start is its
 first sample or the last reset of its counters, member ids that changed are not seen, the broker's bounds are Kafka's
-defaults. What cannot be counted without them is unknown. Where not even metrics are asked, a fitted model and what
-somebody says of the group have to do.
+defaults for the group's protocol. What cannot be counted without them is unknown. Where not even metrics are asked, a
+fitted model and what somebody says of the group have to do.
 """
 
 import dataclasses
@@ -45,6 +45,9 @@ from heartbeat_tuner.tails.profile import Rebalancing
 PERIOD_MARGIN: Final = 0.2
 """How far a measured beat period may be from what the settings give: a scrape sees a beat late, a pause delays it."""
 
+CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
+CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
+"""S that a broker accepts for groups of KIP-848, where nothing else is set; H is `tuning.CONSUMER_INTERVAL`."""
 
 _VERDICTS: Final = {
     tuning.Verdict.UNKNOWN: Verdict.UNKNOWN,
@@ -149,7 +152,13 @@ def _situation(
     workload = Workload(
         "", "", told.current, rolling_out=False, foreign_env={}, kept_env={}, applications={}, pods=pods
     )
-    cluster = Cluster(told.brokers, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
+    consumer = told.rebalancing is Rebalancing.CONSUMER
+    cluster = Cluster(
+        told.brokers,
+        CONSUMER_MIN_SESSION if consumer else DEFAULT_MIN_SESSION,
+        CONSUMER_MAX_SESSION if consumer else DEFAULT_MAX_SESSION,
+        bounds_assumed=True,
+    )
     return Situation(now, asked, workload, group, cluster, record, told.model)
 
 

@@ -111,6 +111,40 @@ def test_the_consumer_protocol_is_not_of_every_library(folder: Path) -> None:
     assert "--protocol consumer: KafkaJS does not speak the consumer protocol" in said(result)
 
 
+@pytest.mark.parametrize("client", ["java", "spring"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_in_the_consumer_protocol_defaults_and_bounds_are_the_brokers(command: str, client: str, folder: Path) -> None:
+    """A broker that nobody configured takes S from 45s to 60s, and H from 5s to 15s, and has the least of both."""
+    group = ("--group", "orders", "--client", client, "--members", "3", "--partitions", "24")
+    options = (*group, "--models", str(folder), "--protocol", "consumer", "-o", "json")
+    found = json.loads(run(command, *options, *(("--days", "1") if command == "simulate" else ())).stdout)
+    if command == "recommend":
+        session, interval = (found["settings"][one] for one in ("sessionTimeout", "heartbeatInterval"))
+        assert (session["nowMilliseconds"], interval["nowMilliseconds"]) == (45_000, 5_000)
+        assert 45_000 <= session["recommendedMilliseconds"] <= 60_000
+        assert 5_000 <= interval["recommendedMilliseconds"] <= 15_000
+        notes = " ".join(found["notes"])
+        assert "the broker's default is assumed for session timeout, heartbeat interval; the library's" in notes
+        assert "session timeouts and heartbeat intervals are assumed to be Kafka's defaults (45s to 1m, and 5s" in notes
+    elif command == "explain":
+        numbers = {one["name"]: one for link in found["links"] for one in link["numbers"]}
+        assert (numbers["session timeout"]["now"], numbers["heartbeat interval"]["now"]) == (45.0, 5.0)
+        assert numbers["heartbeat interval"]["note"] == "assumed: the broker's default"
+        assert numbers["shortest session allowed"]["now"] == 45.0
+    else:
+        for scene in found["scenes"].values():
+            assert 45_000 <= scene["settingsMilliseconds"]["sessionTimeout"] <= 60_000
+            assert 5_000 <= scene["settingsMilliseconds"]["heartbeatInterval"] <= 15_000
+
+
+def test_what_is_said_goes_before_the_brokers_defaults(folder: Path) -> None:
+    """A group may have values of its own; a wish outside the broker's bounds collides with them."""
+    options = (*GROUP, "--models", str(folder), "--protocol", "consumer", "--heartbeat-interval", "8s")
+    found = json.loads(run("recommend", *options, "-o", "json").stdout)["settings"]
+    assert (found["heartbeatInterval"]["nowMilliseconds"], found["heartbeatInterval"]["assumed"]) == (8_000, False)
+    assert "No session timeout fits" in said(run("recommend", *options, "--max-detection-time", "30s"))
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("changes", "words"),

@@ -10,6 +10,7 @@ from heartbeat_tuner.decision import outside, tuning
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.outside import Outside, Told
 from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import GroupState, Pod, Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Source
 from heartbeat_tuner.domain.policies import Objective
@@ -20,6 +21,7 @@ from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.tails.profile import Rebalancing
 from tests.support import counters, questions, worlds
 from tests.support.counters import Answers
 from tests.support.worlds import HOUR, NOW
@@ -231,6 +233,16 @@ def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, v
     decision = outside.by_model(questions.question(), found)
     assert (decision.verdict, decision.target) == (verdict, found.target)
     assert (decision.finding.reason, decision.finding.message) == (found.reason, found.message)
+
+
+@pytest.mark.parametrize("rebalancing", Rebalancing)
+def test_bounds_nobody_asked_for_are_those_of_the_protocol(rebalancing: Rebalancing) -> None:
+    """A broker takes other sessions of classic groups than of those of the consumer protocol."""
+    told = dataclasses.replace(java({}).told, rebalancing=rebalancing)
+    cluster = outside.unwatched(told, NOW).cluster
+    expected = ("45s", "1m") if rebalancing is Rebalancing.CONSUMER else ("6s", "30m")
+    assert tuple(map(durations.show, (cluster.min_session_timeout, cluster.max_session_timeout))) == expected
+    assert cluster.bounds_assumed
 
 
 def test_without_a_model_that_may_be_used_nothing_is_known() -> None:
