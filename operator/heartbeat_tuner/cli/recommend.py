@@ -220,12 +220,13 @@ def notes(case: Case) -> list[str]:
     if situation is None or not known:
         return [] if case.seen is None else _model_notes(case)
     found = []
-    if case.seen is not None and _beats_otherwise(case.seen, situation):
+    why = _otherwise(case, situation)
+    if why:
         found.append(
-            "the members do not beat as these settings say: others are set, most likely; say which with "
+            f"the members do not beat as these settings say: {why}; say which with "
             f"{', '.join(map(option, tuned(current.settings)))}."
         )
-    elif current.assumed:
+    if current.assumed:
         found.append(
             f"{_whose_defaults(case)}, and the answer rests on that; say what is set with "
             f"{', '.join(map(option, current.assumed))}."
@@ -275,8 +276,10 @@ def _model_notes(case: Case) -> list[str]:
     return found
 
 
-def _beats_otherwise(seen: Outside, situation: Situation) -> bool:
-    return isinstance(situation.record, Record) and outside.beats_otherwise(seen, situation.record)
+def _otherwise(case: Case, situation: Situation) -> str:
+    if case.seen is None or not isinstance(situation.record, Record):
+        return ""
+    return outside.otherwise(case.seen, situation.record)
 
 
 def harmless(message: str) -> str:

@@ -237,16 +237,26 @@ def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:
 
 
 def expected(seen: Outside) -> Period:
-    """Return the beat period that the settings give by the library's formula."""
-    return seen.told.client.period(seen.told.current.settings, Circumstances(brokers=seen.told.brokers))
+    """Return the beat period that the settings give by the library's formula, whatever the members have to do.
+
+    The formula is of idle ones. A beat that waits for the fetch comes sooner where there is something to fetch, though
+    never before H has passed.
+    """
+    client, settings = seen.told.client, seen.told.current.settings
+    idle = client.period(settings, Circumstances(brokers=seen.told.brokers))
+    return dataclasses.replace(idle, shortest=settings.heartbeat_interval) if client.beat_waits_for_fetch else idle
 
 
-def beats_otherwise(seen: Outside, measured: Record) -> bool:
-    """Whether members beat more often, or more rarely, than the settings can give: others are set, most likely."""
+def otherwise(seen: Outside, measured: Record) -> str:
+    """Return why members beat more often, or more rarely, than the settings give; empty where they do not."""
     if measured.beat_period is None:
-        return False
+        return ""
     period = expected(seen)
-    return not period.shortest * (1 - PERIOD_MARGIN) <= measured.beat_period <= period.longest * (1 + PERIOD_MARGIN)
+    if period.shortest * (1 - PERIOD_MARGIN) <= measured.beat_period <= period.longest * (1 + PERIOD_MARGIN):
+        return ""
+    if measured.beat_period > period.longest and seen.told.client.handler_delays_beat:
+        return "their handlers take long, or others are set"
+    return "others are set, most likely"
 
 
 def _record(seen: Outside, asked: Policy, pods: Sequence[Pod]) -> Record | Unknown:

@@ -53,7 +53,7 @@ def test_a_storm_is_one_table_with_its_reason() -> None:
     """Measured, now, recommended, why."""
     said = text(cases.watched(counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled()))
     assert "orders (shop): KafkaJS, 3 pods, measured by kafkajs-prometheus-exporter" in said
-    assert "a heartbeat every none was accepted; by the settings, 5s to 5s" in said
+    assert "a heartbeat every none was accepted; by the settings, 333ms to 5s" in said
     assert "evictions 2160 of live members" in said
     assert "session timeout 1s 30s CadenceExceedsSession" in said
     assert "Set sessionTimeout 1s → 30s" in said
@@ -76,8 +76,25 @@ def test_a_beat_of_other_settings_is_told() -> None:
     said = cases.watched(
         counters.quiet(worlds.pods(), BEGAN, NOW), cases.unmodelled(worlds.settings("30s", "1s", "1s"))
     )
-    assert "the members do not beat as these settings say" in text(said)
+    assert "the members do not beat as these settings say: their handlers take long, or others are set" in text(said)
+    assert "default is assumed" not in text(said)
     assert said.is_known
+
+
+def test_a_beat_of_other_settings_hides_none_that_are_assumed() -> None:
+    """Both are told: what is assumed may be what is wrong."""
+    assumed = cases.unmodelled(worlds.settings("30s", "8s", "8s"), Source.DEFAULT)
+    said = text(cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), assumed))
+    assert "the members do not beat as these settings say: others are set, most likely" in said
+    assert "the library's default is assumed for session timeout, heartbeat interval, fetch wait" in said
+
+
+def test_a_busy_member_beats_sooner_than_an_idle_one() -> None:
+    """A fetch that has something to fetch does not wait, so nothing speaks for other settings."""
+    busy = cases.unmodelled(worlds.settings("30s", "3s", "20s"))
+    said = text(cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), busy))
+    assert "a heartbeat every 5 s; by the settings, 3s to 20s" in said
+    assert "do not beat" not in said
 
 
 def test_the_unknown_has_no_values() -> None:

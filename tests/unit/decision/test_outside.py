@@ -151,19 +151,33 @@ def test_nothing_read_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("now", "otherwise"),
-    [(worlds.settings("30s", "3s", "5s"), False), (worlds.settings("30s", "1s", "1s"), True)],
+    ("now", "why"),
+    [
+        (worlds.settings("30s", "3s", "5s"), ""),
+        (worlds.settings("30s", "3s", "20s"), ""),  # busy: a fetch that has something to fetch does not wait
+        (worlds.settings("30s", "8s", "8s"), "others are set, most likely"),
+        (worlds.settings("30s", "1s", "1s"), "their handlers take long, or others are set"),
+    ],
 )
-def test_a_beat_that_the_settings_cannot_give_is_noticed(now: LivenessSettings, *, otherwise: bool) -> None:
-    """Most likely, others are set than was said."""
+def test_a_beat_that_the_settings_cannot_give_is_noticed(now: LivenessSettings, why: str) -> None:
+    """KafkaJS beats every 5 s here: never before H has passed, and later than idle only behind a handler."""
     found = seen(counters.quiet(PODS, LONG_AGO, NOW), now)
-    assert outside.beats_otherwise(found, recorded(found)) is otherwise
+    assert outside.otherwise(found, recorded(found)) == why
+
+
+@pytest.mark.parametrize(
+    ("interval", "why"), [("5s", ""), ("3s", "others are set, most likely"), ("8s", "others are set, most likely")]
+)
+def test_a_beat_that_no_handler_delays_is_by_other_settings(interval: str, why: str) -> None:
+    """Java consumers beat from a thread of their own, here every 5 s."""
+    found = java(java_consumers(), worlds.java_settings(interval=interval))
+    assert outside.otherwise(found, recorded(found)) == why
 
 
 def test_without_beats_nothing_is_noticed() -> None:
     """In a storm none is accepted."""
     found = seen(counters.stormy(PODS, LONG_AGO, NOW))
-    assert not outside.beats_otherwise(found, recorded(found))
+    assert outside.otherwise(found, recorded(found)) == ""
 
 
 def assigned(counts: dict[int, float], *, until: datetime = NOW) -> Answers:
