@@ -6,6 +6,7 @@ from typing import Final
 from heartbeat_tuner.cli.chain import Link, Row
 from heartbeat_tuner.cli.forecasts import number
 from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.group_options import is_brokers
 from heartbeat_tuner.decision import economics, guard
 from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
 from heartbeat_tuner.decision.workings import Workings
@@ -118,9 +119,14 @@ def _decided(asked: Question, found: Answer, of: Workings) -> list[Link]:
     now, new = found.now.net_per_day, found.new.net_per_day
     saving = now - new
     rows = [
-        Row("it saves", saving, STALLED, note=f"a change needs {number(guard.IMPROVEMENT * now)}, 5 % of the cost"),
-        Row("watched", asked.watched_days, "d", note=f"{number(guard.SURE_DAYS)} d to shorten a session or M"),
-        Row("member-days", asked.member_days, "d", note=f"{number(guard.LEAST_DAYS)} d at least"),
+        Row("it saves", saving, STALLED, note=_asked(found, _saving_needed(asked, now))),
+        Row(
+            "watched",
+            asked.watched_days,
+            "d",
+            note=_asked(found, f"{number(guard.SURE_DAYS)} d to shorten a session or M"),
+        ),
+        Row("member-days", asked.member_days, "d", note=_asked(found, f"{number(guard.LEAST_DAYS)} d at least")),
     ]
     told = []
     if found.reason is Reason.DANGER:
@@ -128,6 +134,20 @@ def _decided(asked: Question, found: Answer, of: Workings) -> list[Link]:
     if found.only_recommend:
         told.append("There are too few days to have the operator make it.")
     return [Link("guard", "never worse", tuple(rows), tuple(told)), _economics(asked, found, of, saving)]
+
+
+def _asked(found: Answer, note: str) -> str:
+    """Return what is asked of a change; of one that the record demands it is not."""
+    return note if found.reason is Reason.CHEAPER else "not asked: urgent"
+
+
+def _saving_needed(asked: Question, now: float) -> str:
+    measured = asked.largest_poll_gap_s is not None
+    share = guard.IMPROVEMENT if measured else guard.UNMEASURED_IMPROVEMENT
+    if share * now < guard.LEAST_SAVING:
+        return f"a change needs {number(guard.LEAST_SAVING)}, however little is lost"
+    why = "" if measured else ", for gaps between polls are not measured"
+    return f"a change needs {number(share * now)}, {number(100 * share)} % of the cost{why}"
 
 
 def _economics(asked: Question, found: Answer, of: Workings, saving: float) -> Link:
@@ -141,13 +161,18 @@ def _economics(asked: Question, found: Answer, of: Workings, saving: float) -> L
     rows.append(Row("horizon", horizon_d, "d"))
     target = found.target or asked.current
     beats = {Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT}
-    margin = economics.BEAT_SHARE if set(liveness.changed(asked.current, target)) <= beats else economics.ERROR_SHARE
-    rows.append(Row("saved until then", saving * days, "partition-s", note=f"{number(margin)} rollouts are needed"))
-    told = (
-        "It does not pay for a rollout of its own: it waits for the next deploy."
-        if found.wait_for_restart
-        else "It pays for a rollout of its own."
-    )
+    moved = set(liveness.changed(asked.current, target))
+    margin = economics.BEAT_SHARE if moved <= beats else economics.ERROR_SHARE
+    needed = _asked(found, f"{number(margin)} rollouts are needed")
+    if all(is_brokers(one, asked.profile.rebalancing) for one in moved):
+        needed, told = "no rollout is needed", "No restart is needed: session and heartbeat are the broker's."
+    elif found.reason is not Reason.CHEAPER:
+        told = "Whether it pays for a rollout of its own is not asked: it is urgent."
+    elif found.wait_for_restart:
+        told = "It does not pay for a rollout of its own: it waits for the next deploy."
+    else:
+        told = "It pays for a rollout of its own."
+    rows.append(Row("saved until then", saving * days, "partition-s", note=needed))
     return Link("economics", "is it worth the restarts", tuple(rows), (told,))
 
 

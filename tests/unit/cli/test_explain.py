@@ -1,14 +1,22 @@
 """What `explain` tells of a chain that is known to its end, and of one that breaks off."""
 
+import dataclasses
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from heartbeat_tuner.cli import explain
+from heartbeat_tuner.cli.forecasts import number
+from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import tuning
+from heartbeat_tuner.decision.tuning import Question
 from heartbeat_tuner.domain.liveness import Source
 from heartbeat_tuner.domain.policies import Objective
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.tails.group_model import Fitted, Unfitted
+from heartbeat_tuner.tails.profile import Rebalancing
 from tests.support import cases, counters, worlds
 from tests.support.worlds import HOUR, NOW
 
@@ -58,6 +66,62 @@ def test_the_choice_shows_each_heartbeat_with_its_session() -> None:
     strict = cases.by_model(objective=Objective(timedelta(seconds=60), 1e-9))
     told = [one for name, one in numbers(strict, "choice").items() if name.startswith("heartbeat every")]
     assert {one["note"] for one in told} <= {"no session keeps the objective"}
+
+
+def sentences(case: Case, link: str) -> str:
+    """Return what a link says, in one line."""
+    (found,) = [one for one in explain.document(case)["links"] if one["link"] == link]
+    return " ".join(found["sentences"])
+
+
+def test_the_saving_that_a_change_needs_is_the_one_that_was_asked() -> None:
+    """Twice the share where nothing shows how long handlers take, and never next to nothing."""
+    quantities = {name: one for name, one in cases.MODEL.quantities.items() if name != "pollGap"}
+    kafkajs = cases.by_model(
+        now=worlds.settings("30s", "3s", "5s"),
+        client=catalogue.client("kafkajs"),
+        model=Fitted("orders", cases.model(client="kafkajs", quantities=quantities)),
+    )
+    for case, words in ((cases.by_model(), "5 % of the cost"), (kafkajs, "10 % of the cost, for gaps between polls")):
+        share = float(words.partition(" ")[0]) / 100
+        assert case.found is not None
+        assert case.found.now is not None
+        note = numbers(case, "guard")["it saves"]["note"]
+        assert f"a change needs {number(share * case.found.now.net_per_day)}, {words}" in note
+    assert isinstance(kafkajs.asked, Question)
+    assert kafkajs.found is not None
+    assert kafkajs.found.now is not None
+    little = dataclasses.replace(kafkajs.found, now=dataclasses.replace(kafkajs.found.now, net_per_day=0.9))
+    note = numbers(dataclasses.replace(kafkajs, found=little), "guard")["it saves"]["note"]
+    assert note == "a change needs 0.1, however little is lost"
+
+
+def test_what_is_urgent_is_asked_for_no_saving_and_no_payback() -> None:
+    """The record shows evictions: neither days nor rollouts are weighed."""
+    calm = cases.by_model(now=worlds.java_settings(session="8s"))
+    assert isinstance(calm.asked, Question)
+    asked = dataclasses.replace(calm.asked, evictions=20, evictions_days=1.0)
+    case = dataclasses.replace(calm, asked=asked, found=tuning.answer(asked))
+    assert case.found is not None
+    assert case.found.reason is Reason.DANGER
+    assert {one["note"] for one in numbers(case, "guard").values()} == {"not asked: urgent"}
+    assert numbers(case, "economics")["saved until then"]["note"] == "not asked: urgent"
+    assert sentences(case, "economics") == "Whether it pays for a rollout of its own is not asked: it is urgent."
+
+
+def test_whether_a_change_pays_is_told_where_it_takes_a_rollout() -> None:
+    """The session and the heartbeat of a group of the consumer protocol are the broker's; M is the members' own."""
+    said = {}
+    for poll in ("1m", "5m"):
+        now = worlds.java_settings(session="60s", interval="15s", poll=poll)
+        case = cases.by_model(now=now, rebalancing=Rebalancing.CONSUMER)
+        said[poll] = (numbers(case, "economics")["saved until then"]["note"], sentences(case, "economics"))
+    assert said["1m"] == ("no rollout is needed", "No restart is needed: session and heartbeat are the broker's.")
+    assert said["5m"][0] == "1.3 rollouts are needed"
+    assert "waits for the next deploy" in said["5m"][1]
+    assert "waits for the next deploy" in sentences(cases.by_model(), "economics")
+    paying = cases.by_model(now=worlds.java_settings(session="60s", interval="15s"))
+    assert sentences(paying, "economics") == "It pays for a rollout of its own."
 
 
 def test_numbers_of_a_fleet_are_told_as_such() -> None:
