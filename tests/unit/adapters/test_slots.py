@@ -14,7 +14,8 @@ from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import GATE, MOST_SLOTS, SLOT_LABEL, TOKEN_ANNOTATION
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import records
-from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Record
+from heartbeat_tuner.membership.standing import Sight
+from heartbeat_tuner.membership.values import ContainerEnd, Deletion, GroupProtocol, Pool, Record, View
 from tests.support.slots import FakeClock
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -208,6 +209,16 @@ def test_a_pod_that_ends_says_how() -> None:
     unknown = seen_pod(pod(metadata=deleted, containerStatuses=statuses({"terminated": ended(137, startedAt=None)})))
     assert unknown is not None
     assert unknown.pod.end is None
+
+
+@pytest.mark.parametrize("grace_s", [10**13, 2**63 - 1])
+def test_a_grace_without_end_bears_arithmetic(grace_s: int) -> None:
+    """Whoever may delete a pod may ask for it."""
+    found = seen_pod(pod(metadata={"deletionTimestamp": AT, "deletionGracePeriodSeconds": grace_s}))
+    assert found is not None
+    record = Record(since=NOW, holder="t")
+    sight = Sight(View([], [found.pod], NOW), Pool(1, GroupProtocol.CLASSIC, timedelta(seconds=45)))
+    assert sight.waited_for(2, record) is not None
 
 
 @pytest.mark.parametrize(
