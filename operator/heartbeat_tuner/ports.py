@@ -338,7 +338,7 @@ class WorkloadSizes(Protocol):
     """How many pods a workload may have at a time."""
 
     async def size(self, deployment: ObjectKey) -> int:
-        """Return a Deployment's replicas and surge; 0 where it does not exist.
+        """Return a Deployment's replicas and surge, up to a bound; 0 where it does not exist.
 
         Raises:
             ApiServerError: the API server did not answer.

@@ -58,7 +58,7 @@ class FakeSizes:
 
     def __init__(self, size: int = 3) -> None:
         self.count = size
-        self.error: ApiServerError | None = None
+        self.error: Exception | None = None
 
     async def size(self, deployment: ObjectKey) -> int:
         """Return how many pods there may be."""

@@ -18,6 +18,7 @@ from heartbeat_tuner.adapters.watching import FIRST_PAUSE_S, Kind, Source
 from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Pod
 from heartbeat_tuner.ports import Clock
@@ -128,7 +129,7 @@ class SlotPods:
             _log.warning("not known whether a pod is gone", pod=last.pod.name, error=str(error))
             return
         if body is not None and body["metadata"]["uid"] == uid:
-            self._doubtful[uid] = seen_pod(body) or last
+            self._doubtful[uid] = _seen_again(body, last)
             return
         del self._doubtful[uid]
         self._gone.setdefault(last.place, {})[uid] = dataclasses.replace(last.pod, gone=True)
@@ -170,6 +171,15 @@ def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
     return SeenPod(place, _pod(metadata, spec, status, number, container))
 
 
+def _seen_again(body: Mapping[str, Any], last: SeenPod) -> SeenPod:
+    """Return a pod as it is now; as it was seen last where it has no id any more, or is not understood."""
+    try:
+        return seen_pod(body) or last
+    except Exception:  # noqa: BLE001 - what one tenant's pod says must not end the looking at all others
+        _log.exception("not understood", namespace=last.place.namespace, pod=last.pod.name)
+        return last
+
+
 def _pod(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any], number: int, container: str
 ) -> Pod:
@@ -198,8 +208,9 @@ def _pod(
 def _deletion(metadata: Mapping[str, Any]) -> Deletion | None:
     if "deletionTimestamp" not in metadata:
         return None
-    grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
-    return Deletion(datetime.fromisoformat(metadata["deletionTimestamp"]), grace)
+    # Who deletes a pod may give it any grace, and the API server reckons with no more than this itself.
+    grace_s = min(metadata.get("deletionGracePeriodSeconds") or 0, durations.LONGEST.total_seconds())
+    return Deletion(datetime.fromisoformat(metadata["deletionTimestamp"]), timedelta(seconds=grace_s))
 
 
 def _end(container: Mapping[str, Any]) -> ContainerEnd | None:

@@ -6,10 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.api.slot_names import MOST_SLOTS
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey
 from heartbeat_tuner.ports import WorkloadSizes
 
 DEFAULT_SURGE: Final = "25%"
+
+PERCENT_DIGITS: Final = 9
+"""So many digits of a share are read. The API server takes any number of them, Python's `int` only some thousands; the
+first nine of a longer one make more than `MOST_SLOTS` of a single replica, so that nothing is lost with the others."""
 
 RECENT_S: Final = 10.0
 """How old a size may be for whom it decides only how long an empty Lease stays."""
@@ -22,7 +27,7 @@ class KubernetesWorkloadSizes:
         self._api = api
 
     async def size(self, deployment: ObjectKey) -> int:
-        """Return a Deployment's replicas and surge; 0 where it does not exist.
+        """Return a Deployment's replicas and surge, `MOST_SLOTS` at most; 0 where it does not exist.
 
         Raises:
             ApiServerError: the API server did not answer.
@@ -61,7 +66,14 @@ class RecentSizes:
 
 
 def size_of(spec: Mapping[str, Any], kind: str = DEPLOYMENT) -> int:
-    """Return the replicas and the surge that a spec allows; a StatefulSet has none, nor has who has no replicas."""
+    """Return the replicas and the surge that a spec allows, `MOST_SLOTS` at most: who writes it may write any number.
+
+    A StatefulSet has no surge, nor has who has no replicas.
+    """
+    return min(_asked_for(spec, kind), MOST_SLOTS)
+
+
+def _asked_for(spec: Mapping[str, Any], kind: str) -> int:
     replicas: int = spec.get("replicas", 1)
     strategy = spec.get("strategy") or {}
     if kind == STATEFUL_SET or strategy.get("type") == "Recreate" or not replicas:
@@ -69,4 +81,5 @@ def size_of(spec: Mapping[str, Any], kind: str = DEPLOYMENT) -> int:
     surge = (strategy.get("rollingUpdate") or {}).get("maxSurge", DEFAULT_SURGE)
     if isinstance(surge, int):
         return replicas + surge
-    return replicas + math.ceil(replicas * int(surge.removesuffix("%")) / 100)
+    percent = int(surge.removesuffix("%").lstrip("0")[:PERCENT_DIGITS] or "0")
+    return replicas + math.ceil(replicas * percent / 100)

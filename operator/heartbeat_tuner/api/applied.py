@@ -13,15 +13,12 @@ import pydantic
 
 from heartbeat_tuner.api import fields
 from heartbeat_tuner.api.status_v1alpha1 import Applied, SomeValues, Values
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain import durations, moments
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application
 
 ANNOTATION: Final = f"{fields.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
-
-YEARS: Final = range(2020, 2200)
-"""In which years a write may have been; others are not ours, and may not even bear arithmetic."""
 
 
 def values_of(settings: LivenessSettings) -> Values:
@@ -80,7 +77,7 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
-        if application.workload_uid == workload_uid and known and application.at.year in YEARS:
+        if application.workload_uid == workload_uid and known and moments.may_be_ours(application.at):
             found[container] = application
     return found
 

@@ -27,10 +27,16 @@ LONGEST_NAME: Final = 200
 
 UID_DIGITS: Final = 8
 
+NUMBER_DIGITS: Final = 5
+
+MOST_SLOTS: Final = 10_000
+"""Of one policy. Larger than any group there is, and few enough to be looked through: a Deployment may ask for 2**31
+pods and as many of surge, in no more than a line. Pods beyond it get no id. Their numbers fit `NUMBER_DIGITS`."""
+
 HASH_LABEL: Final = "pod-template-hash"
 """On a Deployment's pods: what their ReplicaSet's name has more than the Deployment's."""
 
-_ID: Final = re.compile(rf"(?P<prefix>[-.a-z0-9]+-[0-9a-f]{{{UID_DIGITS}}}-)(?P<number>[0-9]{{1,5}})")
+_ID: Final = re.compile(rf"(?P<prefix>[-.a-z0-9]+-[0-9a-f]{{{UID_DIGITS}}}-)(?P<number>[0-9]{{1,{NUMBER_DIGITS}}})")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

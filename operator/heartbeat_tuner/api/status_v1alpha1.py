@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from heartbeat_tuner.api.fields import MAX_MESSAGE, Model, PositiveDuration, moment
+from heartbeat_tuner.api.slot_names import MOST_SLOTS
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
 
@@ -235,9 +236,10 @@ class GatedPod(Model):
 class Slots(Model):
     """The slots of static membership: all in numbers, the first ones by name."""
 
-    size: Annotated[int | None, Field(description="How many may be given: the workload's replicas and its surge.")] = (
-        None
-    )
+    size: Annotated[
+        int | None,
+        Field(description=f"How many may be given: the workload's replicas and its surge, {MOST_SLOTS} at most."),
+    ] = None
     held: Annotated[int, Field(description="Slots that a pod has, one that ends among them.")]
     free: Annotated[int, Field(description="Slots that had a holder and may be given at once.")]
     unsettled: Annotated[int, Field(description="All others: claimed, gone, resting or edited.")]

@@ -255,7 +255,7 @@ class Workload:
         applications: our last write to each container, as the object itself carries it.
         pods: running pods, newest last.
         our_rollout: a rollout is not finished, and nobody changed the template since we did.
-        most_pods: how many pods there may be at a time: its replicas and its surge.
+        most_pods: how many pods there may be at a time: its replicas and its surge, up to a bound.
         unlike_template: the settings that pods have another value of than their template, which the next pods get.
     """
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
 from heartbeat_tuner.membership.limits import PLACED_WITHIN
@@ -47,7 +48,10 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
     if promises and may_gate:
         _, write = min(promises, key=lambda one: (one[0], one[1].number))
         return Claimed(write.number, gated=True, write=write)
-    free = [number for number in range(pool.size) if _is_free(number, read.get(number), sight, now=now)]
+    free = [number for number, slot in read.items() if number < pool.size and sight.is_free(slot, now=now)]
+    unused = _lowest_unused(read.keys() | sight.numbers(), pool)
+    if unused is not None:
+        free.append(unused)
     if free:
         number = min(free, key=lambda one: (_away(read.get(one), pool, now=now), one))
         return Claimed(number, gated=False, write=_given(number, read.get(number), token, now=now))
@@ -83,9 +87,12 @@ def _given_at(token: str, record: Record | None) -> datetime | None:
     return record.promise.at if record.promise is not None and record.promise.token == token else None
 
 
-def _is_free(number: int, slot: Slot | None, sight: Sight, *, now: datetime) -> bool:
-    """Whether a slot, which may have no Lease yet, may be given at once."""
-    return sight.is_free(slot, now=now) if slot is not None else not sight.strangers(number, None)
+def _lowest_unused(used: AbstractSet[int], pool: Pool) -> int | None:
+    """Return the lowest slot that has neither a Lease nor a pod with its id; None where a pool has none.
+
+    It takes no more looks than there are used ones, however large a pool somebody asks for.
+    """
+    return next((number for number in range(pool.size) if number not in used), None)
 
 
 def _away(slot: Slot | None, pool: Pool, *, now: datetime) -> timedelta:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from heartbeat_tuner.domain import moments
 from heartbeat_tuner.membership.values import Promise, Record
 
 PREFIX: Final = "heartbeat-tuner.dev/"
@@ -75,6 +76,8 @@ def _time(text: str) -> datetime:
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
+    if not moments.may_be_ours(found):
+        raise ValueError(f"{text} is of another age")
     return found
 
 

@@ -54,11 +54,17 @@ async def read(
         return found
     try:
         views = await source.read()
-        return found | {policy.key: _occupied(views, policy, workloads.get(policy.key)) for policy in giving}
     except ApiServerError as error:
         _log.warning("slots not read, the next cycle tries again", error=str(error))
+        return found
     except Exception:  # noqa: BLE001 - a Lease that surprises us must not end the cycle
         _log.exception("surprise in slots")
+        return found
+    for policy in giving:
+        try:
+            found[policy.key] = _occupied(views, policy, workloads.get(policy.key))
+        except Exception:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            _log.exception("surprise in a policy's slots", policy=str(policy.key))
     return found
 
 

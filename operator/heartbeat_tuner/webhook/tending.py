@@ -177,6 +177,9 @@ class Tender:
                 raise
             self._restless.add(place)
             _log.warning("place not looked after", namespace=place.namespace, slots=place.prefix, error=str(error))
+        except Exception:  # noqa: BLE001 - what stands in one tenant's objects must not end the work for all others
+            self._restless.add(place)
+            _log.exception("surprise at a place", namespace=place.namespace, slots=place.prefix)
 
     async def _tend(self, one: Enrolment) -> None:
         place, view = one.slots, self._view(one.slots)

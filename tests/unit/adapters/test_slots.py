@@ -11,10 +11,11 @@ from heartbeat_tuner.adapters.slot_pods import seen_pod
 from heartbeat_tuner.adapters.slots import KubernetesSlots, seen_slot
 from heartbeat_tuner.adapters.workload_sizes import size_of
 from heartbeat_tuner.api import slot_names
-from heartbeat_tuner.api.slot_names import GATE, SLOT_LABEL, TOKEN_ANNOTATION
+from heartbeat_tuner.api.slot_names import GATE, MOST_SLOTS, SLOT_LABEL, TOKEN_ANNOTATION
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import records
-from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Record
+from heartbeat_tuner.membership.standing import Sight
+from heartbeat_tuner.membership.values import ContainerEnd, Deletion, GroupProtocol, Pool, Record, View
 from tests.support.slots import FakeClock
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -210,6 +211,16 @@ def test_a_pod_that_ends_says_how() -> None:
     assert unknown.pod.end is None
 
 
+@pytest.mark.parametrize("grace_s", [10**13, 2**63 - 1])
+def test_a_grace_without_end_bears_arithmetic(grace_s: int) -> None:
+    """Whoever may delete a pod may ask for it."""
+    found = seen_pod(pod(metadata={"deletionTimestamp": AT, "deletionGracePeriodSeconds": grace_s}))
+    assert found is not None
+    record = Record(since=NOW, holder="t")
+    sight = Sight(View([], [found.pod], NOW), Pool(1, GroupProtocol.CLASSIC, timedelta(seconds=45)))
+    assert sight.waited_for(2, record) is not None
+
+
 @pytest.mark.parametrize(
     ("phase", "given", "over"),
     [
@@ -238,11 +249,33 @@ def test_a_pod_is_over_when_all_its_containers_are(phase: str, given: Any, *, ov
         ({"replicas": 6, "strategy": {"rollingUpdate": {"maxSurge": 2}}}, 8),
         ({"replicas": 6, "strategy": {"rollingUpdate": {"maxSurge": "30%"}}}, 8),
         ({"replicas": 4, "strategy": {"type": "RollingUpdate", "rollingUpdate": None}}, 5),
+        ({"replicas": 6, "strategy": {"rollingUpdate": {"maxSurge": "0%"}}}, 6),
+        ({"replicas": 6, "strategy": {"rollingUpdate": {"maxSurge": "0" * 5000 + "30%"}}}, 8),
     ],
 )
 def test_a_pool_has_room_for_replicas_and_surge(spec: dict[str, Any], size: int) -> None:
     """A share is rounded up, as the Deployment's controller does."""
     assert size_of(spec) == size
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"replicas": 2**31 - 1, "strategy": {"type": "Recreate"}},
+        {"replicas": 2**31 - 1},
+        {"strategy": {"rollingUpdate": {"maxSurge": 2**31 - 1}}},
+        {"strategy": {"rollingUpdate": {"maxSurge": "1000000000%"}}},
+        {"strategy": {"rollingUpdate": {"maxSurge": "9" * 5000 + "%"}}},
+    ],
+)
+def test_a_pool_has_an_end_whatever_is_asked_for(spec: dict[str, Any]) -> None:
+    """The API server takes all of these from who may edit a Deployment."""
+    assert size_of(spec) == MOST_SLOTS
+
+
+def test_the_last_slot_has_an_id_that_is_read() -> None:
+    """Its number has no more digits than an id may have."""
+    assert slot_names.parse("shop", PLACE.id_of(MOST_SLOTS - 1)) == (PLACE, MOST_SLOTS - 1)
 
 
 def test_a_stateful_set_has_no_surge() -> None:

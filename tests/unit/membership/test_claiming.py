@@ -48,6 +48,12 @@ def test_slots_beyond_the_pool_are_not_given() -> None:
     assert got(view([held(0, "a"), free(1)], [pod("a", 0)]), pool(1)) is Reason.ALL_HELD
 
 
+def test_a_pool_of_any_size_is_answered_at_once() -> None:
+    """A tenant may ask for more pods than anybody can count; two slots are looked at, and a pod's that has no Lease."""
+    seen = view([held(0, "a"), held(1, "b")], [pod("a", 0), pod("b", 1), pod("c", 2)])
+    assert got(seen, pool(2**31 + 2**31)) == 3
+
+
 def test_there_is_nothing_in_an_empty_pool() -> None:
     """Static membership is off, or there are no replicas."""
     assert got(view([free(0)]), pool(0)) is Reason.NO_POOL

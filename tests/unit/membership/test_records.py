@@ -11,7 +11,7 @@ from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.values import Promise, Record
 from tests.unit.membership.shapes import at
 
-MOMENTS = st.datetimes(timezones=st.just(UTC))
+MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2199, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - naive
 TOKENS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=20)
 RECORDS = st.builds(
     Record,
@@ -64,7 +64,17 @@ def test_a_lease_of_somebody_else_is_no_record() -> None:
     assert records.read(0, None, {}) is None
 
 
-@pytest.mark.parametrize("since", ["soon", "2026-03-01T12:00:00"])
+@pytest.mark.parametrize(
+    "since",
+    [
+        "soon",
+        "2026-03-01T12:00:00",
+        "9999-12-31T23:59:59+00:00",  # to which nothing can be added
+        "0001-01-01T00:00:00+00:00",  # from which nothing can be taken
+        "2200-01-01T00:00:00+00:00",
+        "2019-12-31T23:59:59+00:00",
+    ],
+)
 def test_a_sealed_lease_of_nonsense_is_no_record(since: str) -> None:
     """Who knows how the seal is made could else end every replica, of all tenants."""
 
@@ -77,6 +87,17 @@ def test_a_sealed_lease_of_nonsense_is_no_record(since: str) -> None:
     holder, annotations = records.fields(0, Record(since=Written(2026, 3, 1, tzinfo=UTC), holder="abc"))
     assert annotations[records.SINCE] == since
     assert records.read(0, holder, annotations) is None
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_no_time_of_a_sealed_lease_is_of_another_age(year: int) -> None:
+    """When it was promised, and until when it rests, are reckoned with, too."""
+    beyond = datetime(year, 6, 1, tzinfo=UTC)
+    for record in (
+        Record(since=at(0), holder="abc", promise=Promise("def", beyond)),
+        Record(since=at(0), rests_until=beyond),
+    ):
+        assert records.read(0, *records.fields(0, record)) is None
 
 
 def test_a_sealed_lease_without_a_time_is_no_record() -> None:

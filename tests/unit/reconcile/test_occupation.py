@@ -1,15 +1,16 @@
 """Who has which static id, as a policy's status shows it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
-from heartbeat_tuner.api import slot_names
+from heartbeat_tuner.api import parsing, slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.api.status_v1alpha1 import MAX_GATED, MAX_SLOTS
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership.values import Pod, Promise, Record, Slot, View
 from heartbeat_tuner.reconcile import occupation
-from tests.support import stages
+from tests.support import manifests, stages
+from tests.support.fakes import FakeSlotViews
 from tests.support.stages import ORDERS, Stage
 from tests.support.worlds import NOW
 
@@ -116,6 +117,27 @@ async def test_what_was_shown_stays_while_slots_cannot_be_read() -> None:
     stage.policies.edit(ORDERS, staticMembership="Disabled")
     await stage.cycle()
     assert "slots" not in stage.policies.status_of(ORDERS)
+
+
+async def test_a_surprise_in_one_policy_s_slots_is_not_the_others_loss() -> None:
+    """Who may write Leases in his own namespace hides nobody else's slots."""
+    source = FakeSlotViews()
+    hostile, other = (
+        parsing.policy_of(
+            manifests.policy(namespace=where, spec={"staticMembership": "Enabled", "client": {"library": "java"}})
+        )
+        for where in ("crew", "shop")
+    )
+    endless = Slot(0, "1", Record(since=datetime.max.replace(tzinfo=UTC), holder="a"))
+    source.views = {
+        slot_names.place_of(hostile.uid, hostile.workload.key): View([endless], [], NOW),
+        slot_names.place_of(other.uid, other.workload.key): View([held(0, "a")], [pod(0, "a")], NOW),
+    }
+    found = await occupation.read(source, [hostile, other], {})
+    assert found.keys() == {other.key}
+    slots = found[other.key].slots
+    assert slots is not None
+    assert slots.held == 1
 
 
 async def test_nobody_looks_where_no_policy_gives_ids() -> None:

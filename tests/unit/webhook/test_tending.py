@@ -2,8 +2,10 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pytest
 
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
@@ -202,16 +204,30 @@ async def test_a_refusal_at_one_place_is_no_end() -> None:
     assert world.slots.evicted == ["orders-consumer-new"]
 
 
-async def test_an_error_of_a_server_at_one_place_is_no_end() -> None:
-    """Another webhook of its namespace is down, say, or a pod has two disruption budgets."""
+@pytest.mark.parametrize("error", [ApiServerError("down", status=500), ValueError("surprise")])
+async def test_an_error_at_one_place_is_no_end(error: Exception) -> None:
+    """Another webhook of its namespace is down, say, or a pod has two disruption budgets, or nobody thought of it."""
     world = World()
     world.slots.put(0, PROMISED)
     world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
     world.slots.elsewhere = {SlotPlace("crew", "orders-01234567-"): [pod(0, "stranded", gated=True)]}
-    world.sizes.error = ApiServerError("down", status=500)
+    world.sizes.error = error
     await world.turn()
     assert (world.slots.evicted, world.tender.lifts) == (["orders-consumer-stranded"], True)
     world.sizes.error = None
+    await world.tender.turn()
+    assert world.slots.lifted == ["orders-consumer-new"]
+
+
+async def test_a_time_that_bears_no_arithmetic_is_no_end() -> None:
+    """A Lease that got by whoever reads them costs its own place only, until it is gone."""
+    world = World()
+    world.slots.put(0, Record(since=datetime.max.replace(tzinfo=UTC), holder="unseen"))
+    world.slots.elsewhere = {SlotPlace("crew", "orders-01234567-"): [pod(0, "stranded", gated=True)]}
+    await world.turn()
+    assert (world.slots.evicted, world.tender.lifts) == (["orders-consumer-stranded"], True)
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
     await world.tender.turn()
     assert world.slots.lifted == ["orders-consumer-new"]
 
