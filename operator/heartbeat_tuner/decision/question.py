@@ -81,6 +81,8 @@ class Asked:
             largest_poll_gap_s=None if gaps is None else gaps.largest_s,
             horizon=self.horizon,
             held=self.held,
+            gaps_watched_days=0.0 if gaps is None else gaps.group_days,
+            gaps_member_days=0.0 if gaps is None else gaps.member_days,
         )
 
 

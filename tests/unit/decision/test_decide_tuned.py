@@ -36,6 +36,35 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
     assert "left as it is" not in decision.story.message
 
 
+@pytest.mark.parametrize(
+    ("gap_days", "limit", "held"),
+    [
+        (0.3, timedelta(minutes=30), None),
+        (2.0, timedelta(minutes=1), Reason.TOO_LITTLE_DATA),
+        (7.0, timedelta(minutes=1), None),
+    ],
+    ids=["a metric that is new", "under a week", "a week"],
+)
+def test_a_poll_limit_falls_by_gaps_that_were_seen_for_long(
+    gap_days: float, limit: timedelta, held: Reason | None
+) -> None:
+    """What runs once a night is not in a few hours of gaps, however long absences were watched."""
+    patient = worlds.java_settings("45s", "3s", "30m")
+    of = known(patient, gap_days=gap_days, horizon=timedelta(days=365))
+    decision = decide(of, answer=_at_once)
+    assert decision.verdict is Verdict.CHANGE
+    assert decision.target is not None
+    assert decision.target.session_timeout < timedelta(seconds=30)
+    assert decision.target.max_poll_interval == limit
+    assert (None if decision.hold is None else decision.hold.reason) is held
+
+
+def _at_once(of: Asked) -> Answer | Unfitted:
+    """Answer as ever, of a change that pays for its restarts."""
+    found = question.answer(of)
+    return dataclasses.replace(found, wait_for_restart=False) if isinstance(found, Answer) else found
+
+
 def test_what_was_recommended_is_left_as_it_is() -> None:
     """Asked again with the recommended values set, nothing is to do."""
     target = decide(known()).target
