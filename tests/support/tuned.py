@@ -35,5 +35,15 @@ def known(
         model=model,
         has=worlds.workload(now or worlds.java_settings()),
     )
-    members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
-    return dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+    return _sharing(base, partitions)
+
+
+def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Situation:
+    """Return a healthy KafkaJS group of three, watched for 14 days, of which a model says how it is absent."""
+    base = worlds.situation(of=worlds.policy(**changes), model=fitted.fitted(), has=worlds.workload(now))
+    return _sharing(base, 4)
+
+
+def _sharing(of: Situation, partitions: int) -> Situation:
+    members = tuple(dataclasses.replace(one, partitions=partitions) for one in of.group.members)
+    return dataclasses.replace(of, group=dataclasses.replace(of.group, members=members))

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
 from heartbeat_tuner.metrics.quantities import POLL_GAP
 from heartbeat_tuner.tails.group_model import Unfitted
 from tests.support import fitted, worlds
-from tests.support.tuned import known
+from tests.support.tuned import known, known_kafkajs
 
 
 def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
@@ -170,6 +170,35 @@ def test_a_cure_by_the_record_is_forecast_too() -> None:
     assert decision.forecast is not None
     assert decision.forecast.new is not None
     assert decision.forecast.new.evictions_per_month < decision.forecast.now.evictions_per_month
+
+
+@pytest.mark.parametrize("evictions", [1, 2])
+@pytest.mark.parametrize("most_s", [60, 120])
+def test_an_eviction_of_the_last_hour_changes_no_answer(evictions: int, most_s: int) -> None:
+    """It is none in the next: values that followed it would go to and fro."""
+    objective = Objective(timedelta(seconds=most_s), 1.0)
+    quiet = known_kafkajs(objective=objective)
+    target = decide(quiet).target
+    assert target is not None
+    for of in (quiet, known_kafkajs(target, objective=objective)):
+        calm = decide(of)
+        once = decide(dataclasses.replace(of, record=worlds.record(evictions=evictions)))
+        assert (once.verdict, once.target, once.forecast) == (calm.verdict, calm.target, calm.forecast)
+
+
+def test_evictions_that_are_acted_on_count() -> None:
+    """From three on, above the objective; and each of those that a longer record has."""
+    of = known_kafkajs()
+    assert of.workload.current is not None
+    for evictions, span, counted in (
+        (2, timedelta(hours=23), 0),
+        (3, timedelta(hours=1), 3),
+        (1, timedelta(days=14), 1),
+    ):
+        seen = worlds.record(evictions=evictions, span=span)
+        asked = question.asked(of, seen, of.workload.current.settings)
+        assert isinstance(asked, Asked)
+        assert asked.evictions == counted
 
 
 def test_an_answer_is_found_once_while_nothing_changes() -> None:
