@@ -51,6 +51,8 @@ class Asked:
     evictions_days: float
     horizon: timedelta
     held: Limit | None
+    brokers: int
+    bounds_assumed: bool
 
     @property
     def key(self) -> Hashable:
@@ -84,6 +86,8 @@ class Asked:
             largest_poll_gap_s=None if gaps is None else gaps.largest_s,
             horizon=self.horizon,
             held=self.held,
+            brokers=self.brokers,
+            bounds_assumed=self.bounds_assumed,
             gaps_watched_days=0.0 if gaps is None else gaps.group_days,
             gaps_member_days=0.0 if gaps is None else gaps.member_days,
         )
@@ -115,6 +119,8 @@ def asked(situation: Situation, record: Record | None, current: LivenessSettings
         evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / _DAY)),
         horizon=situation.policy.horizon,
         held=situation.held,
+        brokers=situation.cluster.brokers,
+        bounds_assumed=situation.cluster.bounds_assumed,
     )
 
 

@@ -15,7 +15,6 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import censored, choosing, economics, guard, poll_limits, rules, telling
 from heartbeat_tuner.decision.choice import settled
 from heartbeat_tuner.decision.choosing import Choice, Point, Prices
@@ -68,6 +67,8 @@ class Question:
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
         gaps_watched_days: the span of the poll gaps seen; infinite where they were seen for as long as all else.
         gaps_member_days: the same, of all members together.
+        brokers: of the Kafka cluster.
+        bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
     """
 
     profile: Profile
@@ -87,6 +88,8 @@ class Question:
     held: Limit | None = None
     gaps_watched_days: float = math.inf
     gaps_member_days: float = math.inf
+    brokers: int = 1
+    bounds_assumed: bool = False
 
     def rests_on(self, target: LivenessSettings) -> tuple[float, float]:
         """Return the days, and member-days, behind a change; gaps between polls speak for a lower M, too."""
@@ -190,6 +193,8 @@ def _rules(question: Question) -> Rules:
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
         gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
         held=question.held,
+        brokers=question.brokers,
+        bounds_assumed=question.bounds_assumed,
     )
 
 
@@ -198,7 +203,7 @@ def _recorded(question: Question, of: Rules) -> Profile:
     profile, member_days = question.profile, question.evictions_days * question.profile.members
     if rules.poll_limit(of.client, question.current) is not None or not member_days > 0:
         return profile
-    period = of.client.period(question.current, Circumstances()).usual
+    period = of.period(question.current).usual
 
     def recorded(absences: Happening) -> Happening:
         return censored.with_evictions(

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -150,6 +151,31 @@ def test_numbers_that_collide_are_named() -> None:
     decision = decide(known(worlds.java_settings("6s"), objective=Objective(timedelta(seconds=6), 0.0001)))
     assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
     assert decision.finding.reason is Reason.INFEASIBLE
+
+
+@pytest.mark.parametrize(
+    ("most_s", "cluster", "limit"),
+    [
+        (8.0, {}, "longer than 8s between two heartbeats"),
+        (8.5, {"brokers": 3}, "longer than 9s between two heartbeats"),
+        (8.5, {"min_session_timeout": timedelta(seconds=20)}, "group.min.session.timeout.ms)"),
+        (
+            8.5,
+            {"min_session_timeout": timedelta(seconds=20), "bounds_assumed": True},
+            "group.min.session.timeout.ms (assumed))",
+        ),
+    ],
+)
+def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any], limit: str) -> None:
+    """With several brokers KafkaJS beats up to a wait later; bounds that could not be read are Kafka's own."""
+    of = known_kafkajs(
+        worlds.settings("30s", "8s", "8s"),
+        bounds=worlds.bounds(fetchWait=("8s", None)),
+        objective=Objective(timedelta(seconds=most_s), 1.0),
+    )
+    decision = decide(dataclasses.replace(of, cluster=dataclasses.replace(of.cluster, **cluster)))
+    assert decision.verdict is Verdict.INFEASIBLE
+    assert limit in decision.finding.message
 
 
 def test_a_group_without_partitions_is_not_reckoned_with() -> None:
