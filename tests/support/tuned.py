@@ -9,15 +9,41 @@ from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from tests.support import fitted, worlds
 
 
-def known(now: LivenessSettings | None = None, *, partitions: int = 4, days: float = 14.0, **changes: Any) -> Situation:
-    """Return a healthy Java group of three, watched for some days, of which a model says what delays it has."""
+def known(
+    now: LivenessSettings | None = None,
+    *,
+    partitions: int = 4,
+    days: float = 14.0,
+    gap_days: float | None = None,
+    **changes: Any,
+) -> Situation:
+    """Return a healthy Java group of three, watched for some days, of which a model says what delays it has.
+
+    Args:
+        now: what is set.
+        partitions: of each member.
+        days: for how long its absences were seen.
+        gap_days: likewise its gaps between polls; None: as long.
+        changes: of the policy.
+    """
     absences = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days))
-    gaps = fitted.quantity(group_days=days, member_days=3 * days, values=int(2_880 * days), largest_s=4.0)
+    seen = days if gap_days is None else gap_days
+    gaps = fitted.quantity(group_days=seen, member_days=3 * seen, values=int(2_880 * seen), largest_s=4.0)
     model = fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps})
     base = worlds.situation(
         of=worlds.java_policy(**changes),
         model=model,
         has=worlds.workload(now or worlds.java_settings()),
     )
-    members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
-    return dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+    return _sharing(base, partitions)
+
+
+def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Situation:
+    """Return a healthy KafkaJS group of three, watched for 14 days, of which a model says how it is absent."""
+    base = worlds.situation(of=worlds.policy(**changes), model=fitted.fitted(), has=worlds.workload(now))
+    return _sharing(base, 4)
+
+
+def _sharing(of: Situation, partitions: int) -> Situation:
+    members = tuple(dataclasses.replace(one, partitions=partitions) for one in of.group.members)
+    return dataclasses.replace(of, group=dataclasses.replace(of.group, members=members))

@@ -118,15 +118,11 @@ def _decided(asked: Question, found: Answer, of: Workings) -> list[Link]:
         return [Link("guard", "never worse", sentences=(f"{found.message}.",))]
     now, new = found.now.net_per_day, found.new.net_per_day
     saving = now - new
+    days, member_days = asked.rests_on(found.target)
     rows = [
         Row("it saves", saving, STALLED, note=_asked(found, _saving_needed(asked, now))),
-        Row(
-            "watched",
-            asked.watched_days,
-            "d",
-            note=_asked(found, f"{number(guard.SURE_DAYS)} d to shorten a session or M"),
-        ),
-        Row("member-days", asked.member_days, "d", note=_asked(found, f"{number(guard.LEAST_DAYS)} d at least")),
+        Row("watched", days, "d", note=_asked(found, f"{number(guard.SURE_DAYS)} d to shorten a session or M")),
+        Row("member-days", member_days, "d", note=_asked(found, f"{number(guard.LEAST_DAYS)} d at least")),
     ]
     told = []
     if found.reason is Reason.DANGER:

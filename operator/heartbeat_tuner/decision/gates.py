@@ -10,11 +10,12 @@ import itertools
 from collections.abc import Callable
 from typing import Final
 
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import windows
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
@@ -96,19 +97,33 @@ def field_is_owned_by_another(situation: Situation, target: LivenessSettings) ->
 
 
 def setting_is_assumed(situation: Situation, target: LivenessSettings) -> Finding | None:
-    """Hold while a value that would change is not seen: who raises an assumed value may lower the real one."""
+    """Hold while a value is not seen that a change rests on: it would change, or a shorter session must hold it.
+
+    Who raises an assumed value may lower the real one; and a session that holds an assumed beat may not hold the real
+    one: the library then refuses to start, or members are removed between their beats.
+    """
     current = situation.workload.current
     if current is None:
         return None
-    assumed = [s for s in liveness.changed(current.settings, target) if s in current.assumed]
+    moved, held = liveness.changed(current.settings, target), _held_by_session(situation, current.settings, target)
+    assumed = [one for one in target.by_setting if one in current.assumed and (one in moved or one in held)]
     if not assumed:
         return None
     values = ", ".join(f"{setting} ({durations.show(current.settings[setting])})" for setting in assumed)
+    why = "" if any(one in moved for one in assumed) else ", and a shorter session would rest on it"
     return Finding(
         Reason.SETTING_ASSUMED,
-        f"neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed; declare what is set "
-        f"in spec.client.current, or name the right variables in spec.client.env",
+        f"neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed{why}; declare what is "
+        f"set in spec.client.current, or name the right variables in spec.client.env",
     )
+
+
+def _held_by_session(situation: Situation, now: LivenessSettings, target: LivenessSettings) -> tuple[Setting, ...]:
+    """Return the settings that say how often beats come, where the session that must hold them would be shorter."""
+    if target.session_timeout >= now.session_timeout:
+        return ()
+    waits = catalogue.client(situation.policy.library).beat_waits_for_fetch
+    return (Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT) if waits else (Setting.HEARTBEAT_INTERVAL,)
 
 
 def change_is_cooling_down(situation: Situation, _target: LivenessSettings) -> Finding | None:

@@ -59,8 +59,13 @@ def leave(now: LivenessSettings, target: LivenessSettings, *, watched_days: floa
 
 def tightens(now: LivenessSettings, target: LivenessSettings) -> bool:
     """Whether S or M would be lower."""
+    return target.session_timeout < now.session_timeout or lowers_poll_limit(now, target)
+
+
+def lowers_poll_limit(now: LivenessSettings, target: LivenessSettings) -> bool:
+    """Whether M would be lower."""
     limit, was = target.max_poll_interval, now.max_poll_interval
-    return target.session_timeout < now.session_timeout or (limit is not None and was is not None and limit < was)
+    return limit is not None and was is not None and limit < was
 
 
 def improves(now: Point, new: Point, *, measured: bool = True) -> bool:

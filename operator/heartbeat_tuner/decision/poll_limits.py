@@ -53,7 +53,12 @@ def of(profile: Profile, rules: Rules, per_month: float) -> PollLimits | Infeasi
             f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
             f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
         )
-    values = grid.settable(floor.value.total_seconds(), ceiling.value.total_seconds())
+    lowest = floor.value
+    if rules.gaps_too_few:
+        if now > ceiling.value:
+            return PollLimits(now)  # only less is allowed: as where gaps are not measured
+        lowest = max(lowest, now)
+    values = grid.settable(lowest.total_seconds(), ceiling.value.total_seconds())
     stays = floor.value <= now <= ceiling.value
     if stays:
         values = np.append(values, now.total_seconds())

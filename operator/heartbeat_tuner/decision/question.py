@@ -9,11 +9,12 @@ import dataclasses
 import math
 from collections.abc import Hashable, Mapping
 from datetime import timedelta
+from typing import Final
 
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import estimate, static_ids, tuning
+from heartbeat_tuner.decision import assessment, estimate, static_ids, tuning
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.decision.rules import Limit
 from heartbeat_tuner.decision.situation import Situation
@@ -24,6 +25,8 @@ from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.verdicts import Forecast, StaticAdvice
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+
+_DAY: Final = timedelta(days=1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Asked:
     evictions_days: float
     horizon: timedelta
     held: Limit | None
+    brokers: int
+    bounds_assumed: bool
 
     @property
     def key(self) -> Hashable:
@@ -81,6 +86,10 @@ class Asked:
             largest_poll_gap_s=None if gaps is None else gaps.largest_s,
             horizon=self.horizon,
             held=self.held,
+            brokers=self.brokers,
+            bounds_assumed=self.bounds_assumed,
+            gaps_watched_days=0.0 if gaps is None else gaps.group_days,
+            gaps_member_days=0.0 if gaps is None else gaps.member_days,
         )
 
 
@@ -105,12 +114,24 @@ def asked(situation: Situation, record: Record | None, current: LivenessSettings
         bounds=situation.policy.bounds,
         least_session=situation.cluster.min_session_timeout,
         most_session=situation.cluster.max_session_timeout,
-        evictions=0 if record is None else record.evictions,
+        evictions=0 if record is None else _telling_evictions(situation, record),
         # Whole days: a record grows by the minute, and an answer would never be the same.
-        evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / timedelta(days=1))),
+        evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / _DAY)),
         horizon=situation.policy.horizon,
         held=situation.held,
+        brokers=situation.cluster.brokers,
+        bounds_assumed=situation.cluster.bounds_assumed,
     )
+
+
+def _telling_evictions(situation: Situation, record: Record) -> int:
+    """Return how many evictions of a record an answer rests on.
+
+    One in an hour is none in the next, and no rate of anything: values would follow it to and fro. Of less than a day
+    they count from as many on as are acted on.
+    """
+    enough = record.span >= _DAY or assessment.silences_are_dangerous(situation, record)
+    return record.evictions if enough else 0
 
 
 def of(situation: Situation, record: Record | None, current: LivenessSettings) -> Question | Unfitted:

@@ -72,6 +72,7 @@ class Rules:
         bounds_assumed: `broker_session` could not be read, and is what a broker has that nobody configured.
         brokers: of the Kafka cluster.
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
+        gaps_too_few: M may rise and not fall: gaps between polls were not watched for a whole day.
     """
 
     client: Client
@@ -85,6 +86,7 @@ class Rules:
     bounds_assumed: bool = False
     brokers: int = 1
     held: Limit | None = None
+    gaps_too_few: bool = False
 
     def period(self, settings: LivenessSettings) -> Period:
         """Return the time between two heartbeats that settings give."""

@@ -15,7 +15,6 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import censored, choosing, economics, guard, poll_limits, rules, telling
 from heartbeat_tuner.decision.choice import settled
 from heartbeat_tuner.decision.choosing import Choice, Point, Prices
@@ -66,6 +65,10 @@ class Question:
         horizon: within which a change must have paid for its own restarts.
         broker_interval: H that the broker accepts; asked of groups of KIP-848 alone.
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
+        gaps_watched_days: the span of the poll gaps seen; infinite where they were seen for as long as all else.
+        gaps_member_days: the same, of all members together.
+        brokers: of the Kafka cluster.
+        bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
     """
 
     profile: Profile
@@ -83,6 +86,16 @@ class Question:
     horizon: timedelta
     broker_interval: Range = CONSUMER_INTERVAL
     held: Limit | None = None
+    gaps_watched_days: float = math.inf
+    gaps_member_days: float = math.inf
+    brokers: int = 1
+    bounds_assumed: bool = False
+
+    def rests_on(self, target: LivenessSettings) -> tuple[float, float]:
+        """Return the days, and member-days, behind a change; gaps between polls speak for a lower M, too."""
+        if not guard.lowers_poll_limit(self.current, target):
+            return self.watched_days, self.member_days
+        return min(self.watched_days, self.gaps_watched_days), min(self.member_days, self.gaps_member_days)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,11 +165,11 @@ def expected(question: Question, target: LivenessSettings | None) -> Forecast | 
 
 def confidence(question: Question) -> Confidence:
     """Return how much data an answer rests on."""
-    enough = (
-        level
-        for level, (days, member_days) in _SURE.items()
-        if question.watched_days >= days and question.member_days >= member_days
-    )
+    return _confidence(question.watched_days, question.member_days)
+
+
+def _confidence(watched_days: float, member_days: float) -> Confidence:
+    enough = (level for level, least in _SURE.items() if watched_days >= least[0] and member_days >= least[1])
     return next(enough, Confidence.LOW)
 
 
@@ -178,7 +191,10 @@ def _rules(question: Question) -> Rules:
         max_detection_time=question.objective.max_detection_time,
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
+        gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
         held=question.held,
+        brokers=question.brokers,
+        bounds_assumed=question.bounds_assumed,
     )
 
 
@@ -187,7 +203,7 @@ def _recorded(question: Question, of: Rules) -> Profile:
     profile, member_days = question.profile, question.evictions_days * question.profile.members
     if rules.poll_limit(of.client, question.current) is not None or not member_days > 0:
         return profile
-    period = of.client.period(question.current, Circumstances()).usual
+    period = of.period(question.current).usual
 
     def recorded(absences: Happening) -> Happening:
         return censored.with_evictions(
@@ -306,12 +322,10 @@ def _no_riskier(prices: Prices, of: Rules, now: Point, per_month: float) -> Poin
 
 def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: Answer, *, urgent: bool) -> Answer:
     """Answer with other values, as far as the data allow it; what is urgent needs no more data."""
-    days = question.watched_days
-    leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=question.member_days)
+    days, member_days = question.rests_on(new.settings)
+    leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=member_days)
     if leave is Leave.NONE and not urgent:
-        return dataclasses.replace(
-            kept, reason=Reason.TOO_LITTLE_DATA, message=telling.too_little(days, question.member_days)
-        )
+        return dataclasses.replace(kept, reason=Reason.TOO_LITTLE_DATA, message=telling.too_little(days, member_days))
     session, only_recommend = new.settings.session_timeout, leave is Leave.RECOMMEND and not urgent
     in_force = now if only_recommend else new
     return dataclasses.replace(
@@ -327,6 +341,7 @@ def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: A
         wait_for_restart=not urgent
         and economics.waits(question.profile, now, new, prices.rollout(now.settings), question.horizon),
         only_recommend=only_recommend,
+        confidence=_confidence(days, member_days),
     )
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
 from heartbeat_tuner.metrics.quantities import POLL_GAP
 from heartbeat_tuner.tails.group_model import Unfitted
 from tests.support import fitted, worlds
-from tests.support.tuned import known
+from tests.support.tuned import known, known_kafkajs
 
 
 def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
@@ -34,6 +35,35 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
     assert decision.forecast.confidence is Confidence.HIGH
     assert "stalled partition-seconds a day" in decision.advice
     assert "left as it is" not in decision.story.message
+
+
+@pytest.mark.parametrize(
+    ("gap_days", "limit", "held"),
+    [
+        (0.3, timedelta(minutes=30), None),
+        (2.0, timedelta(minutes=1), Reason.TOO_LITTLE_DATA),
+        (7.0, timedelta(minutes=1), None),
+    ],
+    ids=["a metric that is new", "under a week", "a week"],
+)
+def test_a_poll_limit_falls_by_gaps_that_were_seen_for_long(
+    gap_days: float, limit: timedelta, held: Reason | None
+) -> None:
+    """What runs once a night is not in a few hours of gaps, however long absences were watched."""
+    patient = worlds.java_settings("45s", "3s", "30m")
+    of = known(patient, gap_days=gap_days, horizon=timedelta(days=365))
+    decision = decide(of, answer=_at_once)
+    assert decision.verdict is Verdict.CHANGE
+    assert decision.target is not None
+    assert decision.target.session_timeout < timedelta(seconds=30)
+    assert decision.target.max_poll_interval == limit
+    assert (None if decision.hold is None else decision.hold.reason) is held
+
+
+def _at_once(of: Asked) -> Answer | Unfitted:
+    """Answer as ever, of a change that pays for its restarts."""
+    found = question.answer(of)
+    return dataclasses.replace(found, wait_for_restart=False) if isinstance(found, Answer) else found
 
 
 def test_what_was_recommended_is_left_as_it_is() -> None:
@@ -123,6 +153,31 @@ def test_numbers_that_collide_are_named() -> None:
     assert decision.finding.reason is Reason.INFEASIBLE
 
 
+@pytest.mark.parametrize(
+    ("most_s", "cluster", "limit"),
+    [
+        (8.0, {}, "longer than 8s between two heartbeats"),
+        (8.5, {"brokers": 3}, "longer than 9s between two heartbeats"),
+        (8.5, {"min_session_timeout": timedelta(seconds=20)}, "group.min.session.timeout.ms)"),
+        (
+            8.5,
+            {"min_session_timeout": timedelta(seconds=20), "bounds_assumed": True},
+            "group.min.session.timeout.ms (assumed))",
+        ),
+    ],
+)
+def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any], limit: str) -> None:
+    """With several brokers KafkaJS beats up to a wait later; bounds that could not be read are Kafka's own."""
+    of = known_kafkajs(
+        worlds.settings("30s", "8s", "8s"),
+        bounds=worlds.bounds(fetchWait=("8s", None)),
+        objective=Objective(timedelta(seconds=most_s), 1.0),
+    )
+    decision = decide(dataclasses.replace(of, cluster=dataclasses.replace(of.cluster, **cluster)))
+    assert decision.verdict is Verdict.INFEASIBLE
+    assert limit in decision.finding.message
+
+
 def test_a_group_without_partitions_is_not_reckoned_with() -> None:
     """Nobody knows what its standstill would cost; the outlook says so, and its record still speaks."""
     decision = decide(known(partitions=0))
@@ -141,6 +196,35 @@ def test_a_cure_by_the_record_is_forecast_too() -> None:
     assert decision.forecast is not None
     assert decision.forecast.new is not None
     assert decision.forecast.new.evictions_per_month < decision.forecast.now.evictions_per_month
+
+
+@pytest.mark.parametrize("evictions", [1, 2])
+@pytest.mark.parametrize("most_s", [60, 120])
+def test_an_eviction_of_the_last_hour_changes_no_answer(evictions: int, most_s: int) -> None:
+    """It is none in the next: values that followed it would go to and fro."""
+    objective = Objective(timedelta(seconds=most_s), 1.0)
+    quiet = known_kafkajs(objective=objective)
+    target = decide(quiet).target
+    assert target is not None
+    for of in (quiet, known_kafkajs(target, objective=objective)):
+        calm = decide(of)
+        once = decide(dataclasses.replace(of, record=worlds.record(evictions=evictions)))
+        assert (once.verdict, once.target, once.forecast) == (calm.verdict, calm.target, calm.forecast)
+
+
+def test_evictions_that_are_acted_on_count() -> None:
+    """From three on, above the objective; and each of those that a longer record has."""
+    of = known_kafkajs()
+    assert of.workload.current is not None
+    for evictions, span, counted in (
+        (2, timedelta(hours=23), 0),
+        (3, timedelta(hours=1), 3),
+        (1, timedelta(days=14), 1),
+    ):
+        seen = worlds.record(evictions=evictions, span=span)
+        asked = question.asked(of, seen, of.workload.current.settings)
+        assert isinstance(asked, Asked)
+        assert asked.evictions == counted
 
 
 def test_an_answer_is_found_once_while_nothing_changes() -> None:

@@ -15,7 +15,7 @@ from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer, Verdict
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import GroupState, Unknown
-from heartbeat_tuner.domain.liveness import Setting, Source
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Application, Mode, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
@@ -203,6 +203,40 @@ def test_a_recommendation_says_that_it_rests_on_an_assumption() -> None:
     unseen = dataclasses.replace(worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, Source.DEFAULT))
     of = worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND), workload=unseen)
     assert hold(of).reason is Reason.SETTING_ASSUMED
+
+
+def partly_assumed(now: LivenessSettings, *assumed: Setting, **changes: Any) -> Situation:
+    """Return a group whose pods show all but some values."""
+    seen = worlds.current(now)
+    sources = {**seen.sources, **dict.fromkeys(assumed, Source.DEFAULT)}
+    has = dataclasses.replace(worlds.workload(now), current=dataclasses.replace(seen, sources=sources))
+    return worlds.situation(has=has, **changes)
+
+
+def test_a_session_is_not_shortened_beside_a_beat_that_is_assumed() -> None:
+    """If H is 15 s in code, a session of 15 s holds one beat, or the consumer refuses to start."""
+    of = partly_assumed(worlds.java_settings("45s"), Setting.HEARTBEAT_INTERVAL, of=worlds.java_policy())
+    found = gates.first_hold(of, worlds.java_settings("15s"))
+    assert found is not None
+    assert found.reason is Reason.SETTING_ASSUMED
+    assert "shows heartbeatInterval (3s), the library's default is assumed, and a shorter session" in found.message
+    assert gates.first_hold(of, worlds.java_settings("60s")) is None
+
+
+def test_a_session_is_not_shortened_beside_a_fetch_wait_that_is_assumed() -> None:
+    """Where the beat waits for the fetch; elsewhere W says nothing of it."""
+    of = partly_assumed(worlds.settings("60s", "1s", "1s"), Setting.FETCH_WAIT)
+    found = gates.first_hold(of, TARGET)
+    assert found is not None
+    assert "fetchWait (1s)" in found.message
+    java = partly_assumed(worlds.java_settings("45s"), Setting.FETCH_WAIT, of=worlds.java_policy())
+    assert gates.first_hold(java, worlds.java_settings("15s")) is None
+
+
+def test_an_assumed_poll_limit_says_nothing_of_the_session() -> None:
+    """It does not come to be set, and no beat waits for it."""
+    of = partly_assumed(worlds.java_settings("45s"), Setting.MAX_POLL_INTERVAL, of=worlds.java_policy())
+    assert gates.first_hold(of, worlds.java_settings("15s")) is None
 
 
 @pytest.mark.parametrize("source", [Source.POD, Source.TEMPLATE, Source.POLICY])

@@ -30,6 +30,8 @@ ASKED = Asked(
     evictions_days=1.0,
     horizon=timedelta(days=14),
     held=None,
+    brokers=1,
+    bounds_assumed=False,
 )
 LONGER = dataclasses.replace(ASKED.current, session_timeout=seconds(60))
 
@@ -56,6 +58,8 @@ def test_whatever_is_asked_otherwise_is_another_question() -> None:
         dataclasses.replace(ASKED, bounds={Setting.SESSION_TIMEOUT: Range(min=seconds(10))}),
         dataclasses.replace(ASKED, least_session=seconds(7)),
         dataclasses.replace(ASKED, most_session=seconds(1700)),
+        dataclasses.replace(ASKED, brokers=3),
+        dataclasses.replace(ASKED, bounds_assumed=True),
         dataclasses.replace(ASKED, evictions=1),
         dataclasses.replace(ASKED, evictions_days=2.0),
         dataclasses.replace(ASKED, horizon=timedelta(days=1)),

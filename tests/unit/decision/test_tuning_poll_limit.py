@@ -1,12 +1,15 @@
 """State in, answer out: which poll limit a group gets."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import pytest
 
 from heartbeat_tuner.decision.tuning import Verdict, answer
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.verdicts import Confidence
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Happening
 from tests.support.questions import happening, profile, question, seconds, target, with_session
@@ -47,6 +50,55 @@ def test_a_poll_limit_stays_where_gaps_are_not_measured() -> None:
     assert found.target is not None
     assert found.target.max_poll_interval == seconds(300)
     assert found.objective_met
+
+
+HANGS = profile(hangs=happening(0.05, 3_600.0))
+"""Handlers hang so often that the least M is the best."""
+
+
+@pytest.mark.parametrize("days", [{"gaps_watched_days": 0.9}, {"gaps_member_days": 0.9}])
+def test_a_poll_limit_does_not_fall_by_a_few_hours_of_gaps(days: dict[str, Any]) -> None:
+    """A nightly batch is not in them; all else is changed as if gaps were not measured."""
+    found = target(question(HANGS, **days))
+    assert found.max_poll_interval == seconds(300)
+    assert found.session_timeout < seconds(45)
+
+
+def test_a_poll_limit_rises_by_a_few_hours_of_gaps() -> None:
+    """One that was seen may come again."""
+    found = target(question(largest_poll_gap_s=400.0, gaps_watched_days=0.1))
+    assert found.max_poll_interval is not None
+    assert seconds(520) <= found.max_poll_interval <= seconds(560)
+
+
+def test_a_poll_limit_above_the_bounds_stays_where_gaps_were_hardly_seen() -> None:
+    """No number collides with another: nothing is known that would let it fall."""
+    bounds = {Setting.MAX_POLL_INTERVAL: Range(max=seconds(120))}
+    assert target(question(HANGS, bounds=bounds, gaps_watched_days=0.1)).max_poll_interval == seconds(300)
+    assert target(question(HANGS, bounds=bounds)).max_poll_interval == seconds(60)
+
+
+@pytest.mark.parametrize(
+    ("days", "only", "sure"),
+    [
+        ({"gaps_watched_days": 6.9}, True, Confidence.LOW),
+        ({"gaps_watched_days": 7.0}, False, Confidence.MEDIUM),
+        ({"gaps_member_days": 7.0}, False, Confidence.MEDIUM),
+        ({}, False, Confidence.HIGH),
+    ],
+)
+def test_a_lower_poll_limit_rests_on_the_days_of_its_gaps(
+    days: dict[str, Any], *, only: bool, sure: Confidence
+) -> None:
+    """Under a week of them it is recommended only; a change that leaves M alone does not ask for them."""
+    found = answer(question(HANGS, **days))
+    assert found.target is not None
+    assert found.target.max_poll_interval == seconds(60)
+    assert (found.only_recommend, found.confidence) == (only, sure)
+    kept = answer(question(**days))
+    assert kept.target is not None
+    assert kept.target.max_poll_interval == seconds(300)
+    assert (kept.only_recommend, kept.confidence) == (False, Confidence.HIGH)
 
 
 def test_a_poll_limit_of_confluents_javascript_counts_double() -> None:
