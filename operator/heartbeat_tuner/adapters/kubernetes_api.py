@@ -16,6 +16,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, WriteConflictError
@@ -27,6 +28,9 @@ JSON: Final = "application/json"
 
 SHOWN_BODY: Final = 300
 """Characters of an answer in plain text that a message repeats."""
+
+LONGEST_LINE_BYTES: Final = 16 * 2**20
+"""Of a watch: etcd takes objects of 1.5 MiB, and in JSON a character may be six bytes where it was one."""
 
 
 class KubernetesApi:
@@ -89,7 +93,7 @@ class KubernetesApi:
             query: of the request.
 
         Raises:
-            ApiServerError: it refused, or the connection broke.
+            ApiServerError: it refused, the connection broke, or a line is longer than `LONGEST_LINE_BYTES`.
         """
         request = await self._client.param_serialize(
             "GET",
@@ -108,9 +112,11 @@ class KubernetesApi:
                     text = (await answer.text())[:SHOWN_BODY]
                     sentence = f"the API server refused GET {path} with {answer.status}: {text}"
                     raise ApiServerError(sentence, status=answer.status)
-                async for line in answer.content:
+                while line := await answer.content.readline(max_line_length=LONGEST_LINE_BYTES):
                     yield line
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:  # ValueError: a line beyond all measure
+        except HttpProcessingError as error:  # no ClientError, though it is a client's: a line beyond all measure
+            raise ApiServerError(f"the API server's answer to GET {path} makes no sense: {error.message}") from error
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise ApiServerError(f"the API server broke off GET {path}: {error}") from error
 
     async def write(

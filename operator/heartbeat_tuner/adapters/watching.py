@@ -153,6 +153,9 @@ class Watched(Generic[Kept]):
             except ApiServerError as error:
                 self.in_touch = False
                 _log.warning("watch broken", path=self._path, error=str(error), again_in_s=pause_s)
+            except Exception:  # noqa: BLE001 - tenants write what is watched, and the process must outlive any of it
+                self.in_touch = False
+                _log.exception("watch failed", path=self._path, again_in_s=pause_s)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 

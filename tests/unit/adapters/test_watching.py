@@ -55,9 +55,9 @@ class FakeSource:
         self.pages = list(pages)
         self.asked: list[dict[str, str]] = []
         self.watches: list[str] = []
-        self._lines: asyncio.Queue[bytes | ApiServerError | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
 
-    def put(self, *lines: bytes | ApiServerError | None) -> None:
+    def put(self, *lines: bytes | Exception | None) -> None:
         """Have the watch bring lines, break, or (None) end."""
         for one in lines:
             self._lines.put_nowait(one)
@@ -77,7 +77,7 @@ class FakeSource:
         assert silence > timedelta(0)
         self.watches.append(query["resourceVersion"])
         while (line := await self._lines.get()) is not None:
-            if isinstance(line, ApiServerError):
+            if isinstance(line, Exception):
                 raise line
             yield line
 
@@ -157,11 +157,16 @@ async def test_changes_are_taken_and_told() -> None:
 
 @pytest.mark.parametrize(
     "failure",
-    [event("ERROR", {"code": 410, "message": "too old"}), b'{"type": "ADD', ApiServerError("broken")],
-    ids=["too old", "cut", "broken"],
+    [
+        pytest.param(event("ERROR", {"code": 410, "message": "too old"}), id="too old"),
+        pytest.param(b'{"type": "ADD', id="cut"),
+        pytest.param(ApiServerError("broken"), id="broken"),
+        pytest.param(RuntimeError("nobody thought of this"), id="unexpected"),
+        pytest.param(b'{"type": "ADDED", "object": {}}', id="no object"),
+    ],
 )
-async def test_after_a_failure_all_is_listed_anew(failure: bytes | ApiServerError) -> None:
-    """What is gone since then is noticed."""
+async def test_after_a_failure_all_is_listed_anew(failure: bytes | Exception) -> None:
+    """What is gone since then is noticed; whatever failed, it is one watch that did."""
     async with World(page(5, body("a", 1), body("b", 2)), page(9, body("b", 2))) as world:
         world.source.put(failure)
         await until(lambda: world.source.watches == ["5", "9"])
