@@ -28,6 +28,9 @@ STILL_THERE_PAUSE_S: Final = 10.0
 REMEMBERED: Final = timedelta(hours=1)
 """How long a pod that is gone is known to be; its slot is settled within seconds where the API server answers."""
 
+COUNTABLE_GRACE_S: Final = (2**63 - 1) // 10**9
+"""What the API server can add to a time, 292 years; a tenant may write more, which `timedelta` may not even hold."""
+
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 _log = structlog.get_logger()
@@ -128,7 +131,7 @@ class SlotPods:
             _log.warning("not known whether a pod is gone", pod=last.pod.name, error=str(error))
             return
         if body is not None and body["metadata"]["uid"] == uid:
-            self._doubtful[uid] = seen_pod(body) or last
+            self._doubtful[uid] = _understood(body) or last
             return
         del self._doubtful[uid]
         self._gone.setdefault(last.place, {})[uid] = dataclasses.replace(last.pod, gone=True)
@@ -142,6 +145,15 @@ class SlotPods:
             del self._gone[place][uid]
             if not self._gone[place]:
                 del self._gone[place]
+
+
+def _understood(body: Mapping[str, Any]) -> SeenPod | None:
+    """Return what is seen of a pod; None also of one that is not understood, which costs no other."""
+    try:
+        return seen_pod(body)
+    except Exception as error:  # noqa: BLE001 - what tenants write may surprise, and must not end the questions of all
+        _log.warning("not understood", pod=body["metadata"]["name"], error=repr(error))
+        return None
 
 
 def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
@@ -198,8 +210,8 @@ def _pod(
 def _deletion(metadata: Mapping[str, Any]) -> Deletion | None:
     if "deletionTimestamp" not in metadata:
         return None
-    grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
-    return Deletion(datetime.fromisoformat(metadata["deletionTimestamp"]), grace)
+    grace_s = min(max(metadata.get("deletionGracePeriodSeconds") or 0, 0), COUNTABLE_GRACE_S)
+    return Deletion(datetime.fromisoformat(metadata["deletionTimestamp"]), timedelta(seconds=grace_s))
 
 
 def _end(container: Mapping[str, Any]) -> ContainerEnd | None:

@@ -122,6 +122,18 @@ async def test_a_pod_of_which_nobody_knows_counts_as_it_was() -> None:
         await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
 
 
+async def test_a_pod_that_is_not_understood_counts_as_it_was() -> None:
+    """Neither does it end the questions for all others, nor is it forgotten before it is gone."""
+    other = pod(metadata={"uid": "p2", "name": "y"})
+    api = FakeApi(pod(), other)
+    async with running(api) as (pods, _):
+        api.named = {"orders-consumer-5d4f-x": pod(spec={"containers": None})}
+        api.put(deleted(10), event("DELETED", pod(metadata={"uid": "p2", "name": "y", "resourceVersion": "12"})))
+        await until(lambda: {one.uid: one.gone for one in pods.at(PLACE)} == {"p1": False, "p2": True})
+        api.named.clear()
+        await until(lambda: all(one.gone for one in pods.at(PLACE)))
+
+
 async def test_who_waits_is_told_apart() -> None:
     """A pod that is on its way out waits no more."""
     gate = {"schedulingGates": [{"name": GATE}]}

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.slot_pods import seen_pod
+from heartbeat_tuner.adapters.slot_pods import COUNTABLE_GRACE_S, seen_pod
 from heartbeat_tuner.adapters.slots import KubernetesSlots, seen_slot
 from heartbeat_tuner.adapters.workload_sizes import size_of
 from heartbeat_tuner.api import slot_names
@@ -208,6 +208,21 @@ def test_a_pod_that_ends_says_how() -> None:
     unknown = seen_pod(pod(metadata=deleted, containerStatuses=statuses({"terminated": ended(137, startedAt=None)})))
     assert unknown is not None
     assert unknown.pod.end is None
+
+
+@pytest.mark.parametrize(
+    ("given_s", "grace_s"),
+    [(None, 0), (0, 0), (30, 30), (10**9, 10**9), (10**15, COUNTABLE_GRACE_S), (-(10**15), 0)],
+    ids=str,
+)
+@pytest.mark.parametrize("due", ["2026-03-02T12:00:30Z", "1734-01-01T00:00:00Z"], ids=["near", "beyond all numbers"])
+def test_a_grace_may_be_any_number(due: str, given_s: int | None, grace_s: int) -> None:
+    """A tenant writes it, and the API server adds it; from when on the pod was to end can still be told."""
+    found = seen_pod(pod(metadata={"deletionTimestamp": due, "deletionGracePeriodSeconds": given_s}))
+    assert found is not None
+    deletion = found.pod.deletion
+    assert deletion == Deletion(datetime.fromisoformat(due), timedelta(seconds=grace_s))
+    assert deletion.due - deletion.grace <= deletion.due
 
 
 @pytest.mark.parametrize(

@@ -123,12 +123,19 @@ class World:
 
 
 async def test_what_is_not_understood_costs_no_other() -> None:
-    """Tenants write what they like; what was held of it is not held any more."""
+    """Tenants write what they like; it is held as it was, also beside a list, until it is understood again or gone."""
     async with World(page(5, body("a", 1), {"metadata": body("odd", 2)["metadata"]}, body("c", 3))) as world:
         assert world.held() == {"a": "x", "c": "x"}
         world.source.put(event("MODIFIED", {"metadata": body("a", 6)["metadata"]}), event("ADDED", body("d", 7)))
         await until(lambda: "d" in world.held())
-        assert world.held() == {"c": "x", "d": "x"}
+        await world.watched.refresh()
+        assert world.held() == {"a": "x", "c": "x", "d": "x"}
+        world.source.put(
+            event("MODIFIED", body("a", 8, "y")), event("MODIFIED", {"metadata": body("c", 9)["metadata"]})
+        )
+        world.source.put(event("DELETED", {"metadata": body("c", 10)["metadata"]}))
+        await until(lambda: world.vanished == ["uid-c"])
+        assert world.held() == {"a": "y", "d": "x"}
 
 
 async def test_a_list_comes_page_by_page_and_is_as_of_its_first_request() -> None:
