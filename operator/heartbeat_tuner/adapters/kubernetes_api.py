@@ -8,6 +8,7 @@ bytes leave, and it does not wait for an answer beyond the end of the leadership
 """
 
 import asyncio
+import contextlib
 import json
 import urllib.request
 from collections.abc import AsyncGenerator, Coroutine, Mapping
@@ -16,6 +17,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, WriteConflictError
@@ -27,6 +29,19 @@ JSON: Final = "application/json"
 
 SHOWN_BODY: Final = 300
 """Characters of an answer in plain text that a message repeats."""
+
+LONGEST_LINE_BYTES: Final = 16 * 2**20
+"""Of a watch: etcd takes objects of 1.5 MiB, and in JSON a character may be six bytes where it was one."""
+
+LARGEST_ANSWER_BYTES: Final = 32 * 2**20
+"""More than any one object is; read whole, in JSON, it takes a multiple of it."""
+
+SMALLER: Final = 4
+"""So many times fewer objects are asked for after a page of too many bytes."""
+
+
+class _TooLargeError(ApiServerError):
+    """An answer has more than `LARGEST_ANSWER_BYTES`."""
 
 
 class KubernetesApi:
@@ -75,10 +90,20 @@ class KubernetesApi:
     async def get(self, path: str, **query: str) -> dict[str, Any] | None:
         """Return the object or list at `path`; None if it does not exist.
 
+        Of a list with a limit fewer objects may come than there are and than were asked for, if those are too large.
+
         Raises:
             ApiServerError: any other failure.
         """
-        return await self._request("GET", path, query=query, timeout_s=self._timeout_s)
+        while True:
+            try:
+                return await self._request("GET", path, query=query, timeout_s=self._timeout_s)
+            except _TooLargeError:
+                # Whose objects are large must not keep anybody's from being listed.
+                limit = int(query.get("limit", "1"))
+                if limit <= 1:
+                    raise
+                query["limit"] = str(max(limit // SMALLER, 1))  # a token to continue with knows of no limit
 
     async def lines(self, path: str, *, silence: timedelta, **query: str) -> AsyncGenerator[bytes, None]:
         """Yield the lines of an answer that goes on, as a watch's does, until the API server ends it.
@@ -89,7 +114,7 @@ class KubernetesApi:
             query: of the request.
 
         Raises:
-            ApiServerError: it refused, or the connection broke.
+            ApiServerError: it refused, the connection broke, or a line is longer than `LONGEST_LINE_BYTES`.
         """
         request = await self._client.param_serialize(
             "GET",
@@ -108,9 +133,11 @@ class KubernetesApi:
                     text = (await answer.text())[:SHOWN_BODY]
                     sentence = f"the API server refused GET {path} with {answer.status}: {text}"
                     raise ApiServerError(sentence, status=answer.status)
-                async for line in answer.content:
+                while line := await answer.content.readline(max_line_length=LONGEST_LINE_BYTES):
                     yield line
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:  # ValueError: a line beyond all measure
+        except HttpProcessingError as error:  # no ClientError, though it is a client's: a line beyond all measure
+            raise ApiServerError(f"the API server's answer to GET {path} makes no sense: {error.message}") from error
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise ApiServerError(f"the API server broke off GET {path}: {error}") from error
 
     async def write(
@@ -151,7 +178,7 @@ class KubernetesApi:
         try:
             async with asyncio.timeout(timeout_s):  # the library's own may be up to a second late
                 response = await self._client.call_api(*request, _request_timeout=timeout_s)
-                payload = await response.read()
+                payload = await _payload(response.response, f"{method} {path}")
         except (TimeoutError, aiohttp.ClientError) as error:
             if body is not None and self._fence is not None:
                 self._fence.remaining_s()  # where the leadership ended first, that is what happened
@@ -168,6 +195,21 @@ class KubernetesApi:
         if response.status < HTTPStatus.BAD_REQUEST:
             return answer
         raise _refusal(response.status, answer, f"{method} {path}")
+
+
+async def _payload(answer: aiohttp.ClientResponse, request: str) -> bytes:
+    """Return the whole of an answer; where that does not come to an end, its connection is given up.
+
+    Raises:
+        ApiServerError: it is too large.
+    """
+    payload = bytearray()
+    with contextlib.closing(answer):  # one that was read to its end has no connection any more
+        async for part in answer.content.iter_any():
+            payload += part
+            if len(payload) > LARGEST_ANSWER_BYTES:
+                raise _TooLargeError(f"the API server answered {request} with more than {LARGEST_ANSWER_BYTES} bytes")
+    return bytes(payload)
 
 
 def _last_look(fence: Fence) -> aiohttp.TraceConfig:

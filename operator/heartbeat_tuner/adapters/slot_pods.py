@@ -209,7 +209,7 @@ def _deletion(metadata: Mapping[str, Any]) -> Deletion | None:
     if "deletionTimestamp" not in metadata:
         return None
     # Who deletes a pod may give it any grace, and the API server reckons with no more than this itself.
-    grace_s = min(metadata.get("deletionGracePeriodSeconds") or 0, durations.LONGEST.total_seconds())
+    grace_s = min(max(metadata.get("deletionGracePeriodSeconds") or 0, 0), durations.LONGEST.total_seconds())
     return Deletion(datetime.fromisoformat(metadata["deletionTimestamp"]), timedelta(seconds=grace_s))
 
 

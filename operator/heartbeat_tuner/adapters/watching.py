@@ -2,7 +2,9 @@
 
 Only what `keep` makes of an object is held. A watch that ends as it should goes on where it was; after a failure
 everything is listed anew. While it is out of touch, the last view stays, and `in_touch` says so. A list may be asked
-for at any time beside the watch: of two states of an object the newer one counts, whichever way it came.
+for at any time beside the watch: of two states of an object the newer one counts, whichever way it came. An object that
+is not understood any more is held as it was last understood, until it is gone: who can spoil an object cannot make it
+forgotten.
 """
 
 import asyncio
@@ -153,6 +155,9 @@ class Watched(Generic[Kept]):
             except ApiServerError as error:
                 self.in_touch = False
                 _log.warning("watch broken", path=self._path, error=str(error), again_in_s=pause_s)
+            except Exception:  # noqa: BLE001 - tenants write what is watched, and the process must outlive any of it
+                self.in_touch = False
+                _log.exception("watch failed", path=self._path, again_in_s=pause_s)
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
@@ -236,7 +241,16 @@ class Watched(Generic[Kept]):
         known = self._held.get(uid)
         if version <= max(-1 if known is None else known[0], self._deleted.get(uid, -1)):
             return
-        kept = self._kept_of(body)
+        try:
+            kept = self._keep(body)
+        except Exception:  # noqa: BLE001 - what tenants write may surprise, and must not end the watch of all
+            metadata = body["metadata"]
+            _log.exception(
+                "not understood", path=self._path, namespace=metadata.get("namespace"), name=metadata["name"]
+            )
+            if known is not None:
+                self._held[uid] = (version, known[1])
+            return
         if known is not None and kept is None:
             self._forget(uid)
             self._deleted[uid] = version  # so that a list that was asked for before does not bring it back
@@ -247,17 +261,6 @@ class Watched(Generic[Kept]):
             self._held[uid] = (version, kept)
             self._places.setdefault(kept.place, {})[uid] = kept
             self._changed(kept)
-
-    def _kept_of(self, body: Mapping[str, Any]) -> Kept | None:
-        """Return what is to be kept of an object; None of one that is not understood, which costs no other."""
-        try:
-            return self._keep(body)
-        except Exception:  # noqa: BLE001 - what tenants write may surprise, and must not end the watch of all
-            metadata = body["metadata"]
-            _log.exception(
-                "not understood", path=self._path, namespace=metadata.get("namespace"), name=metadata["name"]
-            )
-            return None
 
     def _drop(self, uid: str) -> None:
         last = self._forget(uid)

@@ -1,12 +1,14 @@
 """The only kopf code: a watch that feeds the policy store.
 
 Only `on.event`, which writes nothing: no finalizer, no annotation, no handler on other people's objects. Everything
-that acts is in `reconcile`.
+that acts is in `reconcile`. Nor does kopf read of an object what it would have written itself: whoever may write the
+object could have put it there.
 """
 
 import dataclasses
 import logging
 import os
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -64,9 +66,53 @@ def without_dns(account: kopf.ConnectionInfo, environ: Mapping[str, str]) -> kop
     return dataclasses.replace(account, server=f"https://{f'[{host}]' if ':' in host else host}:{port}")
 
 
+class _NoDiffBase(kopf.DiffBaseStorage):
+    """Nothing of an object's last state: only handlers of changes, of which there are none, would ask for it.
+
+    Kopf reads it before any handler, also where nobody asks; in an annotation that is no JSON it would stumble, and the
+    object would never be shown.
+    """
+
+    def build(self, **_: Any) -> kopf.BodyEssence:
+        """Return nothing of an object."""
+        return kopf.BodyEssence()
+
+    def fetch(self, **_: Any) -> kopf.BodyEssence | None:
+        """Return nothing of what was handled last."""
+        return None
+
+    def store(self, **_: Any) -> None:
+        """Write nothing."""
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """Nothing of how far handlers are: those of events are called once, and that is all."""
+
+    def fetch(self, **_: Any) -> None:
+        """Return nothing of a handler."""
+
+    def store(self, **_: Any) -> None:
+        """Write nothing."""
+
+    def purge(self, **_: Any) -> None:
+        """Write nothing."""
+
+    def touch(self, **_: Any) -> None:
+        """Write nothing."""
+
+    def clear(self, *, essence: kopf.BodyEssence) -> kopf.BodyEssence:
+        """Return what is nothing already."""
+        return essence
+
+
 def operator_settings() -> kopf.OperatorSettings:
     """Return kopf's settings: it watches, and does nothing else."""
     settings = kopf.OperatorSettings()
+    settings.persistence.diffbase_storage = _NoDiffBase()
+    settings.persistence.progress_storage = _NoProgress()
+    # Where it is not needed kopf takes its finalizer off, by a write that asks for no leadership: so it is none that
+    # anybody could have put on.
+    settings.persistence.finalizer = f"{fields.GROUP}/{secrets.token_hex(16)}"
     settings.posting.enabled = False
     settings.scanning.disabled = True  # spares cluster-wide rights on CRDs and namespaces
     settings.watching.server_timeout = WATCH_SERVER_TIMEOUT_S

@@ -95,19 +95,6 @@ async def test_a_pod_that_lost_its_label_lives_on() -> None:
         await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
 
 
-async def test_a_pod_that_is_not_understood_counts_as_it_was() -> None:
-    """And ends nothing: it goes on to be asked for until it is gone."""
-    api = FakeApi(pod())
-    async with running(api) as (pods, _):
-        api.named["orders-consumer-5d4f-x"] = pod(metadata={"deletionTimestamp": "10000-01-01T00:00:00Z"})
-        api.put(deleted(10))
-        await until(lambda: not pods.watched.everything())
-        await asyncio.sleep(0.01)
-        assert [one.gone for one in pods.at(PLACE)] == [False]
-        api.named.clear()
-        await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
-
-
 async def test_who_vanishes_is_asked_for_at_once() -> None:
     """Also while another is still there, though without its label: in a rollout pods vanish one after the other."""
     other = pod(metadata={"uid": "p2", "name": "y"})
@@ -133,6 +120,18 @@ async def test_a_pod_of_which_nobody_knows_counts_as_it_was() -> None:
         api.failing = False
         api.named.clear()
         await until(lambda: [one.gone for one in pods.at(PLACE)] == [True])
+
+
+async def test_a_pod_that_is_not_understood_counts_as_it_was() -> None:
+    """Neither does it end the questions for all others, nor is it forgotten before it is gone."""
+    other = pod(metadata={"uid": "p2", "name": "y"})
+    api = FakeApi(pod(), other)
+    async with running(api) as (pods, _):
+        api.named = {"orders-consumer-5d4f-x": pod(spec={"containers": None})}
+        api.put(deleted(10), event("DELETED", pod(metadata={"uid": "p2", "name": "y", "resourceVersion": "12"})))
+        await until(lambda: {one.uid: one.gone for one in pods.at(PLACE)} == {"p1": False, "p2": True})
+        api.named.clear()
+        await until(lambda: all(one.gone for one in pods.at(PLACE)))
 
 
 async def test_who_waits_is_told_apart() -> None:

@@ -12,6 +12,7 @@ from heartbeat_tuner.adapters.slots import KubernetesSlots, seen_slot
 from heartbeat_tuner.adapters.workload_sizes import size_of
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import GATE, MOST_SLOTS, SLOT_LABEL, TOKEN_ANNOTATION
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.standing import Sight
@@ -219,6 +220,21 @@ def test_a_grace_without_end_bears_arithmetic(grace_s: int) -> None:
     record = Record(since=NOW, holder="t")
     sight = Sight(View([], [found.pod], NOW), Pool(1, GroupProtocol.CLASSIC, timedelta(seconds=45)))
     assert sight.waited_for(2, record) is not None
+
+
+@pytest.mark.parametrize(
+    ("given_s", "grace_s"),
+    [(None, 0), (0, 0), (30, 30), (10**9, 10**9), (10**15, durations.LONGEST.total_seconds()), (-(10**15), 0)],
+    ids=str,
+)
+@pytest.mark.parametrize("due", ["2026-03-02T12:00:30Z", "1734-01-01T00:00:00Z"], ids=["near", "beyond all numbers"])
+def test_a_grace_may_be_any_number(due: str, given_s: int | None, grace_s: int) -> None:
+    """A tenant writes it, and the API server adds it; from when on the pod was to end can still be told."""
+    found = seen_pod(pod(metadata={"deletionTimestamp": due, "deletionGracePeriodSeconds": given_s}))
+    assert found is not None
+    deletion = found.pod.deletion
+    assert deletion == Deletion(datetime.fromisoformat(due), timedelta(seconds=grace_s))
+    assert deletion.due - deletion.grace <= deletion.due
 
 
 @pytest.mark.parametrize(

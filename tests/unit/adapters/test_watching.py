@@ -55,9 +55,9 @@ class FakeSource:
         self.pages = list(pages)
         self.asked: list[dict[str, str]] = []
         self.watches: list[str] = []
-        self._lines: asyncio.Queue[bytes | ApiServerError | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
 
-    def put(self, *lines: bytes | ApiServerError | None) -> None:
+    def put(self, *lines: bytes | Exception | None) -> None:
         """Have the watch bring lines, break, or (None) end."""
         for one in lines:
             self._lines.put_nowait(one)
@@ -77,7 +77,7 @@ class FakeSource:
         assert silence > timedelta(0)
         self.watches.append(query["resourceVersion"])
         while (line := await self._lines.get()) is not None:
-            if isinstance(line, ApiServerError):
+            if isinstance(line, Exception):
                 raise line
             yield line
 
@@ -123,12 +123,19 @@ class World:
 
 
 async def test_what_is_not_understood_costs_no_other() -> None:
-    """Tenants write what they like; what was held of it is not held any more."""
+    """Tenants write what they like; it is held as it was, also beside a list, until it is understood again or gone."""
     async with World(page(5, body("a", 1), {"metadata": body("odd", 2)["metadata"]}, body("c", 3))) as world:
         assert world.held() == {"a": "x", "c": "x"}
         world.source.put(event("MODIFIED", {"metadata": body("a", 6)["metadata"]}), event("ADDED", body("d", 7)))
         await until(lambda: "d" in world.held())
-        assert world.held() == {"c": "x", "d": "x"}
+        await world.watched.refresh()
+        assert world.held() == {"a": "x", "c": "x", "d": "x"}
+        world.source.put(
+            event("MODIFIED", body("a", 8, "y")), event("MODIFIED", {"metadata": body("c", 9)["metadata"]})
+        )
+        world.source.put(event("DELETED", {"metadata": body("c", 10)["metadata"]}))
+        await until(lambda: world.vanished == ["uid-c"])
+        assert world.held() == {"a": "y", "d": "x"}
 
 
 async def test_a_list_comes_page_by_page_and_is_as_of_its_first_request() -> None:
@@ -157,11 +164,16 @@ async def test_changes_are_taken_and_told() -> None:
 
 @pytest.mark.parametrize(
     "failure",
-    [event("ERROR", {"code": 410, "message": "too old"}), b'{"type": "ADD', ApiServerError("broken")],
-    ids=["too old", "cut", "broken"],
+    [
+        pytest.param(event("ERROR", {"code": 410, "message": "too old"}), id="too old"),
+        pytest.param(b'{"type": "ADD', id="cut"),
+        pytest.param(ApiServerError("broken"), id="broken"),
+        pytest.param(RuntimeError("nobody thought of this"), id="unexpected"),
+        pytest.param(b'{"type": "ADDED", "object": {}}', id="no object"),
+    ],
 )
-async def test_after_a_failure_all_is_listed_anew(failure: bytes | ApiServerError) -> None:
-    """What is gone since then is noticed."""
+async def test_after_a_failure_all_is_listed_anew(failure: bytes | Exception) -> None:
+    """What is gone since then is noticed; whatever failed, it is one watch that did."""
     async with World(page(5, body("a", 1), body("b", 2)), page(9, body("b", 2))) as world:
         world.source.put(failure)
         await until(lambda: world.source.watches == ["5", "9"])

@@ -1,13 +1,77 @@
 """The watch that feeds the store."""
 
+import asyncio
 import inspect
+from typing import Any
 
-from heartbeat_tuner.handlers import registry_for
+import kopf
+import pytest
+from kopf._cogs.clients import patching
+from kopf._cogs.structs.ephemera import AnyMemo
+from kopf._cogs.structs.references import Resource
+from kopf._core.actions import lifecycles
+from kopf._core.engines.indexing import OperatorIndexers
+from kopf._core.reactor.inventory import ResourceMemories
+from kopf._core.reactor.processing import process_resource_event
+
+from heartbeat_tuner.api import fields
+from heartbeat_tuner.api.spec_v1alpha1 import KIND, PLURAL
+from heartbeat_tuner.handlers import operator_settings, registry_for
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
+
+ENDING = {"deletionTimestamp": "2026-03-02T12:00:30Z"}
+KOPFS_FINALIZER = kopf.OperatorSettings().persistence.finalizer
 
 
 async def nothing() -> None:
     """Await nothing."""
+
+
+def policy(version: int, **metadata: Any) -> kopf.RawBody:
+    """Return a policy as the watch brings it."""
+    given = {"namespace": "shop", "name": "orders", "uid": "u1", "resourceVersion": str(version)}
+    return {"apiVersion": fields.API_VERSION, "kind": KIND, "metadata": {**given, **metadata}}  # type: ignore[typeddict-item]
+
+
+class World:
+    """Kopf with our registry and settings, from what the watch brings to what it writes.
+
+    Attributes:
+        store: what is fed.
+    """
+
+    def __init__(self) -> None:
+        self.store = PolicyStore()
+        self._registry = registry_for(self.store, nothing)
+        self._settings = operator_settings()
+        self._memories = ResourceMemories()
+
+    async def bring(self, kind: Any, body: kopf.RawBody) -> None:
+        """Have kopf process one event."""
+        await process_resource_event(
+            lifecycle=lifecycles.all_at_once,
+            indexers=OperatorIndexers(),
+            registry=self._registry,
+            settings=self._settings,
+            memories=self._memories,
+            memobase=AnyMemo(object()),
+            resource=Resource(fields.GROUP, fields.VERSION, PLURAL, namespaced=True),
+            raw_event={"type": kind, "object": body},
+            event_queue=asyncio.Queue(),
+        )
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Return what kopf writes."""
+    found: list[object] = []
+
+    async def patch_obj(*, patch: object, **_: Any) -> tuple[None, None]:
+        found.append(patch)
+        return None, None
+
+    monkeypatch.setattr(patching, "patch_obj", patch_obj)
+    return found
 
 
 def test_the_store_is_fed_in_the_event_loop() -> None:
@@ -15,3 +79,45 @@ def test_the_store_is_fed_in_the_event_loop() -> None:
     handlers = list(registry_for(PolicyStore(), nothing)._watching.get_all_handlers())
     assert len(handlers) == 1
     assert all(inspect.iscoroutinefunction(handler.fn) for handler in handlers)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param({"annotations": {"kopf.zalando.org/last-handled-configuration": "{"}}, id="no JSON"),
+        pytest.param({"annotations": {"kopf.zalando.org/last-handled-configuration": "[1]"}}, id="another JSON"),
+        pytest.param({"finalizers": [KOPFS_FINALIZER]}, id="finalizer"),
+        pytest.param({"finalizers": [KOPFS_FINALIZER], **ENDING}, id="finalizer, being deleted"),
+    ],
+)
+async def test_what_kopf_might_have_written_itself_makes_no_difference(
+    metadata: dict[str, Any], written: list[object]
+) -> None:
+    """A tenant wrote it: the store shows the policy and its end, and nothing is written, least of all by a follower."""
+    world = World()
+    body = policy(5, **metadata)
+    await world.bring(None, body)
+    assert world.store.snapshot() == [body]
+    body = policy(6, **metadata)
+    await world.bring("MODIFIED", body)
+    assert world.store.snapshot() == [body]
+    await world.bring("DELETED", policy(7, **metadata))
+    assert (world.store.snapshot(), written) == ([], [])
+
+
+async def test_the_finalizer_cannot_be_known() -> None:
+    """Kopf would take it off: with another in each process, what one of them tells is of no use to the next."""
+    assert operator_settings().persistence.finalizer != operator_settings().persistence.finalizer
+
+
+def test_nothing_is_kept_of_what_handlers_did() -> None:
+    """Whatever kopf asks of its storages, for handlers of another sort say, no object is read, and none is written."""
+    persistence, patch = operator_settings().persistence, kopf.Patch()
+    diffbase, progress = persistence.diffbase_storage, persistence.progress_storage
+    body = kopf.Body(policy(5, annotations={"kopf.zalando.org/policy_changed": "{"}))
+    diffbase.store(body=body, patch=patch, essence=diffbase.build(body=body))
+    progress.store(key=kopf.HandlerId("policy_changed"), record={}, body=body, patch=patch)
+    progress.purge(key=kopf.HandlerId("policy_changed"), body=body, patch=patch)
+    progress.touch(body=body, patch=patch, value="now")
+    assert (diffbase.fetch(body=body), progress.fetch(key=kopf.HandlerId("policy_changed"), body=body)) == (None, None)
+    assert (progress.clear(essence=diffbase.build(body=body)), dict(patch)) == ({}, {})
