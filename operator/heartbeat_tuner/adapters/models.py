@@ -7,7 +7,7 @@ wrong with one model, or with one namespace, costs no other.
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -79,10 +79,10 @@ class KubernetesModels:
         found: list[Fitted | Unreadable] = []
         try:
             for path in watching.lists(_PATH, self._namespaces):
-                async for page in self._pages(path):
+                async for page in watching.pages(self._api, path, limit=self._page):
                     if page is None:
                         return Unfitted("the API server does not know ConsumerGroupModels")
-                    found += [one for one in map(models.read, page) if one is not None]
+                    found += [one for one in map(models.read, page["items"]) if one is not None]
         except ApiServerError as error:
             if error.status != HTTPStatus.FORBIDDEN:
                 raise
@@ -172,27 +172,17 @@ class KubernetesModels:
     async def _stored(self, namespace: str) -> dict[str, Mapping[str, Any]]:
         """Return what is there, by name, without what servers add to it."""
         found: dict[str, Mapping[str, Any]] = {}
-        async for page in self._pages(watching.in_namespace(_PATH, namespace)):
+        path = watching.in_namespace(_PATH, namespace)
+        async for page in watching.pages(self._api, path, limit=self._page):
             if page is None:
                 raise _NotServedError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
-            for body in page:
+            for body in page["items"]:
                 key = models.key_of(body)
                 found[key.name] = {
                     "metadata": {"namespace": key.namespace, "name": key.name},
                     "spec": body.get("spec") or {},
                 }
         return found
-
-    async def _pages(self, path: str) -> AsyncIterator[list[Mapping[str, Any]] | None]:
-        """Yield the objects page by page; None if the API server knows no such objects."""
-        query = {"limit": str(self._page)}
-        while True:
-            page = await self._api.get(path, **query)
-            yield None if page is None else page["items"]
-            token = None if page is None else page["metadata"].get("continue")
-            if not token:
-                return
-            query["continue"] = token
 
 
 def write_to_cluster(fitted: Sequence[GroupModel], *, request_timeout: timedelta = REQUEST_TIMEOUT) -> Written:

@@ -66,16 +66,13 @@ class KubernetesPolicies:
 
     async def _listed(self, path: str) -> Listing:
         bodies: list[Mapping[str, Any]] = []
-        query = {"limit": str(self._page)}
-        while True:
-            page = await self._api.get(path, **query)
+        version = 0
+        async for page in watching.pages(self._api, path, limit=self._page):
             if page is None:
                 raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
             bodies += page["items"]
-            token = page["metadata"].get("continue")
-            if not token:
-                return Listing(bodies, int(page["metadata"]["resourceVersion"]))
-            query["continue"] = token
+            version = int(page["metadata"]["resourceVersion"])
+        return Listing(bodies, version)
 
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the policy is still there and still asks for what `body` asks for.

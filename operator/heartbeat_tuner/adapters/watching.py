@@ -56,6 +56,22 @@ class Source(Protocol):
         ...
 
 
+async def pages(source: Source, path: str, *, limit: int, **query: str) -> AsyncGenerator[dict[str, Any] | None, None]:
+    """Yield a list page by page, with so many objects at most in each; None if there is no such list.
+
+    Raises:
+        ApiServerError: no answer, or the moment of the first page is forgotten.
+    """
+    query["limit"] = str(limit)
+    while True:
+        page = await source.get(path, **query)
+        yield page
+        token = None if page is None else page["metadata"].get("continue")
+        if not token:
+            return
+        query["continue"] = token
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
     """Which objects.
@@ -169,9 +185,8 @@ class Watched(Generic[Kept]):
         """
         asked_at = self._clock.now()
         found: set[str] = set()
-        query = {**self._query, "limit": str(PAGE)}
-        while True:
-            page = await self._api.get(self._path, **query)
+        version = ""
+        async for page in pages(self._api, self._path, limit=PAGE, **self._query):
             if page is None and self._may_be_missing:
                 return self._see_none(asked_at)
             if page is None:
@@ -179,11 +194,7 @@ class Watched(Generic[Kept]):
             for body in page["items"]:
                 found.add(body["metadata"]["uid"])
                 self._take(body)
-            token = page["metadata"].get("continue")
-            if not token:
-                break
-            query["continue"] = token
-        version: str = page["metadata"]["resourceVersion"]
+            version = page["metadata"]["resourceVersion"]
         gone = [uid for uid, (since, _) in self._held.items() if uid not in found and since <= int(version)]
         for uid in gone:
             self._drop(uid)

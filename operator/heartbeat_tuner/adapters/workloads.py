@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from heartbeat_tuner.adapters import kubernetes_api, manifests, workload_sizes
+from heartbeat_tuner.adapters import kubernetes_api, manifests, watching, workload_sizes
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
 from heartbeat_tuner.api import applied
@@ -100,10 +100,12 @@ class KubernetesWorkloads:
     async def _pods(self, reference: WorkloadRef, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         namespace = reference.key.namespace
         selector = manifests.label_selector(deployment["spec"]["selector"])
-        listed = await self._api.get(f"/api/v1/namespaces/{namespace}/pods", labelSelector=selector)
-        if listed is None:
-            raise ApiServerError(f"namespace {namespace} has no pods resource")
-        return [pod for pod in listed["items"] if manifests.is_pod_of(pod, deployment, reference.kind)]
+        path, found = f"/api/v1/namespaces/{namespace}/pods", list[Mapping[str, Any]]()
+        async for page in watching.pages(self._api, path, limit=watching.PAGE, labelSelector=selector):
+            if page is None:
+                raise ApiServerError(f"namespace {namespace} has no pods resource")
+            found += [pod for pod in page["items"] if manifests.is_pod_of(pod, deployment, reference.kind)]
+        return found
 
     async def _current(
         self, policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
