@@ -127,7 +127,7 @@ def asked(situation: Situation, record: Record | None, current: LivenessSettings
 def _telling_evictions(situation: Situation, record: Record) -> int:
     """Return how many evictions of a record an answer rests on.
 
-    One in an hour is none in the next, and no rate of anything: values would follow it to and fro. Of less than a day
+    One in an hour is none in the next, and no rate of anything: values would follow it up and down. Of less than a day
     they count from as many on as are acted on.
     """
     enough = record.span >= _DAY or assessment.silences_are_dangerous(situation, record)

@@ -23,10 +23,10 @@ def _container(**literal: str) -> dict[str, Any]:
 
 
 class FakeApi:
-    """An API server with one Deployment, one running pod of it and their ConfigMap; it keeps what is written.
+    """An API server with one Deployment, one running pod of it, on the second page, and their ConfigMap.
 
     Attributes:
-        written: the documents.
+        written: the documents; they are kept, and change nothing.
     """
 
     def __init__(self, *, template: dict[str, Any], pod: dict[str, Any]) -> None:
@@ -50,13 +50,14 @@ class FakeApi:
         }
         self._stored: dict[str, dict[str, Any]] = {
             "orders-consumer": deployment,
-            "pods": {"items": [body]},
+            "pods": {"metadata": {"continue": "more"}, "items": []},
+            "more": {"metadata": {}, "items": [body]},
             "settings": {"data": IN_MAP},
         }
 
-    async def get(self, path: str, **_query: str) -> dict[str, Any]:
-        """Return what is stored under the path's last name."""
-        return self._stored[path.rpartition("/")[2]]
+    async def get(self, path: str, **query: str) -> dict[str, Any]:
+        """Return what is stored under the path's last name, or the page that is asked for."""
+        return self._stored[query.get("continue", path.rpartition("/")[2])]
 
     async def write(self, _method: str, _path: str, document: dict[str, Any], **_query: str) -> dict[str, Any]:
         """Keep what is to be written."""

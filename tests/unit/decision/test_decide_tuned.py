@@ -201,7 +201,7 @@ def test_a_cure_by_the_record_is_forecast_too() -> None:
 @pytest.mark.parametrize("evictions", [1, 2])
 @pytest.mark.parametrize("most_s", [60, 120])
 def test_an_eviction_of_the_last_hour_changes_no_answer(evictions: int, most_s: int) -> None:
-    """It is none in the next: values that followed it would go to and fro."""
+    """It is none in the next: values that followed it would rise and fall."""
     objective = Objective(timedelta(seconds=most_s), 1.0)
     quiet = known_kafkajs(objective=objective)
     target = decide(quiet).target
