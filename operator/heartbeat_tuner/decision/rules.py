@@ -73,6 +73,7 @@ class Rules:
         brokers: of the Kafka cluster.
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
         gaps_too_few: M may rise and not fall: gaps between polls were not watched for a whole day.
+        consumer_protocol: `broker_session` is the broker's for groups of KIP-848.
     """
 
     client: Client
@@ -87,6 +88,7 @@ class Rules:
     brokers: int = 1
     held: Limit | None = None
     gaps_too_few: bool = False
+    consumer_protocol: bool = False
 
     def period(self, settings: LivenessSettings) -> Period:
         """Return the time between two heartbeats that settings give."""
@@ -140,13 +142,13 @@ class Rules:
                 BEATS_PER_SESSION * interval, f"{BEATS_PER_SESSION} heartbeat intervals of {durations.show(interval)}"
             ),
             Limit(longest + timedelta(milliseconds=1), f"longer than {durations.show(longest)} between two heartbeats"),
-            broker_limit(self.broker_session.min or timedelta(0), "min", assumed=self.bounds_assumed),
+            self._broker_limit("min", self.broker_session.min or timedelta(0)),
             Limit(self._bounds(Setting.SESSION_TIMEOUT).min or timedelta(0), "bounds.sessionTimeout.min"),
             Limit(self.current.session_timeout if self.upwards else timedelta(0), _KEPT),
         ]
         ceilings = [
             Limit(self.max_detection_time, "objective.maxDetectionTime"),
-            broker_limit(self.broker_session.max or LONGEST, "max", assumed=self.bounds_assumed),
+            self._broker_limit("max", self.broker_session.max or LONGEST),
             Limit(self._bounds(Setting.SESSION_TIMEOUT).max or LONGEST, "bounds.sessionTimeout.max"),
             *(
                 Limit(self.client.poll_limit_factor * min(beat[one], LONGEST), f"{one}, which must cover it,")
@@ -187,6 +189,9 @@ class Rules:
         needed = min(poll_limit_for(self.client, gap), LONGEST)
         return Limit(needed, f"{POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}")
 
+    def _broker_limit(self, side: str, value: timedelta) -> Limit:
+        return broker_limit(value, side, assumed=self.bounds_assumed, consumer_protocol=self.consumer_protocol)
+
     def _bounds(self, setting: Setting) -> Range:
         return self.bounds.get(setting, Range())
 
@@ -201,9 +206,10 @@ def beats_held(period: timedelta) -> Limit:
     return Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}")
 
 
-def broker_limit(value: timedelta, side: str, *, assumed: bool) -> Limit:
+def broker_limit(value: timedelta, side: str, *, assumed: bool, consumer_protocol: bool = False) -> Limit:
     """Name the broker's bound of S, `min` or `max`; one that could not be read is Kafka's default, and says so."""
-    return Limit(value, f"the broker's group.{side}.session.timeout.ms{' (assumed)' if assumed else ''}")
+    of = "group.consumer" if consumer_protocol else "group"
+    return Limit(value, f"the broker's {of}.{side}.session.timeout.ms{' (assumed)' if assumed else ''}")
 
 
 def with_interval(current: LivenessSettings, client: Client, interval: timedelta) -> LivenessSettings:

@@ -195,6 +195,7 @@ def _rules(question: Question) -> Rules:
         held=question.held,
         brokers=question.brokers,
         bounds_assumed=question.bounds_assumed,
+        consumer_protocol=consumer,
     )
 
 

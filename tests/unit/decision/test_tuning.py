@@ -63,6 +63,21 @@ def test_every_library_gets_values_that_it_starts_with(library: str) -> None:
     assert found.rebalance_timeout == seconds(60)
 
 
+@pytest.mark.parametrize(
+    ("client", "protocol", "name"),
+    [
+        ("java", Rebalancing.EAGER, "the broker's group.min.session.timeout.ms"),
+        ("java-kip848", Rebalancing.CONSUMER, "the broker's group.consumer.min.session.timeout.ms"),
+    ],
+)
+def test_a_bound_of_the_broker_is_called_as_it_is_there(client: str, protocol: Rebalancing, name: str) -> None:
+    """Each protocol has its own, and who raises the other's changes nothing."""
+    short = Objective(seconds(30), 1.0)
+    found = answer(question(profile(client=client, rebalancing=protocol), least_session=seconds(45), objective=short))
+    assert found.verdict is Verdict.INFEASIBLE
+    assert f"at least 45s ({name})" in found.message
+
+
 def test_a_wait_that_is_longer_than_the_interval_goes_with_it() -> None:
     """Where the beat waits for the fetch; elsewhere W is nobody's business here."""
     assert target(question(profile(client="kafkajs"))).fetch_wait == seconds(1)
