@@ -62,7 +62,7 @@ def test_prometheus_is_configured_once(full: Rendered, lake: Rendered, tmp_path:
     assert found["headers"] == ("X-Scope-OrgID: team-a",)
     assert (found["username"], found["password_file"]) == ("heartbeat-tuner", tmp_path / "prometheus/password")
     assert found["ca_file"] == tmp_path / "prometheus/ca.crt"
-    assert found["timeout"].seconds == 20
+    assert found["timeout"] == "20s"
     assert given(lake, tmp_path, "tuner-fit")["bearer_token_file"] == tmp_path / "token"
 
 
