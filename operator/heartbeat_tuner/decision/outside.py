@@ -18,6 +18,8 @@ from heartbeat_tuner.decision.estimate import COOPERATIVE_ASSIGNORS
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import (
+    CONSUMER_MAX_SESSION,
+    CONSUMER_MIN_SESSION,
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
     Cluster,
@@ -44,10 +46,6 @@ from heartbeat_tuner.tails.profile import Rebalancing
 
 PERIOD_MARGIN: Final = 0.2
 """How far a measured beat period may be from what the settings give: a scrape sees a beat late, a pause delays it."""
-
-CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
-CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
-"""S that a broker accepts for groups of KIP-848, where nothing else is set; H is `tuning.CONSUMER_INTERVAL`."""
 
 _VERDICTS: Final = {
     tuning.Verdict.UNKNOWN: Verdict.UNKNOWN,

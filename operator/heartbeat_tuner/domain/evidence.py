@@ -215,6 +215,10 @@ DEFAULT_MIN_SESSION: Final = timedelta(seconds=6)
 DEFAULT_MAX_SESSION: Final = timedelta(minutes=30)
 """`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
 
+CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
+CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
+"""The same of groups of KIP-848, `group.consumer.…`; what H may be there is `tuning.CONSUMER_INTERVAL`."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cluster:

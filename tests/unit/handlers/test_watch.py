@@ -63,7 +63,10 @@ class World:
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Return what kopf writes."""
+    """Return what kopf writes.
+
+    Taken where kopf hands it over: a failure to reach an API server would end in its throttling, unseen.
+    """
     found: list[object] = []
 
     async def patch_obj(*, patch: object, **_: Any) -> tuple[None, None]:
