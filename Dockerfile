@@ -10,7 +10,7 @@ FROM ${PYTHON} AS tools
 WORKDIR /src
 COPY requirements/build.lock requirements/
 RUN python -m venv /opt/build \
- && /opt/build/bin/pip install --no-cache-dir --require-hashes -r requirements/build.lock
+ && /opt/build/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/build.lock
 
 FROM tools AS wheel
 COPY pyproject.toml README.md LICENSE ./
@@ -22,7 +22,7 @@ FROM tools AS build
 COPY requirements/runtime.lock requirements/
 RUN python -m venv --without-pip /opt/heartbeat-tuner \
  && /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install \
-      --no-cache-dir --no-compile --require-hashes -r requirements/runtime.lock \
+      --no-cache-dir --no-compile --no-deps --require-hashes -r requirements/runtime.lock \
  && find /opt/heartbeat-tuner/lib -type d -name tests -prune -exec rm -r {} +
 COPY --from=wheel /dist /dist
 RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install \
@@ -32,7 +32,7 @@ RUN /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install \
 # With bytecode, since each of Spark's Python processes would compile for itself.
 FROM tools AS build-fitting
 COPY requirements/fit.lock requirements/
-RUN /opt/build/bin/pip wheel --no-cache-dir --require-hashes --no-build-isolation --wheel-dir /wheels -r requirements/fit.lock \
+RUN /opt/build/bin/pip wheel --no-cache-dir --no-deps --require-hashes --no-build-isolation --wheel-dir /wheels -r requirements/fit.lock \
  && python -m venv --without-pip /opt/heartbeat-tuner \
  && /opt/build/bin/pip --python /opt/heartbeat-tuner/bin/python install --no-cache-dir --no-deps --no-index /wheels/*.whl
 COPY --from=wheel /dist /dist

@@ -86,23 +86,26 @@ clean:  ## Remove what was made here; the cache of programs stays
 	rm -rf $(VENV) build dist
 
 # Bytecode is made on first use: compiling all of it here would double the time of a first demo.
+# A lock is complete, so nothing is resolved (`--no-deps`): pip 23.2 looks past the lock for a package that another asks for
+# with an extra, and fails as soon as a newer release of it is out. `pip check` says if a lock misses something.
 $(INSTALLED): requirements/dev.lock pyproject.toml sandbox/prerequisites.py
 	@python3 -m sandbox.prerequisites
 	@echo "installing Python packages into $(VENV) (about 20 s, more on a first download)"
 	@python3 -m venv $(VENV)
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/dev.lock
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation -e .
+	@$(PYTHON) -m pip --disable-pip-version-check check
 	@touch $@
 
 # Spark is 450 MB and comes as source: a first demo does without.
 $(SPARK): requirements/fit.lock $(INSTALLED)
 	@echo "installing Spark into $(VENV) (about a minute, more on a first download)"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/build.lock
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-build-isolation \
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/build.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes --no-build-isolation \
 		-r requirements/fit.lock
 	@touch $@
 
 # What the fit is compared with; nothing else needs it.
 $(BENCH): requirements/bench.lock $(INSTALLED)
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/bench.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/bench.lock
 	@touch $@

@@ -103,6 +103,7 @@ def _python(program: str) -> Callable[[], list[str]]:
                 "install",
                 "--quiet",
                 "--disable-pip-version-check",
+                "--no-deps",
                 "--require-hashes",
                 "-r",
                 str(lock),
