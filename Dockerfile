@@ -55,6 +55,6 @@ COPY --from=build /opt/heartbeat-tuner /opt/heartbeat-tuner
 # and the user has no entry in /etc/passwd that would name one.
 ENV PATH=/opt/heartbeat-tuner/bin:$PATH HOME=/tmp PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 USER 65532:65532
-EXPOSE 8080
+EXPOSE 8080 8081
 ENTRYPOINT ["heartbeat-tuner"]
 CMD ["run", "--config", "/etc/heartbeat-tuner/config.yaml"]

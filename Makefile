@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults schedules gitops static-members spark lab up down bench-idle bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members spark lab up down bench-idle bench-cycle bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,8 +17,11 @@ demo: $(INSTALLED)  ## See a real rebalance storm, its explanation and its cure 
 test: $(INSTALLED) $(SPARK)  ## Run everything that CI runs
 	@$(PYTHON) tests/rings.py
 
-lint unit integration chart faults schedules: $(INSTALLED)  ## Run one ring of the tests
+lint unit integration chart faults trust: $(INSTALLED)  ## Run one ring of the tests
 	@$(PYTHON) tests/rings.py $@
+
+schedules: $(INSTALLED)  ## Play 50 random schedules of kills, stops and cuts over two replicas, a quarter of an hour
+	@$(PYTHON) tests/rings.py all-schedules
 
 gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, Flux and Helm do, for 5 minutes; build/gitops.json
 	@$(PYTHON) tests/rings.py $@
@@ -26,7 +29,7 @@ gitops: $(INSTALLED)  ## Reapply manifests beside active policies, as Argo CD, F
 static-members: $(INSTALLED)  ## Roll, kill, scale and lose static members of both protocols, most of an hour; build/static-members.json
 	@$(PYTHON) tests/rings.py $@
 
-spark e2e: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
+spark e2e hostile: $(INSTALLED) $(SPARK)  ## Likewise, one that runs the fit
 	@$(PYTHON) tests/rings.py $@
 
 e2e-install: $(INSTALLED)  ## Build the images, and live through a release of the chart on a node with real containers (root)
@@ -35,6 +38,9 @@ e2e-install: $(INSTALLED)  ## Build the images, and live through a release of th
 
 bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle
+
+bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on real parts, a quarter of an hour (N="100 300 1000")
+	@$(PYTHON) -m bench.cycle --policies $(or $(N),1000)
 
 bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
 	@$(PYTHON) -m bench.metrics

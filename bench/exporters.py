@@ -10,7 +10,7 @@ import http.client
 import http.server
 import struct
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,7 +26,7 @@ GROUPS_OF_NAMESPACE: Final = 20
 
 SCRAPE_S: Final = 15.0
 
-_LOT_S: Final = 900.0
+LOT_S: Final = 900.0
 """How much time is written at once: Prometheus takes nothing that is an hour older than its newest sample."""
 
 _UNREAD: Final = 43
@@ -116,13 +116,17 @@ class Page:
 
 def serve(port: int, everybody: Sequence[Member]) -> None:
     """Serve page after page under /0, /1 and so on, for ever."""
-    pages = [Page(everybody[first : first + PAGE]) for first in range(0, len(everybody), PAGE)]
+    serve_pages(port, [Page(everybody[first : first + PAGE]).body for first in range(0, len(everybody), PAGE)])
+
+
+def serve_pages(port: int, bodies: Sequence[Callable[[float], bytes]]) -> None:
+    """Serve what these say at the time of the request under /0, /1 and so on, for ever."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            body = pages[int(self.path.removeprefix("/"))].body(time.time())
+            body = bodies[int(self.path.removeprefix("/"))](time.time())
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(body)))
@@ -141,10 +145,10 @@ def write_history(
     """Write the past of some series by remote write, all of them together from quarter of an hour to the next."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=60)
     times = [since_s + every_s * number for number in range(int((until_s - since_s) / every_s))]
-    block = int(_LOT_S / every_s)
+    block = int(LOT_S / every_s)
     for first in range(0, len(times), block):
         for lot in range(0, len(everybody), PAGE):
-            _post(connection, _of_members(everybody[lot : lot + PAGE], names, times[first : first + block]))
+            post_series(connection, _of_members(everybody[lot : lot + PAGE], names, times[first : first + block]))
     connection.close()
 
 
@@ -158,20 +162,21 @@ def write_series(port: int, found: Sequence[Series]) -> None:
     times = [time_s for one in found for time_s in one.samples.times_s]
     at_s = min(times) - 1
     while at_s < max(times):
-        lots = ((one, one.samples.between(at_s, at_s + _LOT_S)) for one in found)
-        _post(
+        lots = ((one, one.samples.between(at_s, at_s + LOT_S)) for one in found)
+        post_series(
             connection,
             (
-                _encoded(one.labels, ((value, _moment(time_s)) for time_s, value in samples))
+                encoded_series(one.labels, ((value, moment(time_s)) for time_s, value in samples))
                 for one, samples in lots
                 if samples
             ),
         )
-        at_s += _LOT_S
+        at_s += LOT_S
     connection.close()
 
 
-def _post(connection: http.client.HTTPConnection, encoded: Iterable[bytes]) -> None:
+def post_series(connection: http.client.HTTPConnection, encoded: Iterable[bytes]) -> None:
+    """Send series, each from `encoded_series`, by remote write."""
     headers = {
         "Content-Type": "application/x-protobuf",
         "Content-Encoding": "snappy",
@@ -185,22 +190,23 @@ def _post(connection: http.client.HTTPConnection, encoded: Iterable[bytes]) -> N
 
 
 def _of_members(some: Sequence[Member], names: Sequence[str], times_s: Sequence[float]) -> Iterator[bytes]:
-    moments = [_moment(time_s) for time_s in times_s]
+    moments = [moment(time_s) for time_s in times_s]
     for member in some:
         known = [member.values(time_s) for time_s in times_s]
         for name in names:
             labels = {**member.labels(), "__name__": name, "job": "pods"}
-            yield _encoded(labels, zip((values[name] for values in known), moments, strict=True))
+            yield encoded_series(labels, zip((values[name] for values in known), moments, strict=True))
 
 
-def _encoded(labels: Mapping[str, str], samples: Iterable[tuple[float, bytes]]) -> bytes:
+def encoded_series(labels: Mapping[str, str], samples: Iterable[tuple[float, bytes]]) -> bytes:
     """Return a series as the protocol buffers of remote write; `samples` are values and moments."""
     pairs = sorted(labels.items())
     body = b"".join(_field(1, _field(1, name.encode()) + _field(2, text.encode())) for name, text in pairs)
     return _field(1, body + b"".join(_field(2, b"\x09" + struct.pack("<d", value) + at) for value, at in samples))
 
 
-def _moment(time_s: float) -> bytes:
+def moment(time_s: float) -> bytes:
+    """Return a sample's time for `encoded_series`."""
     return b"\x10" + _varint(round(time_s * 1000))
 
 

@@ -111,7 +111,9 @@ def measure(minutes: float, policies: int, run_dir: Path) -> dict[str, object]:
         replicas = []
         for user in OPERATOR_USERS:
             url = f"http://{LOOPBACK}:{metrics.port}"
-            operator = Operator(sandbox, interval_s=INTERVAL_S, user=user, prometheus_url=url)
+            operator = Operator(
+                sandbox, interval_s=INTERVAL_S, user=user, prometheus_url=url, grants=scenario.EVERY_GROUP
+            )
             replicas.append(running.enter_context(operator))
             wait_until(replicas[0].leads, part=user, what="its part")
         wait_until(

@@ -49,7 +49,7 @@ from sandbox.binaries import Binaries
 from sandbox.network import LOOPBACK, answers, free_ports
 from sandbox.processes import Process, wait_until
 from sandbox.prometheus import Prometheus
-from tests.support import worlds
+from tests.support import stages, worlds
 from tests.support.fakes import FakeGroups, FakeModels, FakeWorkloads
 
 MEMBERS: Final = 10
@@ -141,6 +141,8 @@ class Bench:
             workloads=FakeWorkloads(stored),
             models=ModelShelf(FakeModels()),
             clock=SystemClock(),
+            sleep=asyncio.sleep,
+            grants=stages.EVERYTHING,
         )
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ All get the same bounds and the same objective. What a choice is worth, the trut
 
 import dataclasses
 import itertools
+import zlib
 from datetime import timedelta
 from typing import Final
 
@@ -14,10 +15,11 @@ from bench.observed import Seen, settings_of
 from bench.quality_figures import OBJECTIVE, Outcome
 from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.clients.client import Hung
-from heartbeat_tuner.decision import estimate, tuning
+from heartbeat_tuner.decision import estimate, telling, tuning
 from heartbeat_tuner.decision.cost import Costs, costs
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
+from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
@@ -139,8 +141,16 @@ def _cheapest(found: list[Outcome | None], start: LivenessSettings) -> Outcome:
     return min(some, key=lambda one: (not one.within, one.net_per_day if one.within else one.evictions_per_month))
 
 
+_STEPS: Final = 12
+"""More than halvings from the longest session to the shortest."""
+
+
 def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
-    """Return what the tuner says of a group that it knows by its model and its record only."""
+    """Return what the tuner makes of a group in the end, step by step, by its model and its records only.
+
+    One step at most halves S and M. After one that did it is asked again, a day (the default cooldown) later, with what
+    was set and the evictions of that day. The model stays, as if the days went on alike.
+    """
     facts = Facts(
         client=truth.client,
         rebalancing=truth.rebalancing,
@@ -154,23 +164,30 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, found.message)
     within = bounds(truth)
     session = within[Setting.SESSION_TIMEOUT]
-    return tuning.answer(
-        Question(
-            profile=found,
-            current=settings_of(truth),
-            objective=OBJECTIVE,
-            bounds=within,
-            least_session=session.min or timedelta(seconds=6),
-            most_session=session.max or timedelta(seconds=1800),
-            watched_days=seen.days,
-            member_days=seen.member_days,
-            evictions=seen.evictions,
-            evictions_days=seen.days,
-            largest_absence_s=seen.largest_absence_s,
-            largest_poll_gap_s=seen.largest_poll_gap_s,
-            horizon=HORIZON,
-        )
+    asked = Question(
+        profile=found,
+        current=settings_of(truth),
+        objective=OBJECTIVE,
+        bounds=within,
+        least_session=session.min or timedelta(seconds=6),
+        most_session=session.max or timedelta(seconds=1800),
+        watched_days=seen.days,
+        member_days=seen.member_days,
+        evictions=seen.evictions,
+        evictions_days=seen.days,
+        largest_absence_s=seen.largest_absence_s,
+        largest_poll_gap_s=seen.largest_poll_gap_s,
+        horizon=HORIZON,
     )
+    first = tuning.answer(asked)
+    last, rng = first, np.random.default_rng(zlib.crc32(model.group.encode()))
+    for _ in range(_STEPS):
+        if last.target is None or not telling.halved(asked.current, last.target):
+            break
+        a_day = outcome(truth, last.target).evictions_per_month / MONTH_DAYS
+        asked = dataclasses.replace(asked, current=last.target, evictions=int(rng.poisson(a_day)), evictions_days=1.0)
+        last = tuning.answer(asked)
+    return first if first.target is None else dataclasses.replace(first, target=last.target or asked.current)
 
 
 def _sessions_s(truth: Profile) -> Array:

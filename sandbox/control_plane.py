@@ -116,6 +116,10 @@ class ControlPlane:
         self._api_server.kill()
         self._etcd.stop()
 
+    def stop_controllers(self) -> None:
+        """Stop the controllers alone: what is written after that stays as it is."""
+        self._controllers.stop()
+
     def restart_api_server(self) -> None:
         """End the API server at once, as a crash would, and start it again; store and controllers go on."""
         self._api_server.kill()
@@ -140,6 +144,11 @@ class ControlPlane:
             known = ", ".join(self._tokens)
             raise SandboxError(f"The control plane has no user {user!r}; its users are {known}.")
         return self._dir / f"{_file_name(user)}.kubeconfig"
+
+    @property
+    def etcd_url(self) -> str:
+        """Where etcd answers. A bench writes thousands of objects there, past the API server."""
+        return f"http://{LOOPBACK}:{self._etcd_port}"
 
     @property
     def kubectl_path(self) -> Path:

@@ -6,7 +6,7 @@ import urllib.request
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
-_PAGE_TIMEOUT_S: Final = 2.0
+PAGE_TIMEOUT_S: Final = 2.0
 
 
 def free_ports(count: int) -> list[int]:
@@ -34,10 +34,10 @@ def answers(port: int, host: str = LOOPBACK) -> bool:
         return False
 
 
-def page(port: int, path: str) -> str:
-    """Return what a page on loopback says; empty when nobody answers, or not well."""
+def page(port: int, path: str, *, timeout_s: float = PAGE_TIMEOUT_S) -> str:
+    """Return what a page on loopback says; empty when nobody answers, or not well, or not in time."""
     try:
-        with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=_PAGE_TIMEOUT_S) as got:
+        with urllib.request.urlopen(f"http://{LOOPBACK}:{port}{path}", timeout=timeout_s) as got:
             body: bytes = got.read()
             return body.decode()
     except (urllib.error.URLError, OSError):

@@ -52,13 +52,15 @@ class Asked:
 
 
 class Hold:
-    """Catches the first request that fits, and only that; it goes on when it is released, its sender alive or not."""
+    """Catches one request that fits; it goes on when it is released, its sender alive or not."""
 
-    def __init__(self, method: str, path: str, point: Point, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, method: str, path: str, point: Point, loop: asyncio.AbstractEventLoop, *, after: str) -> None:
         self._method, self._path, self._loop = method, re.compile(path), loop
         self.point = point
         self._caught, self._go = threading.Event(), asyncio.Event()
         self._taken = False
+        self.lost = False
+        self._after = re.compile(after) if after else None
 
     def await_caught(self, *, timeout_s: float = 60.0) -> None:
         """Wait until it holds a request.
@@ -73,11 +75,21 @@ class Hold:
         """Let the request go on, or never hold one."""
         self._loop.call_soon_threadsafe(self._go.set)
 
+    def lose(self) -> None:
+        """Break the request's connection off: it never arrives."""
+        self.lost = True
+        self.release()
+
     def wants(self, method: str, path: str) -> bool:
         """Whether this request is the one; asked in the proxy's thread."""
-        wanted = not self._taken and not self._go.is_set() and method == self._method and bool(self._path.search(path))
-        self._taken = self._taken or wanted
-        return wanted
+        if self._after is not None:
+            if method == "PATCH" and self._after.search(path):
+                self._after = None
+            return False
+        if self._taken or self._go.is_set() or method != self._method or not self._path.search(path):
+            return False
+        self._taken = True
+        return True
 
     async def hold(self) -> None:
         """Tell that the request is here, and wait for its release."""
@@ -130,9 +142,12 @@ class RequestProxy:
         """Where it listens."""
         return f"http://{LOOPBACK}:{self.port}"
 
-    def hold(self, method: str, path: str, point: Point = Point.BEFORE) -> Hold:
-        """Hold the next request whose path (with its query) matches the regular expression `path`."""
-        hold = Hold(method, path, point, self._loop)
+    def hold(self, method: str, path: str, point: Point = Point.BEFORE, *, after: str = "") -> Hold:
+        """Hold the next request whose path (with its query) matches the expression `path`.
+
+        With `after`, only what comes after a PATCH whose path matches that expression counts.
+        """
+        hold = Hold(method, path, point, self._loop, after=after)
         self._holds.append(hold)
         return hold
 
@@ -195,6 +210,9 @@ class RequestProxy:
         hold = next((one for one in self._holds if one.wants(request.method, path)), None)
         if hold is not None and hold.point is Point.BEFORE:
             await hold.hold()
+            if hold.lost and request.transport is not None:
+                request.transport.abort()
+                return web.Response()
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _OWN_HEADERS}
         try:
             async with self._session.request(

@@ -7,6 +7,7 @@ The operator runs as it would in a pod: its own process, its own identity, and t
 import json
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -15,7 +16,7 @@ from typing import Any, Final, Self
 import yaml
 
 from sandbox import consumers, network
-from sandbox.environment import OPERATOR_USER, Environment, Sandbox
+from sandbox.environment import OPERATOR_USER, Environment
 from sandbox.processes import Process, wait_until
 
 CHECKOUT: Final = Path(__file__).parents[1]
@@ -50,6 +51,10 @@ class JavaSettings:
     heartbeat_interval_ms: int
     max_poll_interval_ms: int
     handler_ms: int = 0
+
+
+EVERY_GROUP: Final = ({"namespaces": ("*",), "groups": ("*",)},)
+"""What an operator is granted whose policies' groups have no members, or none in pods."""
 
 
 class Tenant:
@@ -150,7 +155,7 @@ def policy_manifest(name: str, *, mode: str, library: str = "kafkajs") -> str:
     return _render("policy.yaml", name=name, mode=mode, library=library)
 
 
-def install(sandbox: Sandbox) -> None:
+def install(sandbox: Environment) -> None:
     """Install the CustomResourceDefinition and the operator's rights."""
     kubectl = sandbox.control_plane.kubectl
     files = (CHECKOUT / "crds", _MANIFESTS / "operator-role.yaml", _MANIFESTS / "operator-binding.yaml")
@@ -180,11 +185,12 @@ class Operator:
         source_timeout_s: how long it waits for Prometheus and for the broker.
         lease_times: of its leader election.
         max_rollouts: how many Deployments it may be rolling out at once.
+        grants: which groups policies may name without a member in their workloads' pods.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
         self,
-        sandbox: Sandbox,
+        sandbox: Environment,
         *,
         interval_s: float,
         user: str = OPERATOR_USER,
@@ -194,9 +200,11 @@ class Operator:
         source_timeout_s: float = 5.0,
         lease_times: LeaseTimes = LeaseTimes(),
         max_rollouts: int = 5,
+        grants: Sequence[Mapping[str, Sequence[str]]] = (),
     ) -> None:
-        (self._port,) = network.free_ports(1)
+        self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
+        granted = [{name: list(some) for name, some in grant.items()} for grant in grants]
         config = sandbox.run_dir / f"{user}.yaml"
         config.write_text(
             yaml.safe_dump(
@@ -207,12 +215,16 @@ class Operator:
                     },
                     "kafka": {
                         "clusters": {
-                            "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap},
-                            "direct": {"bootstrapServers": sandbox.kafka.bootstrap},
+                            "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap, "grants": granted},
+                            "direct": {"bootstrapServers": sandbox.kafka.bootstrap, "grants": granted},
                         },
                         "timeout": f"{source_timeout_s:g}s",
                     },
-                    "http": {"address": network.LOOPBACK, "port": self._port},
+                    "http": {
+                        "address": network.LOOPBACK,
+                        "port": self.metrics_port,
+                        "probePort": self._probe_port,
+                    },
                     "interval": f"{interval_s:g}s",
                     "rollout": {"maxConcurrent": max_rollouts},
                     "leaderElection": {
@@ -257,13 +269,14 @@ class Operator:
         """Whether it says that it leads."""
         return "heartbeat_tuner_leader 1.0" in self.page("/metrics")
 
-    def answers(self, path: str) -> bool:
+    def answers(self, path: str, *, timeout_s: float = network.PAGE_TIMEOUT_S) -> bool:
         """Whether a probe succeeds."""
-        return bool(self.page(path))
+        return bool(self.page(path, timeout_s=timeout_s))
 
-    def page(self, path: str) -> str:
-        """Return what `path` of its HTTP server says; empty when it is not well."""
-        return network.page(self._port, path)
+    def page(self, path: str, *, timeout_s: float = network.PAGE_TIMEOUT_S) -> str:
+        """Return what its metrics or a probe says; empty when it is not well, or does not say it in time."""
+        port = self.metrics_port if path == "/metrics" else self._probe_port
+        return network.page(port, path, timeout_s=timeout_s)
 
 
 def _render(manifest: str, **values: object) -> str:

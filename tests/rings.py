@@ -1,9 +1,10 @@
 """Run the rings of the tests, from the quickest to the slowest: `python tests/rings.py [ring ...]`.
 
-Rings that mostly wait for real parts run one after the other; beside them, with what they leave of the machine, run
-those that reckon. All of them run even when one fails, so that one run tells everything. Where very few tests on real
-parts failed, these are run once more with nothing beside them: one that passes then fails nothing, but is named as
-unsteady, for somebody to look into. At the end stands what each ring took, what failed, and what was skipped and why.
+Three lanes run beside each other: rings that mostly wait for real parts, the longest first; rings that compute with
+real parts, at a lower priority, and then the last of those that wait; and rings without real parts. All rings run even
+when one fails, so that one run tells everything. Where very few tests on real parts failed, these are run once more
+with nothing beside them: one that passes then fails nothing, but is named as unsteady, for somebody to look into. At
+the end stands what each ring took, what failed, and what was skipped and why.
 """
 
 import dataclasses
@@ -13,7 +14,8 @@ import textwrap
 import threading
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[1]
@@ -27,12 +29,6 @@ FEW = 3
 SHOWN = 3_000
 """Characters of what a test failed with, in the summary."""
 
-PURE = ",".join(
-    f"operator/heartbeat_tuner/{layer}/*"
-    for layer in ("domain", "clients", "metrics", "tails", "decision", "membership")
-)
-"""The layers that decide: every branch of them is run by a unit test."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Ring:
@@ -40,6 +36,7 @@ class Ring:
 
     Attributes:
         waits: most of the time for brokers, sessions and rollouts: how long they take is what is tested.
+        pure: starts no real part.
         steady: no failure of it is ever the machine's.
         left_out: why it is run only when it is named; empty for those that are always run.
     """
@@ -47,6 +44,7 @@ class Ring:
     name: str
     commands: tuple[tuple[str, ...], ...]
     waits: bool = False
+    pure: bool = False
     steady: bool = False
     left_out: str = ""
 
@@ -75,22 +73,27 @@ RINGS = (
                 "CHANGELOG.md",
             ),
         ),
+        pure=True,
         steady=True,
     ),
     Ring(
         "unit",
         (
-            _pytest("unit", "--cov", "--cov-report="),
-            (PYTHON, "-m", "coverage", "report", "--skip-covered", "--fail-under=100", f"--include={PURE}"),
+            _pytest("unit", "--timeout=180", "--cov", "--cov-report="),
+            (PYTHON, "-m", "coverage", "report", "--skip-covered", "--fail-under=100"),
         ),
+        pure=True,
         steady=True,
     ),
     Ring("integration", (_pytest("integration"),)),
     Ring("chart", (_pytest("chart"),)),
     Ring("spark", (_pytest("spark", "--timeout=300"),)),
-    Ring("lab", (_pytest("lab"),), waits=True),
     Ring("e2e", (_pytest("e2e", "-m", "not faults and not gitops and not static_members"),), waits=True),
     Ring("faults", (_pytest("e2e", "-m", "faults"),), waits=True),
+    Ring("schedules", (_pytest("schedules", "--capture=no", "-m", "not all_schedules"),), waits=True, steady=True),
+    Ring("trust", (_pytest("trust"),), waits=True),
+    Ring("hostile", (_pytest("hostile"),), waits=True),
+    Ring("lab", (_pytest("lab"),), waits=True),
     Ring(
         "static-members",
         (_pytest("e2e", "-m", "static_members"),),
@@ -101,9 +104,15 @@ RINGS = (
         "gitops",
         (_pytest("e2e", "-m", "gitops"),),
         waits=True,
-        left_out="it reapplies manifests for five minutes; a minute of it is in e2e; `make gitops` runs it",
+        left_out="it reapplies manifests for five minutes; a part of it is in e2e and trust; `make gitops` runs it",
     ),
-    Ring("schedules", (_pytest("schedules", "--capture=no"),), waits=True, steady=True),
+    Ring(
+        "all-schedules",
+        (_pytest("schedules", "--capture=no"),),
+        waits=True,
+        steady=True,
+        left_out="it plays 50 schedules in a quarter of an hour; 12 of them are in schedules; `make schedules` runs it",
+    ),
     Ring("demo", (_pytest("demo", "--capture=no"),), waits=True),
     # It begins with building images, and comes when the others of its lane are done.
     Ring("install", (_pytest("install", "--capture=no"),)),
@@ -129,7 +138,8 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
 
     Args:
         ring: which.
-        beside: others are shown at the terminal: it yields to them, and its output comes as a whole when it has ended.
+        beside: others are shown at the terminal: its output comes as a whole when it has ended. It yields to them
+            unless it waits, too.
         only_failed: those of its tests that failed when it was last run.
     """
     result, began = Result(ring.name), time.monotonic()
@@ -144,7 +154,7 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
                 word.format(report=report, cache=REPORTS / f"{ring.name}-{number}.cache") for word in command
             ] + again
             done = subprocess.run(
-                ["nice", "-n", "10", *words] if beside else words,
+                words if ring.waits or not beside else ["nice", "-n", "10", *words],
                 cwd=CHECKOUT,
                 check=False,
                 stdout=kept if beside else None,
@@ -160,19 +170,31 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
 
 
 def run_all(rings: Sequence[Ring]) -> list[Result]:
-    """Run rings, two at a time where some wait and some do not; return what became of them, in their order."""
-    waiting = [ring for ring in rings if ring.waits]
-    reckoning = [ring for ring in rings if not ring.waits]
+    """Run rings, three at a time; return what became of them, in their order."""
+    waiting = deque(ring for ring in rings if ring.waits)
+    computing = deque(ring for ring in rings if not (ring.waits or ring.pure))
+    pure = deque(ring for ring in rings if ring.pure)
+    shown, *others = [lots for lots in ([waiting], [computing, waiting], [pure]) if lots[0]]
     found: dict[str, Result] = {}
 
-    def lane(lot: Sequence[Ring], *, beside: bool) -> None:
-        for ring in lot:
-            found[ring.name] = run(ring, beside=beside)
+    def taken(lot: deque[Ring]) -> Iterator[Ring]:
+        while True:
+            try:
+                yield lot.popleft()
+            except IndexError:  # the other lane may have taken the last
+                return
 
-    other = threading.Thread(target=lane, args=(reckoning,), kwargs={"beside": bool(waiting)})
-    other.start()
-    lane(waiting, beside=False)
-    other.join()
+    def lane(*lots: deque[Ring], beside: bool) -> None:
+        for lot in lots:
+            for ring in taken(lot):
+                found[ring.name] = run(ring, beside=beside)
+
+    beside = [threading.Thread(target=lane, args=lots, kwargs={"beside": True}) for lots in others]
+    for thread in beside:
+        thread.start()
+    lane(*shown, beside=False)
+    for thread in beside:
+        thread.join()
     return [found[ring.name] for ring in rings]
 
 

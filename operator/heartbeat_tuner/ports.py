@@ -6,13 +6,13 @@ server. They also need the leadership: a `Fence` says how long it lasts.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Cluster, Group, Holdings, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.membership.values import Pod, Remove, Slot, View, Write
 from heartbeat_tuner.metrics.samples import Series
@@ -72,6 +72,22 @@ class Groups(Protocol):
         ...
 
 
+class WorkloadViews(Protocol):
+    """A view of workloads and their pods that is kept up to date, so that looking costs the API server nothing."""
+
+    async def cover(self, policies: Sequence[Policy]) -> None:
+        """Have the workloads of these policies in the view, as they are now, and no others."""
+        ...
+
+    async def read(self, policy: Policy) -> Workload | MissingWorkload:
+        """Return a covered policy's workload with what is set in it, or what is missing.
+
+        Raises:
+            ApiServerError: the view is out of touch.
+        """
+        ...
+
+
 class Workloads(Protocol):
     """Workloads and their pods."""
 
@@ -89,6 +105,20 @@ class Workloads(Protocol):
         Raises:
             WriteConflictError: the workload changed since it was gathered.
             FieldOwnedError: another manager owns an entry.
+            NotLeaderError: the leadership is over.
+            ApiServerError: anything else.
+        """
+        ...
+
+    async def release(self, policy: Policy, *, empty: bool) -> Holdings | None:
+        """Let go of entries of ours that somebody else has the value of, and of those without a value if `empty`.
+
+        Returns:
+            What was held before; None if there was nothing to let go of.
+
+        Raises:
+            WriteConflictError: the workload changed meanwhile.
+            FieldOwnedError: another manager owns an entry that is ours.
             NotLeaderError: the leadership is over.
             ApiServerError: anything else.
         """
@@ -149,8 +179,10 @@ class Policies(Protocol):
 class Models(Protocol):
     """The fitted models as the API server has them."""
 
-    async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
-        """Return all models of the cluster; Unfitted if none may or can be read, until somebody changes that.
+    async def read(self, asked: Collection[tuple[str, str]] = ()) -> Sequence[Fitted | Unreadable] | Unfitted:
+        """Return the models of the cluster; Unfitted if none may or can be read, until somebody changes that.
+
+        Those of `asked`, the namespaces and groups of policies, are there; of others so many as the store keeps.
 
         Raises:
             ApiServerError: the API server did not answer.

@@ -101,7 +101,7 @@ def _cure(story: Story, tenant: Tenant) -> None:
     with story.phase("cure", "Setting mode: Apply"):
         tenant.patch("cgp", GROUP, {"spec": {"mode": "Apply"}})
         wait_until(
-            lambda: scenario.condition(tenant.policy(GROUP), "Applied")["status"] == "True",
+            lambda: "applied" in tenant.policy(GROUP).get("status", {}),
             part="operator",
             what="the patch of the Deployment",
         )

@@ -58,11 +58,17 @@ class Rendered:
         return (spec["jobTemplate"]["spec"] if kind == "CronJob" else spec)["template"]
 
     def files(self, kind: str, name: str = NAME) -> dict[str, tuple[str, str, str]]:
-        """Return the projected files of a pod: path in the volume -> kind, name and key of its source."""
+        """Return the projected files of a pod: path in the volume -> kind, name and key of its source.
+
+        Of a token of the pod's account the audience is its source's name.
+        """
         (volume,) = [one for one in self.pod(kind, name)["spec"]["volumes"] if one["name"] == "secrets"] or [None]
         found: dict[str, tuple[str, str, str]] = {}
         for source in volume["projected"]["sources"] if volume else ():
             ((of, what),) = source.items()
+            if of == "serviceAccountToken":
+                found[what["path"]] = (of, what["audience"], "")
+                continue
             found |= {item["path"]: (of, what["name"], item["key"]) for item in what["items"]}
         return found
 

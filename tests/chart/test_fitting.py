@@ -11,20 +11,19 @@ from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
 
 _NAME = f"{NAME}-fit"
 _SECRETS = "/etc/heartbeat-tuner-secrets"
-_SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _ON = {"fitting": {"enabled": True, "image": {"repository": "registry.example/fitting"}}}
 
 
 def given(rendered: Rendered, folder: Path, name: str = _NAME) -> dict[str, Any]:
     """Return what the command understands of the job's arguments, beside the files that the pod would have."""
-    for path in (*rendered.files("CronJob", name), "token"):
+    for path in rendered.files("CronJob", name):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("secret")
     (container,) = rendered.pod("CronJob", name)["spec"]["containers"]
     command, *arguments = container["args"]
     assert command == "fit"
-    here = [one.replace(_SECRETS, str(folder)).replace(_SERVICE_ACCOUNT, str(folder)) for one in arguments]
+    here = [one.replace(_SECRETS, str(folder)) for one in arguments]
     return fit.command.make_context("fit", here).params
 
 
@@ -63,7 +62,7 @@ def test_prometheus_is_configured_once(full: Rendered, lake: Rendered, tmp_path:
     assert (found["username"], found["password_file"]) == ("heartbeat-tuner", tmp_path / "prometheus/password")
     assert found["ca_file"] == tmp_path / "prometheus/ca.crt"
     assert found["timeout"] == "20s"
-    assert given(lake, tmp_path, "tuner-fit")["bearer_token_file"] == tmp_path / "token"
+    assert given(lake, tmp_path, "tuner-fit")["bearer_token_file"] == tmp_path / "prometheus/token"
 
 
 def test_its_own_values_reach_the_job(full: Rendered, tmp_path: Path) -> None:

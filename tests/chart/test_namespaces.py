@@ -38,7 +38,8 @@ def test_what_is_left_of_the_cluster_is_the_webhook_s_registration(some: Rendere
     assert some.names("ClusterRole") == [f"{NAME}-webhook"]
     (rule,) = some.one("ClusterRole", f"{NAME}-webhook")["rules"]
     assert (rule["resources"], rule["resourceNames"]) == (["mutatingwebhookconfigurations"], [NAME])
-    without = helm.render(VARIANTS["namespaced"], {"webhook": {"enabled": False}, "crds": {"install": False}})
+    off = {"enabled": False}
+    without = helm.render(VARIANTS["namespaced"], {"webhook": off, "fences": off, "crds": {"install": False}})
     assert [one for one in without.objects if "namespace" not in one["metadata"]] == []
 
 

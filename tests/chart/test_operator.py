@@ -8,12 +8,12 @@ import trustme
 import yaml
 
 from heartbeat_tuner import settings
+from heartbeat_tuner.domain.grants import Grant
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
 
 _SECRETS = "/etc/heartbeat-tuner-secrets"
-_SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def loaded(rendered: Rendered, folder: Path, name: str = NAME) -> settings.Settings:
@@ -30,7 +30,7 @@ def loaded(rendered: Rendered, folder: Path, name: str = NAME) -> settings.Setti
         file.write_bytes(authority.cert_pem.bytes() if path.endswith("ca.crt") else b"secret")
     text = rendered.one("ConfigMap", name)["data"]["config.yaml"]
     config = folder / "config.yaml"
-    config.write_text(text.replace(_SECRETS, str(folder)).replace(_SERVICE_ACCOUNT, str(folder)))
+    config.write_text(text.replace(_SECRETS, str(folder)))
     assert container["args"] == ["run", "--config", f"{mounts['config']}/config.yaml"]
     return settings.load(config)
 
@@ -87,6 +87,7 @@ def test_what_is_said_reaches_the_configuration(full: Rendered, tmp_path: Path) 
     assert found.prometheus.basic_auth.username == "heartbeat-tuner"
     main, second, third = (found.kafka.clusters[name] for name in ("main", "second", "third"))
     assert (main.security_protocol, main.heartbeat_budget) == ("SASL_SSL", 500)
+    assert main.granted == (Grant(("shop", "billing"), ("orders", "shop-*")), Grant(("*",), ("shared",)))
     assert third.sasl is not None
     assert third.sasl.username_file == tmp_path / "kafka/third/username"
     assert second.tls is not None
@@ -120,12 +121,34 @@ def _texts(node: Any) -> list[str]:
     return [node] if isinstance(node, str) else []
 
 
-def test_the_pods_own_token_needs_no_secret(helm: Helm) -> None:
-    """OpenShift's way: the kubelet has it in the pod anyway."""
-    rendered = helm.render(VARIANTS["minimal"], {"prometheus": {"bearerToken": {"serviceAccount": True}}})
+@pytest.mark.parametrize(("given", "audience"), [({}, "prometheus"), ({"audience": "mimir"}, "mimir")])
+def test_a_token_of_the_pod_is_for_prometheus_alone(helm: Helm, given: dict[str, str], audience: str) -> None:
+    """It has an audience of its own, and is never the one that opens the API server."""
+    access = {"url": "https://prometheus:9090", "bearerToken": {"serviceAccount": True, **given}}
+    rendered = helm.render(VARIANTS["minimal"], {"prometheus": access})
     config = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
-    assert config["prometheus"]["bearerTokenFile"] == f"{_SERVICE_ACCOUNT}/token"
-    assert rendered.files("Deployment") == {}
+    assert config["prometheus"]["bearerTokenFile"] == f"{_SECRETS}/prometheus/token"
+    assert rendered.files("Deployment") == {"prometheus/token": ("serviceAccountToken", audience, "")}
+
+
+@pytest.mark.parametrize(
+    "mixed", [{"secret": "a"}, {"key": "b"}, {"secret": "a", "key": "b"}, {"serviceAccount": False}]
+)
+def test_a_token_has_one_source(helm: Helm, mixed: dict[str, Any]) -> None:
+    """A key of a Secret, or the pod's account."""
+    with pytest.raises(RefusedError, match="bearerToken"):
+        helm.render(VARIANTS["minimal"], {"prometheus": {"bearerToken": {"serviceAccount": True, **mixed}}})
+
+
+def test_credentials_over_http_are_allowed_by_name(helm: Helm) -> None:
+    """For the operator, and for the fit."""
+    access = {"prometheus": {"allowCredentialsOverHttp": True, "bearerToken": {"serviceAccount": True}}}
+    fitting = {"fitting": {"enabled": True, "image": {"repository": "registry.example/fitting"}}}
+    rendered = helm.render(VARIANTS["minimal"], access, fitting)
+    config = yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
+    assert config["prometheus"]["allowCredentialsOverHttp"] is True
+    (container,) = rendered.pod("CronJob", f"{NAME}-fit")["spec"]["containers"]
+    assert "--allow-credentials-over-http" in container["args"]
 
 
 def test_a_token_and_a_certificate_are_files(helm: Helm) -> None:

@@ -21,7 +21,8 @@ _DEFINITIONS = tuple(f"{kind.plural}.{fields.GROUP}" for kind in crd.KINDS)
 _OURS = f"app.kubernetes.io/instance={NAME}"
 _KINDS = (
     "deployments,services,configmaps,serviceaccounts,poddisruptionbudgets,cronjobs,persistentvolumeclaims,roles,"
-    "rolebindings,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,customresourcedefinitions"
+    "rolebindings,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,customresourcedefinitions,"
+    "networkpolicies,validatingadmissionpolicies,validatingadmissionpolicybindings"
 )
 
 

@@ -124,7 +124,8 @@ def test_in_any_order_nothing_hangs(plane: ControlPlane, shell: Mapping[str, str
     assert not namespaces(plane)
     assert "heartbeat-tuner" not in plane.kubectl("get", "crd", "--output=name")
     typed(
-        "kubectl delete clusterrole,clusterrolebinding,mutatingwebhookconfiguration"
+        "kubectl delete clusterrole,clusterrolebinding,mutatingwebhookconfiguration,"
+        "validatingadmissionpolicy,validatingadmissionpolicybinding"
         " --selector app.kubernetes.io/name=heartbeat-tuner",
         shell,
     )

@@ -93,6 +93,16 @@ def test_every_object_is_closed() -> None:
         ("operator.maxConcurrentRollouts", -1, "at '/operator/maxConcurrentRollouts': minimum: got -1, want 0"),
         ("kafka.clusters.main.securityProtocol", "TLS", "at '/kafka/clusters/main/securityProtocol': value must be"),
         ("kafka.clusters.main.sasl", {"mechanism": "PLAIN"}, "at '/kafka/clusters/main/sasl': missing property 'pass"),
+        (
+            "kafka.clusters.main.grants",
+            [{"namespaces": ["*"], "groups": ["a*b"]}],
+            "at '/kafka/clusters/main/grants/0/groups/0': 'a*b' does not match pattern",
+        ),
+        (
+            "kafka.clusters.main.grants",
+            [{"namespaces": ["shop-*"], "groups": ["*"]}],
+            "at '/kafka/clusters/main/grants/0/namespaces/0': 'shop-*' does not match pattern",
+        ),
         ("prometheus.tls.cert", {"secret": "a", "key": "b"}, "at '/prometheus/tls': properties 'key' required"),
         ("prometheus.tls.ca", {"key": "b"}, "at '/prometheus/tls/ca': 'oneOf' failed"),
         ("prometheus.basicAuth.password", "123", "at '/prometheus/basicAuth/password': got string, want object"),

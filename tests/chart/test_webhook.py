@@ -75,6 +75,16 @@ def test_its_configuration_names_what_is_there(helm: Helm, tmp_path: Path) -> No
     documented.bound(rendered, name, "kafka")
 
 
+def test_a_pinned_authority_takes_the_right_to_write_the_registration(helm: Helm) -> None:
+    """No admission policy is shown a registration: who may patch it may have every pod sent anywhere."""
+    rendered = helm.render(VARIANTS["minimal"], {"webhook": {"enabled": True, "caBundle": "QUJD"}})
+    assert {one["clientConfig"]["caBundle"] for one in rendered.one("MutatingWebhookConfiguration")["webhooks"]} == {
+        "QUJD"
+    }
+    rules = documented.rights(rendered, _NAME)["ClusterRole"]
+    assert [rule["verbs"] for rule in rules if "mutatingwebhookconfigurations" in rule["resources"]] == [["get"]]
+
+
 def test_its_values_reach_it(helm: Helm, tmp_path: Path) -> None:
     """Those about more than the pod."""
     rendered = helm.render(

@@ -21,6 +21,19 @@ from tests.e2e.teams import Team
 from tests.support import webhooks
 from tests.support.webhooks import Replica
 
+__all__ = [
+    "_healthy_comes_of_age",
+    "healthy",
+    "new_team",
+    "operator",
+    "operators",
+    "pytest_collection_finish",
+    "sandbox",
+    "storming",
+    "webhook",
+]
+"""What the rings trust and hostile share with the end-to-end tests: each starts these parts for itself."""
+
 NewTeam: TypeAlias = Callable[[str], Team]
 """Makes a team for a purpose; it is deleted after the test."""
 

@@ -32,11 +32,18 @@ def pods_that(team: Team, behaves: str, *, replicas: int, grace_s: int) -> str:
 
 
 def enrol(team: Team) -> None:
-    """Give a team a policy whose pods get static ids; it speaks the classic protocol as far as anybody knows."""
+    """Give a team a policy whose pods get static ids; an operator saw its group speak the classic protocol once."""
     team.apply_policy_spec(client={"library": "java"}, staticMembership="Enabled")
+    ownership = {
+        "clusterRef": "main",
+        "groupId": team.name,
+        "workloadUid": "of-another-time",
+        "since": "2026-01-01T00:00:00Z",
+    }
+    seen = {"observedGeneration": 1, "groupProtocol": "Classic", "groupOwnership": ownership}
     team.kubectl(
         *("patch", "cgp", team.name, f"--namespace={team.namespace}", "--subresource=status", "--type=merge"),
-        *("--patch", json.dumps({"status": {"groupProtocol": "Classic"}})),
+        *("--patch", json.dumps({"status": seen})),
     )
 
 

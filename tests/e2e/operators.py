@@ -9,6 +9,9 @@ from sandbox.processes import wait_until
 from sandbox.scenario import Operator
 
 INTERVAL_S: Final = 1.0
+GRANTS: Final = ({"namespaces": ("*",), "groups": ("static-consumer-python-*", "static-classic-python-*")},)
+"""librdkafka cannot choose the address that it connects from: the broker does not see its members at their pods."""
+
 AUDIT_LAG_S: Final = 1.0
 """The API server's audit log is written a moment after the answer."""
 
@@ -28,7 +31,11 @@ class Operators:
         if self._now is None or self._told != (prometheus_url, bootstrap) or not self._now.process.alive():
             self.stop()
             operator = Operator(
-                self._sandbox, interval_s=INTERVAL_S, prometheus_url=prometheus_url, bootstrap=bootstrap
+                self._sandbox,
+                interval_s=INTERVAL_S,
+                prometheus_url=prometheus_url,
+                bootstrap=bootstrap,
+                grants=GRANTS,
             )
             self._now, self._told = operator.__enter__(), (prometheus_url, bootstrap)  # `stop` ends it
             wait_until(operator.leads, part="operator", what="its leadership", process=operator.process)

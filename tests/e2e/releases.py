@@ -27,7 +27,8 @@ NAME: Final = "released"
 """Of all objects: others in the sandbox have the usual one."""
 
 _RIGHTS: Final = ("ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding")
-_CLUSTER_WIDE: Final = ("ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration")
+_FENCES: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+_CLUSTER_WIDE: Final = ("ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration", *_FENCES)
 _FIT_TIMEOUT_S: Final = 300.0
 
 
@@ -43,7 +44,7 @@ class Program:
     """
 
     def __init__(self, name: str, command: str, config: Mapping[str, Any], kubeconfig: Path, folder: Path) -> None:
-        self._port = config["http"]["port"]
+        self._ports = config["http"]["port"], config["http"]["probePort"]
         file = folder / f"{name}.yaml"
         file.write_text(yaml.safe_dump(dict(config)))
         self.log = folder / f"{name}.log"
@@ -72,7 +73,8 @@ class Program:
 
     def page(self, path: str) -> str:
         """Return what a page of its HTTP server says; empty when it is not well."""
-        return network.page(self._port, path)
+        metrics, probes = self._ports
+        return network.page(metrics if path == "/metrics" else probes, path)
 
     def await_ready(self) -> None:
         """Wait until its readiness probe would succeed."""
@@ -175,23 +177,26 @@ class Release:
         summary: dict[str, Any] = json.loads(done.stdout)
         return summary
 
+    def token(self, account: str) -> str:
+        """Return a token of one of the release's service accounts, as its pods have them."""
+        return self._kubectl("create", "token", account, f"--namespace={NAMESPACE}", "--duration=1h").strip()
+
     def _config(self, name: str, key: str) -> dict[str, Any]:
-        """Return what the chart tells a program, and where its probes are asked here."""
+        """Return what the chart tells a program, and where its pages are asked for here."""
         config: dict[str, Any] = yaml.safe_load(self.rendered.one("ConfigMap", name)["data"][key])
-        (port,) = network.free_ports(1)
-        return {**config, "http": {"address": network.LOOPBACK, "port": port}}
+        port, probe_port = network.free_ports(2)
+        return {**config, "http": {"address": network.LOOPBACK, "port": port, "probePort": probe_port}}
 
     def _kubeconfig(self, account: str) -> Path:
         document = yaml.safe_load(self._sandbox.control_plane.kubeconfig.read_text())
-        token = self._kubectl("create", "token", account, f"--namespace={NAMESPACE}", "--duration=1h").strip()
-        document["users"][0]["user"] = {"token": token}
+        document["users"][0]["user"] = {"token": self.token(account)}
         path = self._folder / f"{account}.kubeconfig"
         path.touch(mode=0o600)
         path.write_text(yaml.safe_dump(document))
         return path
 
     def _install(self) -> None:
-        wanted = [one for one in self.rendered.objects if one["kind"] in {*_RIGHTS, "ServiceAccount"}]
+        wanted = [one for one in self.rendered.objects if one["kind"] in {*_RIGHTS, *_FENCES, "ServiceAccount"}]
         for one in self._registrations():
             for hook in one["webhooks"]:
                 hook["clientConfig"] = {"url": f"https://{network.LOOPBACK}:{self._admission_port}/mutate-pods"}
@@ -208,10 +213,12 @@ class Release:
     def _remove(self) -> None:
         with contextlib.ExitStack() as removing:
             removing.callback(self._kubectl, "delete", "namespace", NAMESPACE, "--wait=true")
+            found: dict[str, list[str]] = {}
             for one in self.rendered.objects:
                 metadata = one["metadata"]
                 elsewhere = one["kind"] in _RIGHTS and metadata.get("namespace", NAMESPACE) != NAMESPACE
                 if one["kind"] in _CLUSTER_WIDE or elsewhere:
-                    where = [f"--namespace={metadata['namespace']}"] if elsewhere else []
-                    words = ("delete", one["kind"], metadata["name"], "--ignore-not-found", *where)
-                    removing.callback(self._kubectl, *words)
+                    where = metadata["namespace"] if elsewhere else NAMESPACE
+                    found.setdefault(where, []).append(f"{one['kind']}/{metadata['name']}")
+            for where, names in found.items():  # at once: each call of kubectl takes seconds on a busy machine
+                removing.callback(self._kubectl, "delete", *names, "--ignore-not-found", f"--namespace={where}")

@@ -1,7 +1,7 @@
 """Two replicas of the operator, each behind a bad wire and a proxy that can hold single requests, both its own.
 
-What they work on is a storm that is not cured however often it is: the Deployment is paused, so its pods live on with
-the values that they had, and what was written is taken out again.
+What they work on is a storm that is not cured however often it is: a quota leaves no room for new pods, so the old ones
+live on with the values that they had, and what was written is taken out again.
 """
 
 import contextlib
@@ -103,15 +103,19 @@ class Pair:
 
 @contextlib.contextmanager
 def frozen(team: Team) -> Iterator[Team]:
-    """Pause the team's Deployment, so that no apply reaches its pods; afterwards take out what was applied."""
-    team.patch("deployment", team.name, {"spec": {"paused": True}})
+    """Leave the team no room for new pods, so that no apply reaches any; afterwards take out what was applied."""
+    in_namespace = f"--namespace={team.namespace}"
+    team.kubectl("create", "quota", "full", f"--hard=pods={len(team.pods())}", in_namespace)
+    wait_until(
+        lambda: "used" in team.get("quota", "full").get("status", {}), part=team.name, what="its quota", timeout_s=30
+    )
     try:
         yield team
     finally:
         team.kubectl("delete", "cgp", "--all", f"--namespace={team.namespace}")
         take_out(team)
-        team.patch("deployment", team.name, {"spec": {"paused": None}})
         team.await_available(team.name)
+        team.kubectl("delete", "quota", "full", in_namespace)
 
 
 def take_out(team: Team) -> None:

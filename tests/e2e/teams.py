@@ -87,6 +87,12 @@ class Team(Tenant):
             raise AssertionError(f"{error} It is {found}.") from error
         return found
 
+    def await_rolled_out(self, *, kind: str = "deployment", timeout_s: float = 120) -> None:
+        """Wait until the tuner's values are written and in all pods; that these stay ready is not waited for."""
+        self._await(lambda: "applied" in self.status(), "values that are written", timeout_s)
+        wait = f"--timeout={timeout_s:.0f}s"
+        self.kubectl("rollout", "status", f"{kind}/{self.name}", f"--namespace={self.namespace}", wait)
+
     def await_verdict(self, verdict: str, *, timeout_s: float = 120) -> None:
         """Wait for a verdict of the team's policy."""
         self._await(lambda: self.status().get("verdict") == verdict, f"the verdict {verdict}", timeout_s)

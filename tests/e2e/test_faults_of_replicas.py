@@ -34,6 +34,7 @@ class Moment:
         point: where it is held.
         applied: whether the Deployment is written by then.
         late: what becomes of the held apply when it goes on after another has led; None if it is not the apply.
+        reported: whether it is a request that comes after the apply.
     """
 
     method: str
@@ -41,13 +42,15 @@ class Moment:
     point: Point
     applied: bool
     late: int | None = None
+    reported: bool = False
 
 
 MOMENTS: Final = {
     "before": Moment("GET", steered.policy_path, Point.BEFORE, applied=False),
     "sent": Moment("PATCH", steered.deployment_path, Point.BEFORE, applied=False, late=409),
     "written": Moment("PATCH", steered.deployment_path, Point.AFTER, applied=True),
-    "unreported": Moment("PUT", steered.status_path, Point.BEFORE, applied=True),
+    "unannounced": Moment("PUT", steered.status_path, Point.BEFORE, applied=False),
+    "unreported": Moment("PUT", steered.status_path, Point.BEFORE, applied=True, reported=True),
 }
 
 
@@ -56,7 +59,8 @@ MOMENTS: Final = {
 def test_a_leader_that_falls_in_an_apply(pair: Pair, storm: Team, moment: Moment, *, stopped: bool) -> None:
     """Whoever dies or stands still, and wherever: one write of the Deployment, one record of it, by who may."""
     leader, follower = pair.roles()
-    held = leader.requests.hold(moment.method, moment.path(storm), moment.point)
+    after = steered.deployment_path(storm) if moment.reported else ""
+    held = leader.requests.hold(moment.method, moment.path(storm), moment.point, after=after)
     began = datetime.now(UTC)
     steered.switch_to_apply(storm)
     held.await_caught()
@@ -139,6 +143,6 @@ def test_a_restarted_api_server_is_found_again(pair: Pair, storm: Team, sandbox:
     steered.switch_to_apply(storm)
     held.await_caught()
     sandbox.control_plane.restart_api_server()
-    held.release()
+    held.lose()
     steered.await_applied(storm)
     assert [code for _, code in steered.applies(storm, since=began) if code == 200] == [200]

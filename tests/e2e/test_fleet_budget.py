@@ -1,11 +1,12 @@
 """A fleet that wants to change all at once, and an operator that may begin two rollouts at a time.
 
-Paused Deployments are what rollouts look like that take their time: nothing ends before a test lets it.
+New pods become ready when a test lets them: so rollouts take their time, and nothing ends before.
 """
 
 import shlex
 from collections.abc import Iterator
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -17,6 +18,7 @@ from sandbox.scenario import Operator
 from tests.e2e.operators import Operators, await_cycles
 from tests.support import documents
 from tests.support.fleets import Fleet, PodMetrics, Scrapes
+from tests.support.written import container
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -28,15 +30,29 @@ SCRAPES: Final = Scrapes(every_s=0.5, reach_s=120.0, from_start=True)
 
 
 @pytest.fixture
-def fleet(sandbox: Sandbox, operators: Operators) -> Iterator[Fleet]:
-    """Stormy Deployments, all of them paused; no other operator runs."""
+def gates(tmp_path: Path) -> Path:
+    """Where a file of a Deployment's name lets its new pods become ready."""
+    return tmp_path
+
+
+@pytest.fixture
+def fleet(sandbox: Sandbox, operators: Operators, gates: Path) -> Iterator[Fleet]:
+    """Stormy Deployments whose new pods are not ready before a test lets them; no other operator runs."""
     operators.stop()
     with Fleet(sandbox, "budgeted", SIZE) as made:
         made.deploy(scenario.STORMING)
         for name in made.names:
-            made.pause(name, paused=True)
+            made.change(name, slow(made, gates / name))
+        made.await_rolled_out()
         yield made
         made.kubectl("delete", "namespace", made.namespace, "--wait=false")
+
+
+def slow(fleet: Fleet, gate: Path) -> dict[str, Any]:
+    """Return a template whose pods with the tuner's values are not ready before there is a file."""
+    ready = f'[ "$KAFKA_SESSION_TIMEOUT_MS" != 30000 ] || [ -e {gate} ]'
+    probe = {"exec": {"command": ["sh", "-c", ready]}, "periodSeconds": 1}
+    return container(fleet, "exec sleep infinity", readinessProbe=probe)
 
 
 def written(fleet: Fleet) -> list[str]:
@@ -65,11 +81,13 @@ def shown_as_documented(sandbox: Sandbox, fleet: Fleet) -> list[str]:
     return [reason for namespace, _, reason in found if namespace == fleet.namespace]
 
 
-def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, fleet: Fleet) -> None:
+def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, fleet: Fleet, gates: Path) -> None:
     """In the order of their names where none is more urgent; another leader begins no third, and nobody is left out."""
     with PodMetrics([fleet], storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES) as metrics:
         url = f"http://{LOOPBACK}:{metrics.port}"
-        with Operator(sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET) as operator:
+        with Operator(
+            sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET, grants=scenario.EVERY_GROUP
+        ) as operator:
             fleet.create_policies(mode="Apply")
             wait_until(lambda: len(waiting(fleet)) == SIZE - BUDGET, part="fleet", what="its queue", timeout_s=120)
             await_cycles(operator, CYCLES)
@@ -79,13 +97,15 @@ def test_a_fleet_changes_two_at_a_time_and_all_in_the_end(sandbox: Sandbox, flee
                 SIZE - BUDGET
             )
 
-        with Operator(sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET) as operator:
+        with Operator(
+            sandbox, interval_s=INTERVAL_S, prometheus_url=url, max_rollouts=BUDGET, grants=scenario.EVERY_GROUP
+        ) as operator:
             wait_until(operator.leads, part="operator", what="its leadership", timeout_s=60)
             await_cycles(operator, CYCLES)
             assert written(fleet) == fleet.names[:BUDGET]
 
             for done, name in enumerate(fleet.names[: SIZE - BUDGET], start=1):
-                fleet.pause(name, paused=False)
+                (gates / name).touch()
                 await_written(fleet, BUDGET + done)
                 await_cycles(operator, 2)
                 assert written(fleet) == fleet.names[: BUDGET + done]

@@ -85,7 +85,7 @@ def test_paused_processes_are_cured_by_a_longer_session(paused: Team) -> None:
         pause_one(paused, number)
         if "applied" in paused.status():
             break
-    paused.await_condition("Applied", "Applied", status="True", timeout_s=90)
+    paused.await_rolled_out()
     paused.await_available(paused.name)
     time.sleep(SETTLING_S)
     cured_s = time.time()
@@ -94,7 +94,8 @@ def test_paused_processes_are_cured_by_a_longer_session(paused: Team) -> None:
     ended_s = time.time()
 
     records = log.read_new()
-    assert len(request_log.evicted(records, paused.name, began_s, cured_s)) >= 3
+    # The operator may be sure of the cure after fewer pauses than three; where it is quick, the third has no effect.
+    assert len(request_log.evicted(records, paused.name, began_s, cured_s)) >= 2
     assert request_log.evicted(records, paused.name, cured_s, ended_s) == set()
     assert request_log.rebalances(records, paused.name, cured_s, ended_s) == 0
     status = paused.status()
@@ -114,7 +115,7 @@ def test_paused_processes_are_cured_by_a_longer_session(paused: Team) -> None:
 def test_handlers_that_outlast_the_poll_limit_are_named_as_such(slow: Team) -> None:
     """Their members leave while they beat: that is no silence, so M is raised, and S is left alone."""
     log, began_s = RequestLog(slow.sandbox.kafka.request_log), time.time()
-    slow.await_condition("Applied", "Applied", status="True", timeout_s=180)
+    slow.await_rolled_out(timeout_s=240)
     slow.await_available(slow.name)
     time.sleep(SETTLING_S)
     cured_s = time.time()

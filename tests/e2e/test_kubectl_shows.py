@@ -27,6 +27,7 @@ def test_get_answers_at_a_glance(recommended: Team) -> None:
             "NAMESPACE",
             "NAME",
             "MODE",
+            "SUSPENDED",
             "VERDICT",
             "SESSION",
             "HEARTBEAT",
@@ -38,7 +39,7 @@ def test_get_answers_at_a_glance(recommended: Team) -> None:
         )
     ]
     assert re.split(r"\s{2,}", line)[:-1] == [
-        *(recommended.namespace, recommended.name, "Recommend", "Change"),
+        *(recommended.namespace, recommended.name, "Recommend", "false", "Change"),
         *("1s → 30s", "333ms → 1s", "5s → 1s", "CadenceExceedsSession"),
     ]
     assert re.fullmatch(r"\d+[smh]\S*", re.split(r"\s{2,}", line)[-1])

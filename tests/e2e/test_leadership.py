@@ -116,7 +116,7 @@ def test_a_killed_leader_is_replaced_by_one_that_cures(replicas: Replicas, new_t
     leader.process.kill()
     team.apply_policy(team.name, mode="Apply")
     await_leader(follower)
-    team.await_condition("Applied", "RollingOut", status="True", timeout_s=60)
+    team.await_condition("Applied", "RollingOut", status="False", timeout_s=60)
     assert team.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
 
 

@@ -70,7 +70,7 @@ def test_the_next_restart_brings_the_values_and_the_deployment_stays(new_team: N
     team.await_condition("Recommended", "RolloutInProgress", status="Unknown", timeout_s=90)
     assert team.status()["initial"]["values"] == values
     assert replaced(*pods[1:]) == CURE
-    done = team.await_condition("Applied", "Applied", status="True", timeout_s=90)
+    done = team.await_condition("Applied", "Applied", status="True", timeout_s=150)
     assert "the webhook sets" in done["message"]
 
     after = team.get("deployment", team.name)

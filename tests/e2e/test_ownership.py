@@ -57,5 +57,5 @@ def test_entries_of_somebody_else_are_not_forced(new_team: NewTeam, operator: Op
 
     manager.apply(team, manifest)
     assert not STORMING_ENTRIES.keys() & team.env().keys()
-    team.await_condition("Applied", "Applied", status="True", timeout_s=120)
+    team.await_rolled_out()
     assert team.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"

@@ -10,7 +10,6 @@ from heartbeat_tuner.domain.exposed import PREFIX
 from sandbox.binaries import Binaries
 from sandbox.processes import wait_until
 from sandbox.scenario import Operator
-from tests.e2e.operators import await_cycles
 from tests.e2e.teams import Team
 
 pytestmark = pytest.mark.timeout(240)
@@ -42,9 +41,10 @@ def of(team: Team, operator: Operator) -> Series:
 def test_a_policy_has_its_series_while_it_is_there(watched: Team, operator: Operator) -> None:
     """Of a storm: what is set, what would cure it, what holds that back, what was seen; and nothing after its end."""
     watched.await_verdict("Change")
-    await_cycles(operator, 1)
+    current = ("session_timeout_seconds", ("set",))
+    wait_until(lambda: current in of(watched, operator), part=watched.name, what="its series", timeout_s=60)
     found = of(watched, operator)
-    assert found["session_timeout_seconds", ("set",)] == 1.0
+    assert found[current] == 1.0
     assert found["fetch_wait_seconds", ("set",)] == 5.0
     assert found["session_timeout_seconds", ("recommended",)] == 30.0
     assert found["decision", ("CadenceExceedsSession", "Change")] == 1.0

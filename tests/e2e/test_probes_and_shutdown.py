@@ -14,6 +14,7 @@ from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.environment import OPERATOR_USER, Sandbox
 from sandbox.network import LOOPBACK, free_ports
+from sandbox.processes import wait_until
 from sandbox.proxy import FaultProxy
 from sandbox.scenario import Operator
 from tests.e2e.fake_prometheus import FakePrometheus
@@ -49,7 +50,7 @@ def configuration(**changes: object) -> str:
     document = {
         "prometheus": {"url": f"http://{LOOPBACK}:1"},
         "kafka": {"clusters": {"main": {"bootstrapServers": f"{LOOPBACK}:1"}}},
-        "http": {"address": LOOPBACK, "port": free_ports(1)[0]},
+        "http": dict(zip(("port", "probePort"), free_ports(2), strict=True)) | {"address": LOOPBACK},
         "leaderElection": {"namespace": "default"},
     }
     return yaml.safe_dump({**document, **changes})
@@ -162,10 +163,9 @@ def test_suspended_policy_writes_nothing(watched: Team, operator: Operator) -> N
     watched.apply_policy_spec(mode="Apply", suspend=True)
 
     found = watched.await_condition("Applied", "Suspended", status="False")
-    await_cycles(operator, 2)
-
     assert "spec.suspend is true" in found["message"]
-    assert watched.status()["verdict"] == "Change"
+    wait_until(lambda: watched.status().get("verdict") == "Change", part="operator", what="a verdict", timeout_s=60)
+    await_cycles(operator, 2)
     assert not watched.operator_writes("deployments", since=began)
 
 

@@ -149,8 +149,8 @@ def test_every_right_is_used_and_none_is_missing(
             operator.await_lead()
             for since in ("24h", "48h"):
                 assert release.fit(prometheus.url, since=since)["models"]["written"] == 4
-            for team in (deployed, ordinals):
-                team.await_condition("Applied", "Applied", status="True", timeout_s=150)
+            deployed.await_rolled_out()
+            ordinals.await_rolled_out(kind="statefulset")
 
         def lease_is_given_up() -> bool:
             asked = rights.used(audit.accesses(log)[before:])

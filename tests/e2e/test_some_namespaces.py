@@ -52,7 +52,7 @@ def test_it_cures_there_and_leaves_the_others_alone(release: Release, sandbox: S
         for team in (crew, strangers):
             team.apply(pods_that(team, STAYS, replicas=2, grace_s=5))
             team.await_available(team.name)
-        inside.await_condition("Applied", "Applied", status="True", timeout_s=150)
+        inside.await_rolled_out()
         assert inside.env()["KAFKA_SESSION_TIMEOUT_MS"] == "30000"
         assert len(slots(crew)) == 2
         crew.kubectl("rollout", "restart", f"--namespace={crew.namespace}", f"deployment/{crew.name}")

@@ -43,7 +43,7 @@ def test_storm_is_cured_in_mode_apply(new_team: NewTeam, operator: Operator) -> 
     began_s = time.time()
 
     team.apply_policy(team.name, mode="Apply")
-    applied = team.await_condition("Applied", "Applied", status="True", timeout_s=90)
+    applied = team.await_condition("Applied", "Applied", status="True", timeout_s=150)
     team.await_available(team.name)
     storm = watch.measure(began_s)
     time.sleep(SETTLING_S)

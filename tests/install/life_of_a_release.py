@@ -109,7 +109,7 @@ def _lend_ids(stage: Stage) -> None:
     settings = JavaSettings(session_timeout_ms=20_000, heartbeat_interval_ms=2_000, max_poll_interval_ms=300_000)
     _await_webhook(stage)
     members.deploy_java(shop, STOCK, settings, replicas=STOCK_PODS)
-    shop.await_available(STOCK)
+    shop.await_available(STOCK, timeout_s=300)
     record = GroupRecord(stage.cluster.kafka.request_log, stage.cluster.kafka.bootstrap, STOCK)
     _await_members(record)
     ids, rebalances, pods = _ids(shop), record.rebalances(), _names(shop)

@@ -30,10 +30,10 @@ NOTHING_AROUND = {"no-kube-state-metrics", "no-cadvisor", "no-garbage-collection
 NASTY = 'x"}\n\x1b[31mred\u202e{{.*|' + "é" * 10_000
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[Prometheus]:
-    """A Prometheus that scrapes nothing, with the series of a motley site."""
-    with Prometheus(tmp_path_factory.mktemp("bare"), binaries, kubeconfig=None) as started:
+@pytest.fixture
+def bare(tmp_path: Path, binaries: Binaries) -> Iterator[Prometheus]:
+    """A Prometheus that scrapes nothing, with a motley site's series; a new one each time, since they get stale."""
+    with Prometheus(tmp_path / "bare", binaries, kubeconfig=None) as started:
         now = datetime.now(UTC)
         pushed.push(started.url, site(now))
         nan = named(java.JMX_EXPORTER, Quantity.POLL_GAP_MAX, "mute", namespace="bank", pod="m-0")
@@ -168,8 +168,10 @@ def test_a_model_joins_what_the_exporter_tells(bare: Prometheus, tmp_path: Path)
     """Members and partitions are read; the record is too little for values, but the group can be played."""
     now = datetime.now(UTC)
     days = {"since": now.date() - timedelta(days=14), "until": now.date() - timedelta(days=1), "fitted_at": now}
-    ModelFiles(tmp_path).write([cases.model(namespace="bank", group="whole", **days)])
-    given = ("--prometheus", bare.url, "--group", "whole", "--client", "java", "--models", str(tmp_path), "-o", "json")
+    models = tmp_path / "models"
+    models.mkdir()
+    ModelFiles(models).write([cases.model(namespace="bank", group="whole", **days)])
+    given = ("--prometheus", bare.url, "--group", "whole", "--client", "java", "--models", str(models), "-o", "json")
     status, said = run("recommend", *given)
     found = json.loads(said)
     assert (status, found["reason"], found["members"], found["partitions"]) == (1, "TooLittleData", 1, 1)

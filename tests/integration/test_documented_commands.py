@@ -18,8 +18,8 @@ pytestmark = pytest.mark.timeout(180)
 _NAMES = ("KAFKA_SESSION_TIMEOUT_MS", "KAFKA_HEARTBEAT_INTERVAL_MS", "KAFKA_MAX_WAIT_TIME_MS")
 
 
-def _run(control_plane: ControlPlane, namespace: str, command: str, folder: Path) -> None:
-    """Run a documented shell command with the sandbox's kubectl first on PATH, in a namespace."""
+def _run(control_plane: ControlPlane, namespace: str, command: str, folder: Path) -> str:
+    """Run a documented shell command with the sandbox's kubectl first on PATH, in a namespace; return what it says."""
     (folder / "kubectl").unlink(missing_ok=True)
     (folder / "kubectl").symlink_to(control_plane.kubectl_path)
     config = folder / "kubeconfig"
@@ -27,7 +27,15 @@ def _run(control_plane: ControlPlane, namespace: str, command: str, folder: Path
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "KUBECONFIG": str(config)}
     use = ["kubectl", "config", "set-context", "--current", f"--namespace={namespace}"]
     subprocess.run(use, env=environment, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["bash", "-ec", command], env=environment, cwd=documents.CHECKOUT, check=True)
+    done = subprocess.run(
+        ["bash", "-ec", command],
+        env=environment,
+        cwd=documents.CHECKOUT,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout
 
 
 def test_the_definition_installs_and_takes_the_readme_s_policy(
@@ -91,8 +99,12 @@ def test_the_removal_command_gives_the_values_back(control_plane: ControlPlane, 
     server_side = ("--server-side", "--field-manager=heartbeat-tuner", "--filename=-")
     control_plane.kubectl("apply", f"--namespace={namespace}", *server_side, stdin=json.dumps(applied))
 
-    (remove,) = documents.code_blocks("docs/how-to/remove.md", "shell")
+    note = f"--namespace={namespace}", "deployment/orders-consumer", "heartbeat-tuner.dev/applied={}"
+    control_plane.kubectl("annotate", *note)
+    remove, carriers, _ = documents.code_blocks("docs/how-to/remove.md", "shell")
+    assert f"Deployment {namespace}/orders-consumer {{}}\n" in _run(control_plane, namespace, carriers, tmp_path)
     _run(control_plane, namespace, remove, tmp_path)
+    assert f"{namespace}/" not in _run(control_plane, namespace, carriers, tmp_path)
 
     left = json.loads(control_plane.kubectl("get", "deployment", "orders-consumer", f"-n={namespace}", "-o=json"))
     assert left["spec"]["template"]["spec"]["containers"][0]["env"] == [{"name": "OTHER", "value": "1"}]

@@ -378,6 +378,25 @@ async def test_each_missing_right_is_told_with_the_command_that_grants_it(locked
     assert logged == "[]"
 
 
+async def test_a_missing_right_says_whether_there_is_such_a_group_or_not(locked: Kafka, scram: Access) -> None:
+    """Without Describe brokers refuse any name alike; topics are asked for only of a group that is there."""
+    set_scram_password(locked.bootstrap, "stranger", SCRAM_PASSWORD)
+    access = dataclasses.replace(scram, username="stranger")
+    asked = (CONSUMER_GROUP, "nobody-s-group")
+    there, missing = (await described(access, *asked))[CONSUMER_GROUP], (await described(access, *asked))[asked[1]]
+    assert isinstance(there, UnreadableGroup)
+    assert isinstance(missing, UnreadableGroup)
+    assert there.message == missing.message.replace(asked[1], CONSUMER_GROUP)
+    assert (there.tells_of_group, missing.tells_of_group) == (False, False)
+
+    for message in (there.message, missing.message):
+        grant(locked.bootstrap, command_in(message), principal="User:stranger")
+    found = await described(access, *asked)
+    there, missing = found[CONSUMER_GROUP], found[asked[1]]
+    assert isinstance(there, UnreadableGroup)
+    assert (there.tells_of_group, missing) == (True, None)
+
+
 async def test_the_documented_rights_are_enough(locked: Kafka, scram: Access) -> None:
     """And no more than what is read with them."""
     set_scram_password(locked.bootstrap, "documented", SCRAM_PASSWORD)

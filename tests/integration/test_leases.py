@@ -17,6 +17,7 @@ from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.ports import Claim
+from heartbeat_tuner.reconcile.election_thread import ElectionThread
 from heartbeat_tuner.reconcile.elector import Elector
 from heartbeat_tuner.reconcile.leadership import Timing
 from sandbox.control_plane import ControlPlane
@@ -191,6 +192,34 @@ async def test_a_cut_wire_costs_the_leadership_only(control_plane: ControlPlane,
             wire.heal()
             await until(lambda: candidate.elector.leads)
             await candidate.stop()
+
+
+async def test_a_leader_whose_loop_stands_still_leads_on(control_plane: ControlPlane, namespace: str) -> None:
+    """For longer than the lease lasts, while another one waits for it."""
+    stopped, began = asyncio.Event(), []
+    thread = ElectionThread(connected(control_plane, namespace))
+    async with thread as ours, connected(control_plane, namespace) as theirs:
+
+        async def lead() -> None:
+            began.append(elector.leads)
+            await stopped.wait()
+
+        elector = Elector(ours, SHORT, identity="a")
+        election = asyncio.create_task(thread.elect(elector, lead, stopped))
+        await until(lambda: began)
+        follower = Candidate(theirs, SHORT, "b")
+        await until(lambda: follower.elector.in_touch)
+        for _ in range(2):
+            time.sleep(1.5 * SHORT.lease_duration.total_seconds())  # noqa: ASYNC251 - that is what is tried
+            assert elector.remaining_s() > 0
+            await asyncio.sleep(2 * SHORT.retry_period.total_seconds())
+            assert not follower.elector.leads
+        assert began == [True]
+        assert stored(control_plane, namespace)["spec"]["leaseTransitions"] == 0
+        stopped.set()
+        await election
+        await until(lambda: follower.elector.leads)
+        await follower.stop()
 
 
 async def test_of_two_writes_one_is_refused(

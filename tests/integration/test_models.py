@@ -218,7 +218,7 @@ def test_a_group_keeps_its_object(plane: ControlPlane, namespace: str) -> None:
 def test_failures_are_told_and_cost_no_other_model(plane: ControlPlane, namespace: str) -> None:
     """A field that somebody took, a bad group, a name that is none; a namespace that is gone is told apart."""
     write(plane, *groups(namespace, "taken"))
-    body = json.dumps({"spec": {"days": 3}})
+    body = json.dumps({"spec": {"days": 300}})
     plane.kubectl(
         "patch", "cgm", "taken", f"--namespace={namespace}", "--type=merge", f"--patch={body}", "--field-manager=me"
     )

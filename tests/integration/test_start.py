@@ -45,12 +45,12 @@ class Start:
     """
 
     def __init__(self, folder: Path, kubeconfig: Path) -> None:
-        (self._port,) = free_ports(1)
+        self._port, metrics_port = free_ports(2)
         config = folder / "config.yaml"
         document = {
             "prometheus": {"url": f"http://{LOOPBACK}:1"},
             "kafka": {"clusters": {"main": {"bootstrapServers": f"{LOOPBACK}:1"}}},
-            "http": {"address": LOOPBACK, "port": self._port},
+            "http": {"address": LOOPBACK, "port": metrics_port, "probePort": self._port},
             "leaderElection": {"namespace": "default"},
         }
         config.write_text(yaml.safe_dump(document))

@@ -8,7 +8,7 @@ from sandbox.environment import OPERATOR_USERS, Sandbox
 from sandbox.network import LOOPBACK
 from sandbox.processes import wait_until
 from sandbox.proxy import FaultProxy
-from sandbox.scenario import LeaseTimes, Operator
+from sandbox.scenario import EVERY_GROUP, LeaseTimes, Operator
 from tests.schedules.schedule import Act
 
 LEASE_TIMES: Final = LeaseTimes("2s", "1200ms", "200ms")
@@ -46,6 +46,7 @@ class Replicas:
                         api_url=f"https://{LOOPBACK}:{wire.port}",
                         prometheus_url=self._prometheus_url,
                         lease_times=LEASE_TIMES,
+                        grants=EVERY_GROUP,  # nobody consumes
                         max_rollouts=100,  # all at once, so that schedules strike while much is being written
                     )
                 )

@@ -37,7 +37,7 @@ class Event:
     """One act.
 
     Attributes:
-        at_s: seconds after the policies were created.
+        at_s: seconds after the first value was applied.
         act: what happens.
         replica: 0 for the one that led at the beginning, 1 for the other.
     """
@@ -50,8 +50,8 @@ class Event:
         return f"{self.at_s:.2f} {self.act.value} {'AB'[self.replica]}"
 
 
-_FIRST_S: Final = (0.4, 1.3)
-"""Around the time when the first values are applied, over wires as slow as they are here."""
+_FIRST_S: Final = (0.0, 0.5)
+"""While the values are being applied, over wires as slow as they are here."""
 
 _SOON_S: Final = (0.05, 0.3)
 _LATE_S: Final = (2.0, 3.2)

@@ -31,6 +31,7 @@ SESSION_FLOORS_S: Final = range(31, 31 + SIZE)
 """Each policy has a value of its own that is right for it."""
 
 _AUDIT_LAG_S: Final = 0.3
+_FIRST_APPLY_TIMEOUT_S: Final = 60.0
 _SETTLED_TIMEOUT_S: Final = 90.0
 _NOTE_EVERY_S: Final = 0.1
 _MARGIN_S: Final = 0.8
@@ -96,8 +97,10 @@ class Stage:
         self._holder = trail.last_holder
         progress.say(name, f"A is {replicas[0]}: {', '.join(map(str, events)) or 'nothing happens'}")
         self._replicas.slow_down()
+        created = time.monotonic()
         fleet.create_policies(mode="Apply", session_floors_s=SESSION_FLOORS_S)
-        began, writes = time.monotonic(), self._tail.writes()
+        writes = self._first_applied(name) if events else []
+        began = time.monotonic()
         hits: list[tuple[datetime, Act]] = []
         struck: dict[str, datetime] = {}
         with _notes(fleet, seed=name) if events else _quiet():
@@ -120,12 +123,26 @@ class Stage:
             end=end,
             hits=hits,
             fleet=[(fleet.namespace, one) for one in fleet.names],
-            took_s=time.monotonic() - began,
+            took_s=time.monotonic() - created,
         )
         self._holder = played.trail.last_holder
         fleet.delete_policies()
         fleet.undo_applies()
         return played
+
+    def _first_applied(self, name: str) -> list[Any]:
+        """Wait until a replica writes to a Deployment; return all writes up to then.
+
+        A schedule that began by the clock would strike before or after the applies, as quick as the machine is.
+        """
+        writes: list[Any] = []
+
+        def has_begun() -> bool:
+            writes.extend(self._tail.writes())
+            return any(write.user in OPERATOR_USERS and write.resource == "deployments" for write in writes)
+
+        wait_until(has_begun, part=name, what="the first apply", timeout_s=_FIRST_APPLY_TIMEOUT_S, poll_s=0.02)
+        return writes
 
     def _trail(self, writes: list[Any]) -> Trail:
         return Trail.of(self._holder, [*writes, *self._tail.writes()])
@@ -170,11 +187,16 @@ def _shown(deployment: dict[str, Any], policy: dict[str, Any]) -> Shown:
         "previous": applied.get("previous"),
         "of this object": applied.get("workloadUid") == deployment["metadata"]["uid"],
         "conditions": {
-            one["type"]: (one["status"], one["reason"])
-            for one in status.get("conditions", ())
-            if one["type"] != "Feasible"
+            one["type"]: _said(one, status) for one in status.get("conditions", ()) if one["type"] != "Feasible"
         },
     }
+
+
+def _said(condition: dict[str, Any], status: dict[str, Any]) -> tuple[str, str]:
+    """Return status and reason; that pods with the values have yet to stay ready for a minute is not waited for."""
+    if condition["reason"] == "RollingOut" and status.get("current") == status.get("applied", {}).get("values"):
+        return "True", "Applied"
+    return condition["status"], condition["reason"]
 
 
 def _is_applied(shown: Shown) -> bool:

@@ -18,6 +18,7 @@ pytestmark = [
 ]
 
 SEEDS = range(1, 51)
+PLAYED_ALWAYS = 12
 
 
 def test_the_undisturbed_run_cures_all(undisturbed: list[Shown]) -> None:
@@ -29,7 +30,11 @@ def test_the_undisturbed_run_cures_all(undisturbed: list[Shown]) -> None:
         assert shown["conditions"]["Applied"] == ("True", "Applied")
 
 
-@pytest.mark.parametrize("seed", SEEDS, ids="seed{:02}".format)
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.all_schedules] if seed > PLAYED_ALWAYS else []) for seed in SEEDS],
+    ids="seed{:02}".format,
+)
 def test_two_replicas_do_no_harm(stage: Stage, undisturbed: list[Shown], tally: Tally, seed: int) -> None:
     """Nobody writes without the lease or from a stale view, each value is applied once, and all end as undisturbed.
 
@@ -58,13 +63,14 @@ def test_the_schedules_bite(tally: Tally) -> None:
 
     Of Events, too, one in all may be late; no version refuses it.
     """
-    if tally.schedules < len(SEEDS):
-        pytest.skip(f"{tally.schedules} of {len(SEEDS)} schedules were played")
+    if tally.schedules < PLAYED_ALWAYS:
+        pytest.skip(f"{tally.schedules} of {PLAYED_ALWAYS} schedules were played")
     progress.say("all", str(tally))
-    assert tally.hits[Act.KILL] >= 4
-    assert tally.hits[Act.STOP] >= 8
-    assert sum(tally.hits.get(act, 0) for act in CUTS) >= 7
-    assert tally.leadership_changes >= 10
-    assert tally.refused >= 12
-    assert tally.interrupted >= 15
+    share = tally.schedules / len(SEEDS)
+    assert tally.hits[Act.KILL] >= 4 * share
+    assert tally.hits[Act.STOP] >= 8 * share
+    assert sum(tally.hits.get(act, 0) for act in CUTS) >= 7 * share
+    assert tally.leadership_changes >= 10 * share
+    assert tally.refused >= 12 * share
+    assert tally.interrupted >= 15 * share
     assert tally.late_writes + tally.late_events <= 1

@@ -26,7 +26,7 @@ def cheaper() -> Decided:
     """Return a group that could have cheaper values, with a model, in mode Recommend, whose record tells all."""
     situation = tuned.known(mode=Mode.RECOMMEND)
     record = dataclasses.replace(
-        worlds.record(rebalances=2.0, span=worlds.HOUR, silence=worlds.seconds(9)),
+        worlds.record(rebalances=2.0, span=worlds.HOUR, silence=worlds.seconds(9), beat=worlds.seconds(3)),
         longest_poll_gap=worlds.seconds(4),
         poll_gap_evictions=1,
         rebalancing_share=0.01,
@@ -46,5 +46,5 @@ def telemetry(points: Mapping[ObjectKey, Sequence[Point]] | None = None) -> Tele
     found = Telemetry()
     if points is None:
         points = {ObjectKey("shop", "a"): points_of(cheaper()), ObjectKey("shop", "b"): points_of(cured())}
-    found.cycle_finished(verdicts={}, writes={}, points=points, duration_s=0.1)
+    found.cycle_finished(verdicts={}, writes={}, points=points, duration_s=0.1, overrun_s=0.0)
     return found

@@ -4,15 +4,16 @@ They hold state and count what was asked and written. A test sets a failure by a
 again.
 """
 
+import asyncio
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
-from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Cluster, Group, Holdings, MissingWorkload, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -64,6 +65,11 @@ class FakePrometheus:
             raise self.error
         asked = counters.asked(query)
         return asked.of(counters.exported(self.answers, self.convention, asked.names), at)
+
+
+async def no_sleep(_: float) -> None:
+    """Let other tasks run, and no time pass."""
+    await asyncio.sleep(0)
 
 
 class FakeGroups:
@@ -120,8 +126,13 @@ class FakeWorkloads:
         self.read_error: Exception | None = None
         self.apply_error: Exception | None = None
         self.answer_error: Exception | None = None
+        self.release_error: Exception | None = None
+        self.releases: list[ObjectKey] = []
         self.broken: set[ObjectKey] = set()
         self.denied: set[ObjectKey] = set()
+
+    async def cover(self, policies: Sequence[Policy]) -> None:
+        """Have them all in view, as always."""
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
         """Return the Deployment as stored."""
@@ -149,10 +160,26 @@ class FakeWorkloads:
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
             our_rollout=True,
+            rollout=dataclasses.replace(stored.rollout, updated=0),
             applications={**stored.applications, policy.workload.container: application},
+            holdings=_held_after(stored.holdings, policy, application),
         )
         if self.answer_error is not None:
             raise self.answer_error
+
+    async def release(self, policy: Policy, *, empty: bool) -> Holdings | None:
+        """Store the Deployment without what is to be let go of; one that has entries without a value rolls out."""
+        stored = self.stored.get(policy.workload.key)
+        held = None if stored is None else stored.holdings
+        if stored is None or held is None or not (held.overruled or (empty and held.empty)):
+            return None
+        if self.release_error is not None:
+            raise self.release_error
+        self.releases.append(policy.workload.key)
+        rolls = bool(empty and held.empty)
+        left = dataclasses.replace(held, overruled={}, empty={} if empty else held.empty)
+        self.edit(policy.workload.key, holdings=left, rolling_out=rolls or stored.rolling_out)
+        return held
 
     def edit(self, key: ObjectKey, **changes: Any) -> None:
         """Store another version of the Deployment, with `changes` if there are any."""
@@ -169,8 +196,21 @@ class FakeWorkloads:
             current=worlds.current(stored.applications["app"].values),
             rolling_out=False,
             our_rollout=False,
+            rollout=dataclasses.replace(stored.rollout, updated=stored.rollout.wanted),
             pods=tuple(worlds.pod(generation + number, started=at) for number, _ in enumerate(stored.pods)),
         )
+
+
+def _held_after(held: Holdings | None, policy: Policy, application: Application) -> Holdings | None:
+    """Return what is held once an application is written."""
+    if held is None:
+        return None
+    return dataclasses.replace(
+        held,
+        standing={**(held.standing or {}), **application.entries},
+        applications={**held.applications, policy.workload.container: application},
+        revision=(held.revision or 0) + 1,
+    )
 
 
 class FakeModels:
@@ -180,10 +220,12 @@ class FakeModels:
         self.stored = stored
         self.error: Exception | None = None
         self.reads = 0
+        self.asked: frozenset[tuple[str, str]] = frozenset()
 
-    async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
+    async def read(self, asked: Collection[tuple[str, str]] = ()) -> Sequence[Fitted | Unreadable] | Unfitted:
         """Return all models, or why there are none."""
         self.reads += 1
+        self.asked = frozenset(asked)
         if self.error is not None:
             raise self.error
         return self.stored

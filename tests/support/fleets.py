@@ -37,6 +37,7 @@ Environment = Mapping[str, str]
 """Literal entries of a container's env; what comes from a ConfigMap is not among them."""
 
 _REQUEST_TIMEOUT_S: Final = 10.0
+_COMMITS_AT_ONCE: Final = 100
 _PODS_KEPT_S: Final = 0.2
 _SETTLED_TIMEOUT_S: Final = 120.0
 
@@ -131,7 +132,7 @@ class Fleet(Tenant):
         self.sandbox.kafka.create_topic(self.namespace)
         commit_offsets(self.sandbox.kafka.bootstrap, self.namespace, self.names)
         self.apply(
-            _list([_config_map(self.namespace, settings), *(_deployment(self.namespace, one) for one in self.names)])
+            _list([config_map(self.namespace, settings), *(_deployment(self.namespace, name) for name in self.names)])
         )
         self.await_rolled_out(timeout_s=len(self.names))
 
@@ -166,6 +167,14 @@ class Fleet(Tenant):
         """Let no change of a Deployment reach its pods, or let it go on."""
         self.admin.merge(f"{self._deployments_path}/{name}", {"spec": {"paused": paused}})
 
+    def change(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Merge fields into a Deployment's spec."""
+        self.admin.merge(self.path("deployments", name), {"spec": spec})
+
+    def path(self, what: str, name: str) -> str:
+        """Return the path of a Deployment or of a policy ("deployments", "policies")."""
+        return f"{self._deployments_path if what == 'deployments' else self._policies_path}/{name}"
+
     def deployments(self) -> dict[str, dict[str, Any]]:
         """Return the Deployments by name."""
         return _by_name(self.admin.items(self._deployments_path))
@@ -198,9 +207,13 @@ class Fleet(Tenant):
 def commit_offsets(bootstrap: str, topic: str, group_ids: Iterable[str]) -> None:
     """Make the broker know these groups: empty ones, as consumers leave them that have committed and gone."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    for group_id in group_ids:
-        offsets = ConsumerGroupTopicPartitions(group_id, [TopicPartition(topic, 0, 0)])
-        admin.alter_consumer_group_offsets([offsets])[group_id].result(30)
+    names = list(group_ids)
+    for first in range(0, len(names), _COMMITS_AT_ONCE):
+        lot = names[first : first + _COMMITS_AT_ONCE]
+        asked = [ConsumerGroupTopicPartitions(name, [TopicPartition(topic, 0, 0)]) for name in lot]
+        futures = [admin.alter_consumer_group_offsets([offsets])[offsets.group_id] for offsets in asked]
+        for future in futures:
+            future.result(30)
 
 
 @dataclass(frozen=True)
@@ -333,7 +346,7 @@ def _told(fleet: Fleet, storms: Callable[[Environment], bool]) -> Iterator[_Told
         )
 
 
-def _config_map(name: str, settings: ConsumerSettings) -> dict[str, Any]:
+def config_map(name: str, settings: ConsumerSettings) -> dict[str, Any]:
     """Return what all Deployments of a fleet are set to, as people set it: where the tuner may win over it."""
     values = {
         "KAFKA_SESSION_TIMEOUT_MS": settings.session_timeout_ms,

@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
+from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
+from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason

@@ -78,6 +78,7 @@ class FakeSlots:
         blind: whether looking shows nothing.
         looks: how often somebody looked.
         lost: whether a refresh loses touch.
+        down: whether the API server does not say what rights there are.
         lifted: names of pods that were let go.
         evicted: names of pods that were replaced.
         refusal: what evictions meet.
@@ -93,7 +94,7 @@ class FakeSlots:
         self.lifted: list[str] = []
         self.evicted: list[str] = []
         self.refreshed = 0
-        self.blind = self.lost = False
+        self.blind = self.lost = self.down = False
         self.looks = 0
         self.allowed = True
         self.refusal: Exception | None = None
@@ -116,7 +117,7 @@ class FakeSlots:
     def pods(self, place: SlotPlace) -> Sequence[Pod]:
         """Return the pods."""
         assert place == PLACE
-        return self.bodies
+        return list(self.bodies)
 
     async def look(self, place: SlotPlace, number: int) -> None:
         """See a Lease as it is."""
@@ -152,6 +153,8 @@ class FakeSlots:
 
     async def may_lift(self) -> bool:
         """Whether the rights are there."""
+        if self.down:
+            raise ApiServerError("down")
         return self.allowed
 
     async def lift(self, place: SlotPlace, pod: Pod) -> None:

@@ -1,11 +1,12 @@
 """A whole operator on fakes: policies, their workloads, groups and metrics, and cycles to run on them."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
+from heartbeat_tuner.domain.grants import Grant, Grants
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.metrics.samples import Series
@@ -27,6 +28,7 @@ from tests.support.fakes import (
 
 ORDERS: Final = ObjectKey("shop", "orders")
 CONSUMER: Final = ObjectKey("shop", "orders-consumer")
+EVERYTHING: Final = {name: (Grant(("*",), ("*",)),) for name in ("main", "other")}
 MINUTE: Final = timedelta(minutes=1)
 
 
@@ -43,6 +45,9 @@ class Stage:
         policies: the policies as the API server has them.
         slots: who has which static id.
         max_rollouts: how many rollouts of its own the operator may have under way.
+        grants: which namespaces may name which groups without a member in their pods; all of them unless told.
+        pauses: in the midst of cycles, in seconds; no time passes.
+        meanwhile: what happens in such a pause.
     """
 
     def __init__(
@@ -54,8 +59,10 @@ class Stage:
         workloads: dict[ObjectKey, Workload] | None = None,
         heartbeat_budget: float | None = None,
         max_rollouts: int = 5,
+        grants: Grants = EVERYTHING,
     ) -> None:
         self.max_rollouts = max_rollouts
+        self.grants = grants
         self.clock = FakeClock()
         pods = worlds.pods()
         hour_ago, in_an_hour = worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR
@@ -67,6 +74,9 @@ class Stage:
         self.store = PolicyStore()
         self.policies = FakePolicies(self.store, bodies)
         self.slots = FakeSlotViews()
+        self.pauses: list[float] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+        self.moved: Callable[[], None] = lambda: None
         self._budgets = {} if heartbeat_budget is None else {"main": heartbeat_budget}
         self.restart()
 
@@ -79,6 +89,9 @@ class Stage:
             workloads=self.workloads,
             models=self.shelf,
             clock=self.clock,
+            sleep=self._pause,
+            grants=self.grants,
+            moved=self._take_note,
         )
         self.operator = Cycle(
             store=self.store,
@@ -90,6 +103,13 @@ class Stage:
             heartbeat_budgets=self._budgets,
             max_rollouts=self.max_rollouts,
         )
+
+    def _take_note(self) -> None:
+        self.moved()
+
+    async def _pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.meanwhile()
 
     async def cycle(self, after: timedelta = MINUTE) -> CycleReport:
         """Let time pass, read the models, and run one cycle."""

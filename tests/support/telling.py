@@ -15,6 +15,7 @@ def doctor_text(found: Diagnosis) -> str:
         headers=(),
         timeout="10s",
         namespaces=(),
+        allow_credentials_over_http=False,
         lookback=HOUR,
         **none,
     )

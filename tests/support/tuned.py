@@ -34,13 +34,19 @@ def known(
         of=worlds.java_policy(**changes),
         model=model,
         has=worlds.workload(now or worlds.java_settings()),
+        seen=dataclasses.replace(worlds.record(silence=worlds.seconds(5)), longest_poll_gap=worlds.seconds(2)),
     )
     return _sharing(base, partitions)
 
 
 def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Situation:
     """Return a healthy KafkaJS group of three, watched for 14 days, of which a model says how it is absent."""
-    base = worlds.situation(of=worlds.policy(**changes), model=fitted.fitted(), has=worlds.workload(now))
+    base = worlds.situation(
+        of=worlds.policy(**changes),
+        model=fitted.fitted(),
+        has=worlds.workload(now),
+        seen=worlds.record(silence=worlds.seconds(6)),
+    )
     return _sharing(base, 4)
 
 

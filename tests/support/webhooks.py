@@ -9,6 +9,7 @@ import socketserver
 import ssl
 import sys
 import threading
+import time
 import urllib.request
 import uuid
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from typing import Any, Final
 
 import yaml
 
+from heartbeat_tuner.adapters.pages import FRESH_S
 from sandbox import network
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK, free_ports
@@ -33,14 +35,14 @@ class Replica:
     """One process that answers the API server, and asks it through `api_port` of this machine."""
 
     def __init__(self, plane: ControlPlane, folder: Path, namespace: str, name: str, api_port: int) -> None:
-        self.port, self._http_port = free_ports(2)
+        self.port, self.metrics_port, self.probe_port = free_ports(3)
         config = folder / f"{name}.yaml"
         config.write_text(
             yaml.safe_dump(
                 {
                     "admission": {"address": LOOPBACK, "port": self.port},
                     "certificate": {"namespace": namespace, "names": [LOOPBACK]},
-                    "http": {"address": LOOPBACK, "port": self._http_port},
+                    "http": {"address": LOOPBACK, "port": self.metrics_port, "probePort": self.probe_port},
                     "drain": "0s",
                 }
             )
@@ -67,7 +69,7 @@ class Replica:
 
     def page(self, path: str) -> str:
         """Return what a page says; empty when it is not well."""
-        return network.page(self._http_port, path)
+        return network.page(self.metrics_port if path == "/metrics" else self.probe_port, path)
 
     def ask(self, namespace: str, pod: dict[str, Any], *, authority: str, dry_run: bool) -> dict[str, Any]:
         """Ask about a pod's creation as the API server does, and trust whom it trusts; return the response."""
@@ -91,7 +93,8 @@ class Replica:
         return response
 
     def count(self, outcome: str) -> int:
-        """Return how many reviews ended so."""
+        """Return how many reviews have ended so by now; a page that was made before is waited out."""
+        time.sleep(FRESH_S)
         start = f'heartbeat_tuner_admission_reviews_total{{outcome="{outcome}"}} '
         lines = [line for line in self.page("/metrics").splitlines() if line.startswith(start)]
         return int(float(lines[0].removeprefix(start))) if lines else 0
@@ -153,6 +156,12 @@ def authority_of(plane: ControlPlane, namespace: str) -> str:
     """Return who signs the webhook's certificates, as its Secret says, in PEM."""
     secret = json.loads(plane.kubectl("get", "secret", "heartbeat-tuner-webhook", f"-n={namespace}", "-o=json"))
     return base64.b64decode(secret["data"]["ca.crt"]).decode()
+
+
+def trusted_by(plane: ControlPlane) -> str:
+    """Return whom the API server trusts to be the webhook, in PEM."""
+    path = "--output=jsonpath={.webhooks[0].clientConfig.caBundle}"
+    return base64.b64decode(plane.kubectl("get", "mutatingwebhookconfiguration", "heartbeat-tuner", path)).decode()
 
 
 def register(plane: ControlPlane, namespace: str, port: int) -> None:

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.clients import java
+from heartbeat_tuner.clients import catalogue, java
+from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Cluster, Group, GroupState, Member, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
+from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted
 
 NOW: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
@@ -88,7 +90,7 @@ def java_policy(**changes: Any) -> Policy:
 
 def pod(number: int = 0, *, started: datetime = NOW - HOUR, restarts: int = 0) -> Pod:
     """Return the workload's running pod of that number; its address is its own."""
-    return Pod(f"orders-{number}", f"uid-{number}", f"10.0.0.{number + 1}", started, restarts)
+    return Pod(f"orders-{number}", f"uid-{number}", f"10.0.0.{number + 1}", started, restarts, ready_since=started)
 
 
 def pods(count: int = 3) -> tuple[Pod, ...]:
@@ -120,6 +122,7 @@ def workload(
         raise ImpossibleWorldError("pods that differ have no common values")
     if ours and not rolling_out:
         raise ImpossibleWorldError("there is no rollout")
+    seen = pods() if running is None else tuple(running)
     return Workload(
         uid="workload-1",
         resource_version="100",
@@ -128,8 +131,9 @@ def workload(
         foreign_env=dict(foreign or {}),
         kept_env={},
         applications={},
-        pods=pods() if running is None else tuple(running),
+        pods=seen,
         our_rollout=ours,
+        rollout=Rollout(wanted=len(seen), updated=0 if rolling_out else len(seen)),
     )
 
 
@@ -158,6 +162,7 @@ def record(
     beats: int = 2_160,
     silence: timedelta | None = None,
     unobserved: tuple[str, ...] = (),
+    beat: timedelta = timedelta(seconds=5),
 ) -> Record:
     """Return a record that ends now.
 
@@ -179,10 +184,11 @@ def record(
         rebalances=rebalances,
         rebalancing_share=share,
         accepted_beats=beats,
-        beat_period=seconds(5) if beats > 1 else None,
-        longest_silence=silence,
+        beat_period=beat if beats > 1 else None,
+        longest_silence=beat if silence is None and beats > 1 else silence,
         longest_poll_gap=None,
         unobserved_pods=unobserved,
+        counted_evictions=evictions,
     )
 
 
@@ -212,15 +218,23 @@ def situation(
     """
     if now is not None and has is not None:
         raise ImpossibleWorldError("the workload says what is set")
+    asked, runs = of or policy(), has or workload(now)
     return Situation(
         now=NOW,
-        policy=of or policy(),
-        workload=has or workload(now),
+        policy=asked,
+        workload=runs,
         group=group([member(one) for one in pods()], rebalancing=rebalancing),
         cluster=on or cluster(),
-        record=seen or record(),
+        record=seen or record(beat=usual_beat(asked, runs)),
         model=model,
     )
+
+
+def usual_beat(asked: Policy, runs: Workload) -> timedelta:
+    """Return how often members beat that have the values in force, and nothing else to do."""
+    if runs.current is None:
+        return seconds(5)
+    return catalogue.client(asked.library).period(runs.current.settings, Circumstances()).usual
 
 
 def storm(**changes: Any) -> Situation:

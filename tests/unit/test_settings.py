@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives import serialization
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.domain.grants import Grant
 from heartbeat_tuner.settings import webhook
 
 MINIMAL = """
@@ -111,6 +112,35 @@ def test_a_budget_is_a_number_of_requests(tmp_path: Path, budget: str) -> None:
     """None of them would be noticed as a mistake otherwise: who wants no limit leaves it out."""
     with pytest.raises(InvalidSettingsError, match=rf"{CLUSTER}\.heartbeatBudget: "):
         loaded(tmp_path, reached(f"heartbeatBudget: {budget}"))
+
+
+def test_nothing_is_granted_unless_it_is_said(tmp_path: Path) -> None:
+    """Each grant names its namespaces and its groups."""
+    assert loaded(tmp_path, MINIMAL).kafka.clusters["main"].granted == ()
+    text = reached('grants: [{namespaces: [shop, "*"], groups: ["*", orders, "a b*"]}]')
+    assert loaded(tmp_path, text).kafka.clusters["main"].granted == (Grant(("shop", "*"), ("*", "orders", "a b*")),)
+
+
+@pytest.mark.parametrize(
+    ("grant", "field", "told"),
+    [
+        ('{namespaces: [], groups: ["*"]}', "namespaces", "at least 1 item"),
+        ("{namespaces: [shop]}", "groups", "Field required"),
+        ("{namespaces: [shop], groups: []}", "groups", "at least 1 item"),
+        ('{namespaces: ["shop-*"], groups: [a]}', "namespaces.0", "'shop-*' is no namespace; write its whole name"),
+        ("{namespaces: [Shop], groups: [a]}", "namespaces.0", "'Shop' is no namespace"),
+        ('{namespaces: [shop], groups: [""]}', "groups.0", "'' is no pattern of groups"),
+        ('{namespaces: [shop], groups: ["a*b"]}', "groups.0", "'a*b' is no pattern of groups; write a group's name"),
+        ('{namespaces: [shop], groups: ["a**"]}', "groups.0", "one * at its end, like orders-*"),
+        ('{namespaces: [shop], groups: ["a\\n"]}', "groups.0", "must not hold control"),
+    ],
+)
+def test_a_grant_that_would_mean_nothing_is_refused(tmp_path: Path, grant: str, field: str, told: str) -> None:
+    """With the field, what it holds, and what to write."""
+    with pytest.raises(InvalidSettingsError) as caught:
+        loaded(tmp_path, reached(f"grants: [{grant}]"))
+    assert f"{CLUSTER}.grants.0.{field}: " in str(caught.value)
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +324,19 @@ def test_all_of_prometheus_can_be_said(files: Path) -> None:
     assert (found.tls.ca_file, found.tls.server_name) == (files / "ca.crt", "mimir")
     assert (found.tls.cert_file, found.tls.key_file) == (files / "tls.crt", files / "tls.key")
     assert found.max_answer_bytes == 65_536
-    assert loaded(files, prometheus(bearerTokenFile=f"{files}/secret")).prometheus.bearer_token_file == files / "secret"
+    token = {"bearerTokenFile": f"{files}/secret"}
+    for reached in ({"url": "https://p"}, {"url": "http://p", "allowCredentialsOverHttp": True}):
+        assert loaded(files, prometheus(**reached, **token)).prometheus.bearer_token_file == files / "secret"
+    assert loaded(files, prometheus(url="http://p", headers={"X-Scope-OrgID": "team-a"})).prometheus.headers
+
+
+@pytest.mark.parametrize("path", ["/var/run/secrets/kubernetes.io/serviceaccount/token", "FOLDER/link"])
+def test_the_pod_s_own_token_is_not_for_prometheus(files: Path, path: str) -> None:
+    """It opens the API server; by whatever path it is named."""
+    (files / "link").symlink_to("/run/secrets/kubernetes.io/../kubernetes.io/serviceaccount/token")
+    named = path.replace("FOLDER", str(files))
+    with pytest.raises(InvalidSettingsError, match=f"bearerTokenFile: .*{named} is the pod's own token for the API"):
+        loaded(files, prometheus(url="https://p", bearerTokenFile=named))
 
 
 @pytest.mark.parametrize(
@@ -321,6 +363,20 @@ def test_all_of_prometheus_can_be_said(files: Path) -> None:
         ({"headers": {"X-A": "1", "x-a": "2"}}, "prometheus.headers: one header is given twice"),
         ({"bearerTokenFile": "FOLDER/gone"}, "prometheus.bearerTokenFile: FOLDER/gone cannot be read (No such file"),
         ({"bearerTokenFile": "FOLDER"}, "prometheus.bearerTokenFile: FOLDER cannot be read (Is a directory)"),
+        (
+            {"url": "http://p", "bearerTokenFile": "FOLDER/secret"},
+            "prometheus: url http://p is not https, and everybody on the way could read what bearerTokenFile sends",
+        ),
+        (
+            {"url": "HTTP://p", "basicAuth": {"username": "a", "passwordFile": "FOLDER/secret"}},
+            "prometheus.url: String should match pattern",
+        ),
+        (
+            {"url": "http://p", "basicAuth": {"username": "a", "passwordFile": "FOLDER/secret"}},
+            "could read what basicAuth sends; give an https address, or say allowCredentialsOverHttp: true",
+        ),
+        ({"url": "http://p", "headers": {"X-Api-Key": "hidden"}}, "could read what the header X-Api-Key sends"),
+        ({"allowCredentialsOverHttp": "yes"}, "prometheus.allowCredentialsOverHttp: Input should be a valid boolean"),
         ({"bearerToken": "hidden"}, "prometheus.bearerToken: Extra inputs are not permitted"),
         ({"basicAuth": {"username": "a"}}, "prometheus.basicAuth.passwordFile: Field required"),
         ({"basicAuth": {"username": "a", "password": "hidden"}}, "prometheus.basicAuth.password: Extra inputs"),

@@ -8,7 +8,7 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- define "heartbeat-tuner.prometheusFiles" -}}
 {{- $prometheus := .Values.prometheus -}}
 {{- $files := dict -}}
-{{- with $prometheus.bearerToken }}{{ if .secret }}{{ $_ := set $files "prometheus/token" . }}{{ end }}{{ end -}}
+{{- with $prometheus.bearerToken }}{{ $_ := set $files "prometheus/token" (ternary . (dict "audience" (.audience | default "prometheus")) (hasKey . "secret")) }}{{ end -}}
 {{- with $prometheus.basicAuth }}{{ $_ := set $files "prometheus/password" .password }}{{ end -}}
 {{- with $prometheus.tls.ca }}{{ $_ := set $files "prometheus/ca.crt" . }}{{ end -}}
 {{- with $prometheus.tls.cert }}{{ $_ := set $files "prometheus/tls.crt" . }}{{ end -}}
@@ -41,6 +41,10 @@ projected volume, which follows a change of the Secret; the configuration names 
   projected:
     sources:
       {{- range $path, $from := . }}
+      {{- if $from.audience }}
+      # Of no use to anybody but who expects this audience: the API server does not.
+      - serviceAccountToken: {audience: {{ $from.audience | quote }}, expirationSeconds: 3600, path: {{ $path | quote }}}
+      {{- else }}
       {{- if $from.configMap }}
       - configMap:
           name: {{ $from.configMap }}
@@ -50,6 +54,7 @@ projected volume, which follows a change of the Secret; the configuration names 
       {{- end }}
           items:
             - {key: {{ $from.key | quote }}, path: {{ $path | quote }}}
+      {{- end }}
       {{- end }}
 {{- end -}}
 
@@ -61,6 +66,7 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- $prometheus := dict "url" $url "timeout" $given.timeout "maxAnswerBytes" $given.maxAnswerBytes -}}
 {{- with $given.headers }}{{ $_ := set $prometheus "headers" . }}{{ end -}}
 {{- with include "heartbeat-tuner.bearerTokenFile" . }}{{ $_ := set $prometheus "bearerTokenFile" . }}{{ end -}}
+{{- if $given.allowCredentialsOverHttp }}{{ $_ := set $prometheus "allowCredentialsOverHttp" true }}{{ end -}}
 {{- with $given.basicAuth -}}
 {{- $_ := set $prometheus "basicAuth" (dict "username" .username "passwordFile" (printf "%s/prometheus/password" $secrets)) -}}
 {{- end -}}
@@ -68,7 +74,7 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- $clusters := dict -}}
 {{- range $name, $cluster := .Values.kafka.clusters -}}
 {{- $folder := printf "%s/kafka/%s" $secrets $name -}}
-{{- $one := pick $cluster "bootstrapServers" "securityProtocol" "heartbeatBudget" -}}
+{{- $one := pick $cluster "bootstrapServers" "securityProtocol" "heartbeatBudget" "grants" -}}
 {{- with $cluster.sasl -}}
 {{- $sasl := merge (pick . "mechanism" "username") (dict "passwordFile" (printf "%s/password" $folder)) -}}
 {{- if .usernameFrom }}{{ $_ := set $sasl "usernameFile" (printf "%s/username" $folder) }}{{ end -}}
@@ -110,10 +116,6 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{/* The file of what is sent to Prometheus as a bearer token; empty where nothing is. */}}
 {{- define "heartbeat-tuner.bearerTokenFile" -}}
 {{- with .Values.prometheus.bearerToken -}}
-{{- if .serviceAccount -}}
-/var/run/secrets/kubernetes.io/serviceaccount/token
-{{- else -}}
 {{- include "heartbeat-tuner.secretsPath" $ }}/prometheus/token
-{{- end -}}
 {{- end -}}
 {{- end -}}

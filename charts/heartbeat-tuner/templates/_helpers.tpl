@@ -184,19 +184,28 @@ topologySpreadConstraints:
         {{- include "heartbeat-tuner.selectorLabels" . | nindent 8 }}
 {{- end -}}
 
-{{/* The probes of a process that answers on the port `http`. Takes seconds between two looks at readiness. */}}
+{{/* The probes of a process that answers on the port `probes`. Takes seconds between two looks at readiness. */}}
 {{- define "heartbeat-tuner.probes" -}}
 startupProbe:
-  httpGet: {path: /healthz, port: http}
+  httpGet: {path: /healthz, port: probes}
   periodSeconds: 2
   failureThreshold: 30
 livenessProbe:
-  httpGet: {path: /healthz, port: http}
+  httpGet: {path: /healthz, port: probes}
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 3
 readinessProbe:
-  httpGet: {path: /readyz, port: http}
+  httpGet: {path: /readyz, port: probes}
   periodSeconds: {{ . }}
   timeoutSeconds: 5
+{{- end -}}
+
+{{/* Rules of a NetworkPolicy for the page of metrics; none where nobody may read it. */}}
+{{- define "heartbeat-tuner.metricsIngress" -}}
+{{- with .Values.networkPolicy.metricsFrom }}
+- ports: [{port: http, protocol: TCP}]
+  from:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
 {{- end -}}

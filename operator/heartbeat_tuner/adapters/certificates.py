@@ -5,6 +5,7 @@ trusted meanwhile. When the authority itself is renewed, the old one stays in th
 reason.
 """
 
+import contextlib
 import dataclasses
 import ssl
 import tempfile
@@ -23,6 +24,12 @@ AUTHORITY_LIFE: Final = timedelta(days=3650)
 SERVER_LIFE: Final = timedelta(days=90)
 LEFT: Final = 1 / 3
 """The share of a life that is left when a new one is made."""
+
+MOST_AUTHORITIES: Final = 8
+"""In a bundle: the newest, and those before it that have not ended."""
+
+_ANY_TIME: Final = ssl.VerifyFlags(0x200000)
+"""OpenSSL's `X509_V_FLAG_NO_CHECK_TIME`, for which Python has no name."""
 
 SKEW: Final = timedelta(hours=1)
 """How far the API server's clock may be behind ours."""
@@ -65,31 +72,103 @@ class Certificates:
             context.load_cert_chain(path)
 
 
-def read(bundle: bytes, authority_key: bytes, server: bytes, server_key: bytes) -> Certificates | None:
-    """Return what somebody stored; None if it is no such thing, or its parts do not belong together."""
-    found = Certificates(bundle, authority_key, server, server_key)
+class UnusableError(Exception):
+    """What is stored is no certificate that a server could show; the message says why."""
+
+
+def read(bundle: bytes, authority_key: bytes, server: bytes, server_key: bytes) -> Certificates:
+    """Return what somebody stored, written as `renewed` writes it.
+
+    Whoever may write the Secret may have put anything there, and what is loaded must be what a server can show and the
+    API server verifies: so it has to be of the kind that `renewed` makes, and is tried in a handshake.
+
+    Raises:
+        UnusableError: it is no such thing, or its parts do not belong together.
+    """
     try:
-        authority, *_ = x509.load_pem_x509_certificates(bundle)
-        one = x509.load_pem_x509_certificate(server)
-        one.verify_directly_issued_by(authority)
-        if (
-            _key(authority_key).public_key() != authority.public_key()
-            or _key(server_key).public_key() != one.public_key()
-        ):
-            return None
-        found.serves(())
-    except Exception:  # noqa: BLE001 - whatever a parser says of what somebody else wrote: it is not usable
-        return None
+        authorities, one = x509.load_pem_x509_certificates(bundle), x509.load_pem_x509_certificate(server)
+        keys = _key(authority_key), _key(server_key)
+    except Exception as error:  # whatever a parser says of what somebody else wrote
+        raise UnusableError("a certificate or key in it is no PEM, or not of an elliptic curve") from error
+    found = Certificates(b"".join(map(_pem, authorities)), _key_pem(keys[0]), _pem(one), _key_pem(keys[1]))
+    try:
+        _check(authorities, one, keys)
+        _rehearse(found, one)
+    except UnusableError:
+        raise
+    except Exception as error:  # whatever else a library says of it
+        raise UnusableError(f"the certificate cannot be shown: {error}") from error
     return found
 
 
-def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime) -> Certificates:
+_Keys = tuple[ec.EllipticCurvePrivateKey, ec.EllipticCurvePrivateKey]
+
+
+def _check(authorities: Sequence[x509.Certificate], one: x509.Certificate, keys: _Keys) -> None:
+    """See that certificates are like those that `renewed` makes.
+
+    Raises:
+        UnusableError: they are not.
+        Exception: they lack what those have, or were not issued by the first authority.
+    """
+    if len(authorities) > MOST_AUTHORITIES:
+        raise UnusableError(f"ca.crt holds {len(authorities)} certificates; {MOST_AUTHORITIES} at most are in use")
+    for name, certificate, key, life, signs in (
+        ("ca", authorities[0], keys[0], AUTHORITY_LIFE, True),
+        ("tls", one, keys[1], SERVER_LIFE, False),
+    ):
+        extensions = certificate.extensions
+        can_sign = (
+            extensions.get_extension_for_class(x509.BasicConstraints).value.ca,
+            extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign,
+        )
+        for is_wrong, why in (
+            (not isinstance(key.curve, ec.SECP256R1), f"{name}.key is on the curve {key.curve.name}"),
+            (key.public_key() != certificate.public_key(), f"{name}.key is not the key of {name}.crt"),
+            (not _lasts(certificate, life + SKEW), f"{name}.crt is not good for {life.days} days at most"),
+            (not isinstance(certificate.signature_hash_algorithm, hashes.SHA256), f"{name}.crt has no SHA-256"),
+            (can_sign != (signs, signs), f"{name}.crt {'may not' if signs else 'may'} sign others"),
+        ):
+            if is_wrong:
+                raise UnusableError(why)
+        certificate.verify_directly_issued_by(authorities[0])
+
+
+def _lasts(one: x509.Certificate, longest: timedelta) -> bool:
+    return timedelta(0) < one.not_valid_after_utc - one.not_valid_before_utc <= longest
+
+
+def _rehearse(found: Certificates, one: x509.Certificate) -> None:
+    """Show a certificate to a client that trusts its bundle, in memory; whether its time has come is not asked here.
+
+    Raises:
+        Exception: the server cannot show it, or the client does not believe it.
+    """
+    names = one.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    shows, trusts = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusts.load_verify_locations(cadata=found.bundle.decode())
+    trusts.verify_flags |= _ANY_TIME
+    found.load_into(shows)
+    for name in names:
+        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+        ends = (
+            trusts.wrap_bio(back, there, server_hostname=str(name.value)),
+            shows.wrap_bio(there, back, server_side=True),
+        )
+        for end in 2 * ends:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+        ends[0].do_handshake()  # over by now, or it would want to read
+
+
+def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime, anew: bool = False) -> Certificates:
     """Return certificates that are good for a while from `now`: the old ones where they are, else new ones.
 
     Args:
         old: what there is.
         names: host names and addresses under which the API server calls.
         now: the time.
+        anew: whether the server gets a new certificate in any case.
     """
     if old is None:
         authority, authority_key = _new_authority(now)
@@ -100,7 +179,7 @@ def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime) ->
             authority, authority_key = _new_authority(now)
             good = [one for one in x509.load_pem_x509_certificates(bundle) if one.not_valid_after_utc > now]
             bundle = authority + b"".join(_pem(one) for one in good)
-        elif old.serves(names) and not _is_due(x509.load_pem_x509_certificate(old.server), now):
+        elif not anew and old.serves(names) and not _is_due(x509.load_pem_x509_certificate(old.server), now):
             return old
     server, server_key = _new_server(bundle, authority_key, names, now)
     return Certificates(bundle, authority_key, server, server_key)
@@ -108,7 +187,7 @@ def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime) ->
 
 def _is_due(one: x509.Certificate, now: datetime) -> bool:
     life = one.not_valid_after_utc - one.not_valid_before_utc
-    return one.not_valid_after_utc - now < LEFT * life
+    return one.not_valid_after_utc - now < LEFT * life or one.not_valid_before_utc > now
 
 
 def _new_authority(now: datetime) -> tuple[bytes, bytes]:

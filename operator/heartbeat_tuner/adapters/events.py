@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER, KubernetesApi
 from heartbeat_tuner.domain.errors import TunerError
 
@@ -47,7 +48,7 @@ async def write(api: KubernetesApi, involved: Mapping[str, str], *, reason: str,
         "lastTimestamp": now,
         "count": 1,
     }
-    await api.write("POST", f"/api/v1/namespaces/{involved['namespace']}/events", event)
+    await api.write("POST", api_paths.collection(api_paths.EVENTS, involved["namespace"]), event)
 
 
 async def tell_own_pod(message: str, environ: Mapping[str, str] = os.environ) -> None:

@@ -4,9 +4,16 @@ By itself the library tries to connect until a request's time is over, and then 
 goes to a callback. `KafkaClient` listens there while it waits: a refused password or certificate ends the wait, since
 no later try will fare better, and any failure is told in a sentence that names the field to look at. The sentences hold
 no times and no counts, so that an outage is told in the same words in each cycle.
+
+A request for a group is never ended by librdkafka. Up to 2.16 it aborts the process when it ends one whose coordinator
+has not been found and then finds it (its issue 4605), which is what happens to a slow broker's groups by the hundred.
+So these requests get the longest time that there is, whoever waits for an answer stops by a clock of its own, and a
+client goes before that time is over. It may go with requests that have no answer; but what it was asked for is then
+never freed, some 4 KB a request, so it had better be when they have one.
 """
 
 import concurrent.futures
+import queue
 import re
 import socket
 import ssl
@@ -16,7 +23,7 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.adapters.kafka_access import Access, Keys
@@ -24,6 +31,9 @@ from heartbeat_tuner.domain.errors import ClusterUnreachableError
 
 MARGIN_S: Final = 1.0
 """Wait so much longer than a request may take: librdkafka's own error says more than a wait that ends."""
+
+UNENDED_S: Final = 3_600.0
+"""The longest time that librdkafka gives a request; a client that has one without an answer must go well before."""
 
 _LISTEN_S: Final = 0.05
 _SHOWN: Final = 300
@@ -67,7 +77,13 @@ class KafkaClient:
         self._cluster = cluster
         self._access = access
         self._timeout_s = timeout_s
-        self._heard: set[tuple[str, str]] = set()  # names of errors, and what was said
+        heard: set[tuple[str, str]] = set()  # names of errors, and what was said
+        self._heard = heard
+        self._left: list[Future[Any]] = []  # what a wait gave up
+        self._asked: dict[str, Future[Any]] = {}
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.waiting: dict[str, float] = {}
+        """When each group was asked for that has no answer yet, by the monotonic clock."""
         # A connection that is given up for its silence would be heard like one that the broker closes: the wait for the
         # answer is to end first.
         silence_ms = round((timeout_s + 2 * MARGIN_S) * 1_000)
@@ -79,30 +95,63 @@ class KafkaClient:
                     "socket.timeout.ms": silence_ms,
                     "api.version.request.timeout.ms": silence_ms,
                     "log_level": 0,  # it would write every failed connection to stderr; conditions tell it once
-                    "error_cb": self._hear,
+                    # Without `self`: in a cycle of references it would be destroyed in any thread, librdkafka's too.
+                    "error_cb": lambda error: heard.add((error.name(), _plain(error.str()))),
                 }
             )
         except KafkaException as error:
             raise self._unreachable(f"cannot be asked: {_in_our_terms(error.args[0].str())}") from error
 
-    def forget_errors(self) -> None:
-        """Forget what was heard: connections may fail between two requests and be back."""
-        self.admin.poll(0)
+    @property
+    def settled(self) -> bool:
+        """Whether every request has been answered."""
+        return not self.waiting and all(future.done() for future in self._left)
+
+    @property
+    def waits_for_s(self) -> float:
+        """For how long the oldest request for a group has had no answer; 0 if there is none."""
+        return time.monotonic() - min(self.waiting.values()) if self.waiting else 0.0
+
+    def close(self) -> None:
+        """End the connections, in this thread: it takes a moment."""
+        del self.admin
+
+    def forget(self) -> None:
+        """Forget what was heard and answered: connections fail and are back, and what was true then may not be now."""
+        while self.answer(0) is not None:
+            pass
         self._heard.clear()
+
+    def ask(self, group_id: str) -> None:
+        """Send a request for a group that is not waited for."""
+        self.waiting[group_id] = time.monotonic()
+        future = self.admin.describe_consumer_groups([group_id], request_timeout=UNENDED_S)[group_id]
+        self._asked[group_id] = future
+        future.add_done_callback(lambda _: self._answers.put(group_id))
+
+    def answer(self, timeout_s: float) -> tuple[str, Future[Any]] | None:
+        """Return a group that was asked for and its answer, good or bad; None if none comes in time."""
+        try:
+            group_id = self._answers.get(timeout=timeout_s) if timeout_s else self._answers.get_nowait()
+        except queue.Empty:
+            self.admin.poll(0)
+            return None
+        del self.waiting[group_id]
+        return group_id, self._asked.pop(group_id)
 
     def wait(self, futures: Iterable[Future[Any]], *, let_in: bool = True) -> None:
         """Wait until requests are answered, each well or badly.
 
         Args:
             futures: the requests.
-            let_in: whether the cluster has answered before. If not, the wait ends when it is known why it will not. If
-                so, librdkafka is left the time to end its requests: it may crash when it is closed amid them.
+            let_in: whether the cluster has answered before. If not, the wait ends when it is known why it will not.
 
         Raises:
             ClusterUnreachableError: no answer in time, or none to be expected.
         """
         deadline = time.monotonic() + self._timeout_s + MARGIN_S
-        for future in futures:
+        self._left = list(futures)
+        for future in self._left:
             while not concurrent.futures.wait([future], timeout=_LISTEN_S).done:
                 self.admin.poll(0)
                 refusal = None if let_in else self._refusal()
@@ -115,9 +164,6 @@ class KafkaClient:
         """Return the error for a cluster that gave no answer, with the cause as far as it was heard."""
         self.admin.poll(0)
         return self._unreachable(self._refusal() or f"did not answer: {self._cause_of_silence()}")
-
-    def _hear(self, error: KafkaError) -> None:
-        self._heard.add((error.name(), _plain(error.str())))
 
     def _unreachable(self, sentence: str) -> ClusterUnreachableError:
         return ClusterUnreachableError(f"Kafka cluster {self._cluster} ({self._access.bootstrap_servers}) {sentence}")

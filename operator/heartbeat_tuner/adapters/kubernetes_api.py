@@ -20,6 +20,7 @@ import aiohttp
 from aiohttp.http_exceptions import HttpProcessingError
 from kubernetes.aio import client, config
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, WriteConflictError
 from heartbeat_tuner.ports import Fence
 
@@ -35,6 +36,10 @@ LONGEST_LINE_BYTES: Final = 16 * 2**20
 
 LARGEST_ANSWER_BYTES: Final = 32 * 2**20
 """More than any one object is; read whole, in JSON, it takes a multiple of it."""
+
+LARGEST_PAGE_BYTES: Final = 4 * 2**20
+"""Of a list, which can be had in smaller pages: reading one takes some tens of milliseconds, in which nothing else is
+done."""
 
 SMALLER: Final = 4
 """So many times fewer objects are asked for after a page of too many bytes."""
@@ -96,11 +101,12 @@ class KubernetesApi:
             ApiServerError: any other failure.
         """
         while True:
+            limit = int(query.get("limit", "1"))
+            most_bytes = LARGEST_PAGE_BYTES if limit > 1 else LARGEST_ANSWER_BYTES
             try:
-                return await self._request("GET", path, query=query, timeout_s=self._timeout_s)
+                return await self._request("GET", path, query=query, timeout_s=self._timeout_s, most_bytes=most_bytes)
             except _TooLargeError:
                 # Whose objects are large must not keep anybody's from being listed.
-                limit = int(query.get("limit", "1"))
                 if limit <= 1:
                     raise
                 query["limit"] = str(max(limit // SMALLER, 1))  # a token to continue with knows of no limit
@@ -118,7 +124,7 @@ class KubernetesApi:
         """
         request = await self._client.param_serialize(
             "GET",
-            path,
+            api_paths.checked(path),
             query_params=list(query.items()),
             header_params={"Accept": JSON},
             auth_settings=["BearerToken"],
@@ -166,10 +172,11 @@ class KubernetesApi:
         timeout_s: float,
         body: dict[str, Any] | None = None,
         content_type: str = JSON,
+        most_bytes: int = LARGEST_ANSWER_BYTES,
     ) -> dict[str, Any] | None:
         request = await self._client.param_serialize(
             method,
-            path,
+            api_paths.checked(path),
             query_params=list(query.items()),
             header_params={"Accept": JSON, "Content-Type": content_type},
             body=body,
@@ -178,7 +185,7 @@ class KubernetesApi:
         try:
             async with asyncio.timeout(timeout_s):  # the library's own may be up to a second late
                 response = await self._client.call_api(*request, _request_timeout=timeout_s)
-                payload = await _payload(response.response, f"{method} {path}")
+                payload = await _payload(response.response, f"{method} {path}", most_bytes)
         except (TimeoutError, aiohttp.ClientError) as error:
             if body is not None and self._fence is not None:
                 self._fence.remaining_s()  # where the leadership ended first, that is what happened
@@ -193,11 +200,14 @@ class KubernetesApi:
             sentence = f"the API server answered {method} {path} with {response.status} and no object: {text}"
             raise ApiServerError(sentence, status=response.status) from error
         if response.status < HTTPStatus.BAD_REQUEST:
+            other = api_paths.mismatch(path, answer)
+            if other is not None:
+                raise ApiServerError(f"the API server answered {method} {path} with {other}: it is not used")
             return answer
         raise _refusal(response.status, answer, f"{method} {path}")
 
 
-async def _payload(answer: aiohttp.ClientResponse, request: str) -> bytes:
+async def _payload(answer: aiohttp.ClientResponse, request: str, most_bytes: int) -> bytes:
     """Return the whole of an answer; where that does not come to an end, its connection is given up.
 
     Raises:
@@ -207,8 +217,8 @@ async def _payload(answer: aiohttp.ClientResponse, request: str) -> bytes:
     with contextlib.closing(answer):  # one that was read to its end has no connection any more
         async for part in answer.content.iter_any():
             payload += part
-            if len(payload) > LARGEST_ANSWER_BYTES:
-                raise _TooLargeError(f"the API server answered {request} with more than {LARGEST_ANSWER_BYTES} bytes")
+            if len(payload) > most_bytes:
+                raise _TooLargeError(f"the API server answered {request} with more than {most_bytes} bytes")
     return bytes(payload)
 
 

@@ -6,6 +6,7 @@ An older one takes the definitions and drops what it does not know of them, or r
 import re
 from typing import Final
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 
@@ -22,7 +23,7 @@ async def check(api: KubernetesApi) -> None:
         ApiServerError: it did not answer, or refused.
         InvalidSettingsError: it is too old.
     """
-    answer = await api.get("/version") or {}
+    answer = await api.get(api_paths.VERSION) or {}
     major, minor = (_DIGITS.match(str(answer.get(part, ""))) for part in ("major", "minor"))  # "34+" at some vendors
     if major is None or minor is None or (int(major[0]), int(minor[0])) >= OLDEST:
         return

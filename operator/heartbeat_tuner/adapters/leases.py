@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.adapters import kubernetes_api
+from heartbeat_tuner.adapters import api_paths, kubernetes_api
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.ports import Claim, Clock, Lease
 
-API_VERSION: Final = "coordination.k8s.io/v1"
+API_VERSION: Final = api_paths.LEASES.api_version
 
 
 class KubernetesLeases:
@@ -29,7 +29,8 @@ class KubernetesLeases:
 
     def __init__(self, api: KubernetesApi, *, namespace: str, name: str, clock: Clock) -> None:
         self._api = api
-        self._folder = f"/apis/{API_VERSION}/namespaces/{namespace}/leases"
+        self._folder = api_paths.collection(api_paths.LEASES, namespace)
+        self._path = api_paths.item(api_paths.LEASES, name, namespace)
         self._name = name
         self._namespace = namespace
         self._clock = clock
@@ -40,7 +41,7 @@ class KubernetesLeases:
         Raises:
             ApiServerError: the API server did not answer.
         """
-        body = await self._api.get(f"{self._folder}/{self._name}")
+        body = await self._api.get(self._path)
         return None if body is None else _lease(body)
 
     async def write(self, lease: Lease | None, claim: Claim) -> Lease:
@@ -60,7 +61,7 @@ class KubernetesLeases:
             "metadata": metadata,
             "spec": {**kept, **_record(kept, claim, now=self._clock.now())},
         }
-        method, path = ("POST", self._folder) if lease is None else ("PUT", f"{self._folder}/{self._name}")
+        method, path = ("POST", self._folder) if lease is None else ("PUT", self._path)
         stored = await self._api.write(method, path, document, fieldManager=kubernetes_api.FIELD_MANAGER)
         if stored is None and lease is None:
             raise ApiServerError(

@@ -5,19 +5,27 @@ ones), which manager owns an entry, whether a rollout is under way. `workloads` 
 """
 
 import dataclasses
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from heartbeat_tuner.adapters import rollouts
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
-from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET
 
+LONGEST_VALUE: Final = 256
+"""Characters of a variable's value that are looked at: a duration has some ten, and tenants may write a megabyte."""
+
 _DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
 _REFERENCE: Final = re.compile(r"\$\([^()=\s]{1,253}\)")
+
+_LABEL_KEY: Final = re.compile(r"([-.a-z0-9]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
+_LABEL: Final = re.compile(r"([A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?)?")
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 """Data by ConfigMap name."""
@@ -71,12 +79,16 @@ def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMap
 def value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
     """Return what environment variable `name` holds; None if nothing visible sets it."""
     entry = _entry(container, name)
-    if entry is not None:
-        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
-        if reference is not None:
-            return config_maps.get(reference["name"], {}).get(reference["key"])
-        literal: str | None = entry.get("value")
+    if entry is not None and "valueFrom" not in entry:
+        # Neither a value nor a source: the variable is empty, and what envFrom has of that name is hidden.
+        literal: str = entry.get("value", "")
         return literal
+    if entry is not None:
+        reference = entry["valueFrom"].get("configMapKeyRef", {})
+        found = config_maps.get(reference.get("name"), {}).get(reference.get("key"))
+        # The kubelet passes over an optional reference that leads nowhere; what envFrom has of that name is seen then.
+        if found is not None or not reference.get("optional"):
+            return found
     found = None
     for source in container.get("envFrom", ()):
         prefix = source.get("prefix", "")
@@ -102,11 +114,13 @@ def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
 
 def shown(text: str) -> str:
     """Return what a sentence may show of a variable's value: the name may be any variable's, a password's too."""
+    if not text:
+        return '""'
     if _REFERENCE.fullmatch(text):
         return "a reference to another variable, $(NAME)"
     core = text.strip()
     if not _DURATION_LIKE.fullmatch(core):
-        return f"a text of {len(text)} characters"
+        return f"a text of {f'more than {LONGEST_VALUE}' if len(text) > LONGEST_VALUE else len(text)} characters"
     return repr(core) if core == text else f"{core!r} with white space around it"
 
 
@@ -135,21 +149,34 @@ def ownership(deployment: Mapping[str, Any], container: str) -> Ownership:
     """Return who owns the environment entries of the template's container, from `managedFields`."""
     managers: dict[str, tuple[str, ...]] = {}
     for entry in deployment["metadata"].get("managedFields", ()):
-        for name in _owned_names(entry.get("fieldsV1", {}), container):
+        for name, _ in owned_entries(entry.get("fieldsV1", {}), container):
             managers[name] = (*managers.get(name, ()), entry.get("manager", "an unnamed manager"))
     return Ownership(managers)
 
 
-def entries_of(deployment: Mapping[str, Any], manager: str) -> dict[str, dict[str, str]]:
-    """Return the literal environment entries of the template that `manager` owns, by container and name."""
-    found: dict[str, dict[str, str]] = {}
-    for container in deployment["spec"]["template"]["spec"]["containers"]:
-        managers = ownership(deployment, container["name"]).managers
-        literal = {entry["name"]: entry["value"] for entry in container.get("env", ()) if "value" in entry}
-        owned = {name: value for name, value in literal.items() if manager in managers.get(name, ())}
-        if owned:
-            found[container["name"]] = owned
-    return found
+def owned_entries(fields: Mapping[str, Any], container: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield name and owned fields of each environment entry of the container that a managed-fields entry covers."""
+    at: Any = fields
+    for step in ("f:spec", "f:template", "f:spec", "f:containers", field_key(container), "f:env"):
+        at = at.get(step, {})
+    for key, owned in at.items():
+        if key.startswith("k:"):
+            yield json.loads(key.removeprefix("k:"))["name"], owned
+
+
+def field_key(name: str) -> str:
+    """Return the key that `managedFields` has for the item called `name` of a list of containers or of variables."""
+    return f'k:{{"name":{json.dumps(name)}}}'
+
+
+def names_owned(managed_fields: Iterable[Mapping[str, Any]], container: str, manager: str) -> frozenset[str]:
+    """Return the environment variables of a container of which a manager owns anything."""
+    return frozenset(
+        name
+        for entry in managed_fields
+        if entry.get("manager") == manager
+        for name, _ in owned_entries(entry.get("fieldsV1", {}), container)
+    )
 
 
 def is_rolling_out(deployment: Mapping[str, Any]) -> bool:
@@ -176,10 +203,29 @@ def is_rollout_of(deployment: Mapping[str, Any], manager: str) -> bool:
     return is_rolling_out(deployment) and max(changes, default=("", False))[1]
 
 
+def fingerprint(template: Mapping[str, Any]) -> str:
+    """Return what tells a pods' template from every other one, in 16 characters."""
+    text = json.dumps(template, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def label_selector(selector: Mapping[str, Any]) -> str:
-    """Return a `metav1.LabelSelector` as the API server's `labelSelector` parameter."""
-    terms = [f"{key}={value}" for key, value in selector.get("matchLabels", {}).items()]
-    for expression in selector.get("matchExpressions", ()):
+    """Return a `metav1.LabelSelector` as the API server's `labelSelector` parameter.
+
+    Raises:
+        ApiServerError: a key or a value is none that the API server takes, and could mean something in the parameter.
+    """
+    labels, expressions = selector.get("matchLabels", {}), selector.get("matchExpressions", ())
+    keys = [*labels, *(one["key"] for one in expressions)]
+    texts = [*labels.values(), *(text for one in expressions for text in one.get("values", ()))]
+    wrong = [
+        *(one for one in keys if not _LABEL_KEY.fullmatch(one)),
+        *(one for one in texts if not _LABEL.fullmatch(one)),
+    ]
+    if wrong:
+        raise ApiServerError(f"{wrong[0][:64]!r} in a workload's selector is no label")
+    terms = [f"{key}={value}" for key, value in labels.items()]
+    for expression in expressions:
         key, values = expression["key"], ",".join(expression.get("values", ()))
         match expression["operator"]:
             case "In":
@@ -198,13 +244,21 @@ def is_pod_of(pod: Mapping[str, Any], workload: Mapping[str, Any], kind: str = D
 
     A ReplicaSet is called after its deployment and the template's hash, which its pods carry as a label.
     """
-    metadata, name = pod["metadata"], workload["metadata"]["name"]
-    hashed = f"{name}-{metadata.get('labels', {}).get('pod-template-hash')}"
-    wanted = (STATEFUL_SET, name) if kind == STATEFUL_SET else ("ReplicaSet", hashed)
-    return any(
-        owner.get("controller") and (owner["kind"], owner["name"]) == wanted
-        for owner in metadata.get("ownerReferences", ())
-    )
+    return workload_of(pod) == (kind, workload["metadata"]["name"])
+
+
+def workload_of(pod: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return kind and name of the Deployment or StatefulSet that a pod belongs to; None if it belongs to neither."""
+    metadata = pod["metadata"]
+    owner = next((found for found in metadata.get("ownerReferences", ()) if found.get("controller")), None)
+    if owner is None:
+        return None
+    if owner["kind"] == STATEFUL_SET:
+        return STATEFUL_SET, owner["name"]
+    suffix = f"-{metadata.get('labels', {}).get('pod-template-hash')}"
+    if owner["kind"] != "ReplicaSet" or not owner["name"].endswith(suffix):
+        return None
+    return DEPLOYMENT, owner["name"].removesuffix(suffix)
 
 
 def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
@@ -217,25 +271,42 @@ def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
     started = state.get("state", {}).get("running", {}).get("startedAt")
     if started is None or "podIP" not in status:
         return None
+    addresses = {one["ip"] for one in status.get("podIPs", ()) if one.get("ip")} | {status["podIP"]}
+    of_node = {one["ip"] for one in status.get("hostIPs", ()) if one.get("ip")} | {status.get("hostIP")}
     return Pod(
         name=pod["metadata"]["name"],
         uid=pod["metadata"]["uid"],
         ip=status["podIP"],
         started=datetime.fromisoformat(started),
         restarts=state.get("restartCount", 0),
+        more_ips=tuple(sorted(addresses - {status["podIP"]})),
+        on_host_network=bool(pod["spec"].get("hostNetwork")) or not addresses.isdisjoint(of_node),
+        ready_since=rollouts.ready_since(pod, datetime.fromisoformat(started)),
     )
+
+
+def line(container: Mapping[str, Any], name: str) -> str | None:
+    """Return the entry of environment variable `name` as a line of a manifest; None if there is none.
+
+    Of a literal value only what looks like a duration is shown: the name may be any variable's.
+    """
+    entry = _entry(container, name)
+    if entry is None:
+        return None
+    parts = [f"name: {name}"]
+    if "valueFrom" in entry:
+        parts.append(f"valueFrom: {_flow(entry['valueFrom'])}")
+    elif _DURATION_LIKE.fullmatch(entry.get("value", "")):
+        parts.append(f'value: "{entry["value"]}"')
+    return f"{{{', '.join(parts)}}}"
+
+
+def _flow(source: Any) -> str:
+    if isinstance(source, Mapping):
+        return f"{{{', '.join(f'{key}: {_flow(value)}' for key, value in source.items())}}}"
+    return json.dumps(source) if isinstance(source, bool) else str(source)
 
 
 def _entry(container: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     # Of several entries with one name the last is the one that the container gets.
     return next((one for one in reversed(container.get("env", ())) if one["name"] == name), None)
-
-
-def _owned_names(fields: Mapping[str, Any], container: str) -> Iterator[str]:
-    """Yield the environment names in the container that a managed-fields entry covers."""
-    at: Any = fields
-    for step in ("f:spec", "f:template", "f:spec", "f:containers", f'k:{{"name":{json.dumps(container)}}}', "f:env"):
-        at = at.get(step, {})
-    for key in at:
-        if key.startswith("k:"):
-            yield json.loads(key.removeprefix("k:"))["name"]

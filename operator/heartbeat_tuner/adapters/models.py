@@ -7,16 +7,17 @@ wrong with one model, or with one namespace, costs no other.
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
-from heartbeat_tuner.adapters import kubernetes_api, watching
+import structlog
+
+from heartbeat_tuner.adapters import api_paths, kubernetes_api, watching
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api import models
-from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.models_v1alpha1 import PLURAL
+from heartbeat_tuner.api.model_choice import SPARE, ModelChoice
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, TunerError
 from heartbeat_tuner.ports import Written
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted, Unreadable
@@ -29,7 +30,11 @@ REQUEST_TIMEOUT: Final = timedelta(seconds=10)
 PAGE: Final = 500
 """Models per request of a list."""
 
-_PATH: Final = f"/apis/{API_VERSION}/{PLURAL}"
+_PATH: Final = api_paths.collection(api_paths.MODELS)
+_PARSED_AT_ONCE: Final = 50
+
+_log = structlog.get_logger()
+
 _INSTALL: Final = "install them first: kubectl apply -f crds/"
 PATIENCE: Final = 3
 """Requests that may go unanswered before the rest of a namespace is left for the next run."""
@@ -69,25 +74,53 @@ class KubernetesModels:
         self._api = api
         self._namespaces = namespaces
         self._page = page
+        self._left_out: frozenset[str] = frozenset()
 
-    async def read(self) -> Sequence[Fitted | Unreadable] | Unfitted:
-        """Return all models that are looked after; Unfitted if they are not installed, or not ours to read.
+    async def read(self, asked: Collection[tuple[str, str]] = ()) -> Sequence[Fitted | Unreadable] | Unfitted:
+        """Return the models that policies ask for, and the newest others of each namespace, up to a bound.
+
+        Args:
+            asked: namespace and group of every policy.
+
+        Returns:
+            Unfitted if they are not installed, or not ours to read.
 
         Raises:
             ApiServerError: the API server did not answer.
         """
-        found: list[Fitted | Unreadable] = []
+        choice = ModelChoice(asked)
         try:
             for path in watching.lists(_PATH, self._namespaces):
                 async for page in watching.pages(self._api, path, limit=self._page):
                     if page is None:
                         return Unfitted("the API server does not know ConsumerGroupModels")
-                    found += [one for one in map(models.read, page["items"]) if one is not None]
+                    for item in page["items"]:
+                        choice.add(item)
         except ApiServerError as error:
             if error.status != HTTPStatus.FORBIDDEN:
                 raise
             return Unfitted("the operator may not list ConsumerGroupModels")
+        self._say(choice.left_out)
+        found: list[Fitted | Unreadable] = []
+        for number, document in enumerate(choice.kept, 1):
+            one = models.read(document)
+            if one is not None:
+                found.append(one)
+            if number % _PARSED_AT_ONCE == 0:
+                await asyncio.sleep(0)  # others have a turn
         return found
+
+    def _say(self, left_out: Mapping[str, int]) -> None:
+        """Name the namespaces that have more models than are kept, where that is news."""
+        for namespace, count in sorted(left_out.items()):
+            if namespace not in self._left_out:
+                _log.warning(
+                    "a namespace has more ConsumerGroupModels than its policies need, the oldest are left out",
+                    namespace=namespace,
+                    left_out=count,
+                    kept_beside_policies=SPARE,
+                )
+        self._left_out = frozenset(left_out)
 
     async def write(self, fitted: Sequence[GroupModel]) -> Written:
         """Apply what differs from what is there.
@@ -145,7 +178,7 @@ class KubernetesModels:
         if document is None:
             tally.unchanged += 1
             return
-        path = f"{watching.in_namespace(_PATH, one.namespace)}/{name}"
+        path = api_paths.item(api_paths.MODELS, name, one.namespace)
         answer = await self._api.write(
             "PATCH", path, document, content_type=kubernetes_api.APPLY, fieldManager=FIELD_MANAGER
         )
@@ -172,7 +205,7 @@ class KubernetesModels:
     async def _stored(self, namespace: str) -> dict[str, Mapping[str, Any]]:
         """Return what is there, by name, without what servers add to it."""
         found: dict[str, Mapping[str, Any]] = {}
-        path = watching.in_namespace(_PATH, namespace)
+        path = api_paths.collection(api_paths.MODELS, namespace)
         async for page in watching.pages(self._api, path, limit=self._page):
             if page is None:
                 raise _NotServedError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")

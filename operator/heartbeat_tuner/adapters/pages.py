@@ -1,74 +1,165 @@
 """What a process tells of itself over HTTP.
 
-`/metrics` for Prometheus, `/healthz` (fails when this process should be started anew) and `/readyz` (fails while it
-could not do its work); what they say comes from outside.
+`/metrics` for Prometheus on one port; `/healthz` (fails when this process should be started anew) and `/readyz` (fails
+while it could not do its work) on another, so that no number of readers makes a probe fail. What they say comes from
+outside.
 """
 
+import abc
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import contextlib
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Final
 
 import prometheus_client
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.registry import Collector
 
-from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.adapters.http_server import HttpServer, Limits
+
+MOST_READERS: Final = 2
+"""Of the metrics at a time: a Prometheus, and another one or a person."""
+
+FRESH_S: Final = 1.0
+"""Younger than that the page is not made again, however often it is asked for."""
+
+CHUNK_BYTES: Final = 2**16
+
+STALL_S: Final = 3.0
+"""A reader that takes no chunk for so long is hung up on."""
+
+METRICS: Final = Limits(connections=32, first_s=5.0, idle_s=None, answer_s=30.0)
+PROBES: Final = Limits(connections=32, first_s=5.0, idle_s=None, answer_s=5.0)
 
 Complaint = Callable[[], str]
 """Says what is wrong; an empty text if nothing is."""
 
 
+class Large(Collector):
+    """Metrics that are many, and change all at once."""
+
+    @property
+    @abc.abstractmethod
+    def version(self) -> object:
+        """Another object whenever they have changed."""
+
+
 class Pages:
-    """An HTTP server with a registry's metrics and two probes."""
+    """The metrics of a process, and two probes.
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._registry = registry
-        self._runner: web.AppRunner | None = None
+    Args:
+        registry: metrics that are read each time the page is made.
+        large: metrics that are written once for each of their versions; None where there are none.
+        before: called in the event loop before metrics are read in a thread.
+    """
 
-    async def serve(self, address: str, port: int, *, unhealthy: Complaint, unready: Complaint) -> None:
-        """Answer on `address`:`port` until `close`.
+    def __init__(
+        self, registry: CollectorRegistry, *, large: Large | None = None, before: Callable[[], None] = lambda: None
+    ) -> None:
+        self._page = _Page(registry, large, before)
+        self._readers = 0
+        self._probes: Mapping[str, Complaint] = {}
+        self._servers = (
+            HttpServer(self._metrics, METRICS, section="http.port"),
+            HttpServer(self._probe, PROBES, section="http.probePort"),
+        )
+
+    async def serve(
+        self, address: str, port: int, *, probe_port: int, unhealthy: Complaint, unready: Complaint
+    ) -> None:
+        """Answer until `close`.
 
         Args:
             address: where to listen.
-            port: likewise.
+            port: for the metrics.
+            probe_port: for the probes.
             unhealthy: why this process should be started anew.
             unready: why it could not do its work now.
 
         Raises:
             InvalidSettingsError: nothing can listen there.
         """
-        app = web.Application()
-        app.add_routes(
-            [
-                web.get("/metrics", self._metrics),
-                web.get("/healthz", _probe(unhealthy)),
-                web.get("/readyz", _probe(unready)),
-            ]
-        )
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
+        self._probes = {"/healthz": unhealthy, "/readyz": unready}
         try:
-            await web.TCPSite(self._runner, address, port).start()
-        except OSError as error:
+            for server, one in zip(self._servers, (port, probe_port), strict=True):
+                await server.serve(address, one)
+        except BaseException:
             await self.close()
-            raise InvalidSettingsError(f"http: cannot listen on {address}:{port}: {error.strerror}") from error
+            raise
 
     async def close(self) -> None:
         """Stop answering."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        for server in self._servers:
+            await server.close()
 
-    async def _metrics(self, request: web.Request) -> web.StreamResponse:
-        """Send the metrics one by one: with thousands of policies all of them are tens of megabytes.
+    async def _metrics(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Send the page as it was written last, chunk by chunk: with thousands of policies it is tens of megabytes."""
+        if request.path != "/metrics" or request.method not in {"GET", "HEAD"}:
+            return _nothing_here(request)
+        if self._readers >= MOST_READERS:
+            why = f"{MOST_READERS} readers at a time are answered; ask again\n"
+            return web.Response(status=503, text=why, headers={"Retry-After": "1"})
+        self._readers += 1
+        try:
+            gzip = "gzip" in request.headers.get("Accept-Encoding", "")
+            parts = await self._page.read(gzip=gzip)
+            response = web.StreamResponse(headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
+            if gzip:
+                response.headers["Content-Encoding"] = "gzip"
+            response.content_length = sum(map(len, parts))
+            response.force_close()
+            await response.prepare(request)
+            for part in parts if request.method == "GET" else ():
+                for start in range(0, len(part), CHUNK_BYTES):
+                    async with _patience():
+                        await response.write(part[start : start + CHUNK_BYTES])
+            return response
+        finally:
+            self._readers -= 1
 
-        Each is written by a thread, since that takes seconds then, and the lease has to be renewed meanwhile.
-        """
-        response = web.StreamResponse(headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST})
-        await response.prepare(request)
-        families = iter(self._registry.collect())
-        while text := await asyncio.to_thread(_next_text, families):
-            await response.write(text)
-        await response.write_eof()
-        return response
+    async def _probe(self, request: web.BaseRequest) -> web.StreamResponse:
+        complaint = self._probes.get(request.path)
+        if complaint is None:
+            return _nothing_here(request)
+        wrong = complaint()
+        return web.Response(status=503, text=f"{wrong}\n") if wrong else web.Response(text="ok\n")
+
+
+class _Page:
+    """The metrics as text, kept for who asks next."""
+
+    def __init__(self, registry: CollectorRegistry, large: Large | None, before: Callable[[], None]) -> None:
+        self._registry = registry
+        self._large = large
+        self._before = before
+        self._one_at_a_time = asyncio.Lock()
+        self._made_at_s = float("-inf")
+        self._version: object = None
+        self._large_parts: tuple[bytes, ...] = ()
+        self._parts: tuple[bytes, ...] = ()
+        self._gzip: tuple[bytes, ...] = ()
+
+    async def read(self, *, gzip: bool) -> tuple[bytes, ...]:
+        """Return the page in parts, compressed if wanted; made anew where it is old."""
+        async with self._one_at_a_time:
+            version = None if self._large is None else self._large.version
+            if version is not self._version or time.monotonic() >= self._made_at_s + FRESH_S:
+                self._before()
+                await self._make(version)
+            if gzip and not self._gzip:
+                self._gzip = await asyncio.to_thread(_compressed, self._parts)
+            return self._gzip if gzip else self._parts
+
+    async def _make(self, version: object) -> None:
+        """Write the page, by a thread and one metric at a time: probes have to be answered meanwhile."""
+        if self._large is not None and version is not self._version:
+            self._large_parts = await _written(self._large)
+        self._parts = (*await _written(self._registry), *self._large_parts)
+        self._gzip = ()
+        self._version, self._made_at_s = version, time.monotonic()
 
 
 class _Alone(CollectorRegistry):
@@ -83,17 +174,37 @@ class _Alone(CollectorRegistry):
         yield self._family
 
 
+async def _written(metrics: Collector | CollectorRegistry) -> tuple[bytes, ...]:
+    """Return each metric as text."""
+    parts = []
+    families = iter(metrics.collect())
+    while text := await asyncio.to_thread(_next_text, families):
+        parts.append(text)
+    return tuple(parts)
+
+
 def _next_text(families: Iterator[Metric]) -> bytes:
     """Return the next metric as text; nothing after the last."""
     family = next(families, None)
     return b"" if family is None else prometheus_client.generate_latest(_Alone(family))
 
 
-def _probe(complaint: Complaint) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """Return what answers a probe."""
+def _compressed(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Return what `parts` are together, as one gzip stream; zlib lets the event loop go on meanwhile."""
+    stream = zlib.compressobj(level=1, wbits=zlib.MAX_WBITS | 16)
+    found = [stream.compress(part) for part in parts]
+    return tuple(one for one in (*found, stream.flush()) if one)
 
-    async def answer(_request: web.Request) -> web.Response:
-        wrong = complaint()
-        return web.Response(status=503, text=f"{wrong}\n") if wrong else web.Response(text="ok\n")
 
-    return answer
+@contextlib.asynccontextmanager
+async def _patience() -> AsyncIterator[None]:
+    """Hang up on a client that takes nothing."""
+    try:
+        async with asyncio.timeout(STALL_S):
+            yield
+    except TimeoutError:
+        raise ConnectionResetError("the client reads nothing") from None
+
+
+def _nothing_here(request: web.BaseRequest) -> web.Response:
+    return web.Response(status=404, text=f"there is no {request.path} at this port\n")

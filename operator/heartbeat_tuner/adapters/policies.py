@@ -6,17 +6,17 @@ from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.adapters import events, kubernetes_api, watching
+from heartbeat_tuner.adapters import api_paths, events, kubernetes_api, watching
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.spec_v1alpha1 import KIND, PLURAL
+from heartbeat_tuner.api.spec_v1alpha1 import KIND
 from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, TunerError, WriteConflictError
 from heartbeat_tuner.ports import Listing, NotLeaderError
 
 PAGE: Final = 500
 """Policies per request of a list."""
 
-_LIST: Final = f"/apis/{API_VERSION}/{PLURAL}"
+_LIST: Final = api_paths.collection(api_paths.POLICIES)
 
 _log = structlog.get_logger()
 
@@ -103,7 +103,7 @@ class KubernetesPolicies:
             "status": status,
         }
         stored = await self._api.write(
-            "PUT", f"{_path(body)}/status", document, fieldManager=kubernetes_api.FIELD_MANAGER
+            "PUT", _path(body, "status"), document, fieldManager=kubernetes_api.FIELD_MANAGER
         )
         if stored is None:
             raise WriteConflictError(f"policy {metadata['namespace']}/{metadata['name']} is gone")
@@ -143,6 +143,6 @@ def _not_allowed(namespace: str) -> str:
     )
 
 
-def _path(body: Mapping[str, Any]) -> str:
+def _path(body: Mapping[str, Any], subresource: str = "") -> str:
     metadata = body["metadata"]
-    return f"/apis/{API_VERSION}/namespaces/{metadata['namespace']}/{PLURAL}/{metadata['name']}"
+    return api_paths.item(api_paths.POLICIES, metadata["name"], metadata["namespace"], subresource)

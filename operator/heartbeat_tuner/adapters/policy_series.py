@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
+from heartbeat_tuner.adapters.pages import Large
 from heartbeat_tuner.domain.exposed import FAMILIES, Point
 from heartbeat_tuner.domain.policies import ObjectKey
 
 _OF_ALL: Final = ("namespace", "policy")
 
 
-class PolicySeries(Collector):
+class PolicySeries(Large):
     """What the last pass found.
 
     Attributes:
@@ -24,6 +24,11 @@ class PolicySeries(Collector):
 
     def __init__(self) -> None:
         self.points: Mapping[ObjectKey, Sequence[Point]] = {}
+
+    @property
+    def version(self) -> object:
+        """What the last pass found: another object after each pass."""
+        return self.points
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield each family with its points, if only with none; one is made when the one before was taken."""

@@ -1,9 +1,9 @@
 """Reading from Prometheus, or from anything else that speaks its query API.
 
-`prometheus_access` says where it is and who we are, `prometheus_http` sends one request, `prometheus_answers` reads
-what came back, `prometheus_failures` sorts what can go wrong. Here it is put together: worker threads (the library
-blocks), how many requests at a time, how long all of it may take, and when the same is asked again. Every failure names
-the query, so that a person can try it.
+`prometheus_access` says where it is and who we are, `prometheus_http` sends one request, `prometheus_answers` and
+`prometheus_matrices` read what came back, `prometheus_failures` sorts what can go wrong. Here it is put together:
+worker threads (the library blocks), how many requests at a time, how long all of it may take, and when the same is
+asked again. Every failure names the query, so that a person can try it.
 """
 
 import asyncio
@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from heartbeat_tuner.adapters import prometheus_answers as answers
 from heartbeat_tuner.adapters import prometheus_failures as failures
 from heartbeat_tuner.adapters.prometheus_access import Access
 from heartbeat_tuner.adapters.prometheus_failures import Failure
 from heartbeat_tuner.adapters.prometheus_http import Exchange, Form, Reply, Transport
+from heartbeat_tuner.adapters.prometheus_matrices import MatrixReader
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Clock, Spent
@@ -84,6 +85,7 @@ class PrometheusSource:
         self._exchanges: set[Exchange] = set()
         # Reading takes ten times an answer's length in memory, and the interpreter does one at a time anyway.
         self._reading = threading.Lock()
+        self._matrices = MatrixReader()
 
     async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
         """Return the raw samples that a range selector selects at a time.
@@ -91,7 +93,7 @@ class PrometheusSource:
         Raises:
             MetricsUnavailableError: no answer, an error, or a partial answer; the message names the query.
         """
-        return self._counted(await self._ask(self._query(query, at), answers.matrix))
+        return self._counted(await self._ask(self._query(query, at), self._matrices.read))
 
     async def vector(self, query: str, *, at: datetime) -> Sequence[Series]:
         """Return the elements of an instant vector at a time, each with its one sample, or none if it is no number.
@@ -99,7 +101,9 @@ class PrometheusSource:
         Raises:
             MetricsUnavailableError: no answer, an error, or a partial answer; the message names the query.
         """
-        return self._counted(await self._ask(self._query(query, at), answers.vector))
+        return self._counted(
+            await self._ask(self._query(query, at), lambda body: answers.vector(answers.document(body)))
+        )
 
     async def series(
         self, selectors: Sequence[str], *, start: datetime, end: datetime, limit: int
@@ -113,7 +117,7 @@ class PrometheusSource:
         times = [("start", _time(start)), ("end", _time(end)), ("limit", str(limit + 1))]  # one more tells that it cuts
         form = [*(("match[]", selector) for selector in selectors), *times]
         question = _Question("/api/v1/series", form, f"the series of {' or '.join(selectors)}", tuple(selectors))
-        return await self._ask(question, lambda document: answers.label_sets(document, limit=limit))
+        return await self._ask(question, lambda body: answers.label_sets(answers.document(body), limit=limit))
 
     def close(self) -> None:
         """Wait for no answer any more."""
@@ -131,7 +135,7 @@ class PrometheusSource:
         self.spent.samples += sum(len(one.samples) for one in found)
         return found
 
-    async def _ask(self, question: _Question, read: Callable[[dict[str, Any]], _Found]) -> _Found:
+    async def _ask(self, question: _Question, read: Callable[[bytes], _Found]) -> _Found:
         """Ask, and ask again what may go better soon, while there is time."""
         async with self._turns:  # waiting for a turn is not Prometheus' time
             loop, pauses = asyncio.get_running_loop(), iter(BACKOFF_S)
@@ -148,7 +152,7 @@ class PrometheusSource:
                         raise MetricsUnavailableError(message, cause=failure.cause) from failure
                 await asyncio.sleep(max(pause_s, after_s))
 
-    async def _ask_once(self, question: _Question, read: Callable[[dict[str, Any]], _Found], until: float) -> _Found:
+    async def _ask_once(self, question: _Question, read: Callable[[bytes], _Found], until: float) -> _Found:
         exchange = Exchange()
         self._exchanges.add(exchange)
         self.spent.requests += 1
@@ -162,7 +166,7 @@ class PrometheusSource:
             exchange.abort()  # of an exchange that is over nothing is left to abort
             self._exchanges.discard(exchange)
 
-    def _exchange(self, question: _Question, read: Callable[[dict[str, Any]], _Found], exchange: Exchange) -> _Found:
+    def _exchange(self, question: _Question, read: Callable[[bytes], _Found], exchange: Exchange) -> _Found:
         """Send one request and read its answer; in a worker thread."""
         credentials = self._access.credentials()
         try:
@@ -172,7 +176,7 @@ class PrometheusSource:
                 raise failures.of_status(reply.status, reply.headers, body, now=self._clock.now())
             self._check_clock(reply)
             with self._reading, _no_collection():
-                return read(answers.document(reply.body))
+                return read(reply.body)
         except Failure as failure:
             failure.hide(credentials.secrets)
             raise

@@ -8,18 +8,23 @@ import asyncio
 import collections
 import contextlib
 import dataclasses
+import itertools
+import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import structlog
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.adapters.watching import FIRST_PAUSE_S, Kind, Source
 from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.membership.limits import MOST_PODS
 from heartbeat_tuner.membership.values import ContainerEnd, Deletion, Pod
 from heartbeat_tuner.ports import Clock
 
@@ -29,11 +34,14 @@ STILL_THERE_PAUSE_S: Final = 10.0
 REMEMBERED: Final = timedelta(hours=1)
 """How long a pod that is gone is known to be; its slot is settled within seconds where the API server answers."""
 
+AT_ONCE: Final = 20
+"""Pods of one namespace that are asked for in one go, and again while they are still there."""
+
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 _log = structlog.get_logger()
 
-PODS: Final = Kind("/api/v1/pods", slot_names.SLOT_LABEL)
+PODS: Final = Kind(api_paths.collection(api_paths.PODS), slot_names.SLOT_LABEL)
 """Those that have a slot."""
 
 
@@ -77,8 +85,10 @@ class SlotPods:
         self._changed = changed
         self._still_there_pause_s = still_there_pause_s
         self._gone: dict[SlotPlace, dict[str, Pod]] = {}
-        self._gone_since: collections.deque[tuple[datetime, SlotPlace, str]] = collections.deque()
-        self._doubtful: dict[str, SeenPod] = {}
+        self._gone_since: dict[str, collections.deque[tuple[datetime, SlotPlace, str]]] = {}
+        self._doubtful: dict[SlotPlace, dict[str, SeenPod]] = {}
+        self._to_ask = TurnByTurn()
+        self._still_there = TurnByTurn()
         self._news = asyncio.Event()
         self.watched = WatchedScope(
             api,
@@ -91,11 +101,17 @@ class SlotPods:
             pause_s=watch_pause_s,
         )
 
-    def at(self, place: SlotPlace) -> Sequence[Pod]:
-        """Return the pods of a place, those that are gone among them."""
-        doubtful = (one for one in self._doubtful.values() if one.place == place)
-        known = {one.pod.uid: one.pod for one in (*self.watched.at(place), *doubtful)}
-        return list({**known, **self._gone.get(place, {})}.values())
+    def at(self, place: SlotPlace, *, named: AbstractSet[str] | None = None) -> Sequence[Pod]:
+        """Return the pods of a place, `MOST_PODS` and one more at most.
+
+        Args:
+            place: whose pods.
+            named: tokens; of the pods that are gone only those with one of these are returned. All of them if None.
+        """
+        gone = (one for one in self._gone.get(place, {}).values() if named is None or one.token in named)
+        seen = itertools.chain(self.watched.at(place), self._doubtful.get(place, {}).values())
+        pods = itertools.chain((one.pod for one in seen), gone)
+        return list({one.uid: one for one in itertools.islice(pods, MOST_PODS + 1)}.values())
 
     def gated(self) -> Sequence[SeenPod]:
         """Return the pods that wait for their slot."""
@@ -108,41 +124,95 @@ class SlotPods:
             both.create_task(self._ask_for_the_vanished())
 
     def _vanished(self, uid: str, last: SeenPod) -> None:
-        self._doubtful[uid] = last
+        self._doubtful.setdefault(last.place, {})[uid] = last
+        self._to_ask.put(last.place.namespace, (uid, last))
         self._news.set()
 
     async def _ask_for_the_vanished(self) -> None:
+        again_s = time.monotonic()
         while True:
             # Who has just vanished is not kept waiting by one that is still there: a pod may wait for its slot.
-            pause_s = self._still_there_pause_s if self._doubtful else None
+            pause_s = max(again_s - time.monotonic(), 0.0) if self._still_there else None
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), pause_s)
             self._news.clear()
-            for uid, last in list(self._doubtful.items()):
+            if time.monotonic() >= again_s:
+                for namespace, one in self._still_there.take(AT_ONCE):
+                    self._to_ask.put(namespace, one)
+                again_s = time.monotonic() + self._still_there_pause_s
+            for _, (uid, last) in self._to_ask.take(AT_ONCE):
                 await self._ask_for(uid, last)
+            if self._to_ask:
+                self._news.set()  # the others, after those that have vanished meanwhile
             self._forget_the_old()
 
     async def _ask_for(self, uid: str, last: SeenPod) -> None:
+        place = last.place
+        if uid not in self._doubtful.get(place, {}):
+            return  # it vanished twice, and the first answer said all
         try:
-            body = await self._api.get(f"/api/v1/namespaces/{last.place.namespace}/pods/{last.pod.name}")
+            body = await self._api.get(api_paths.item(api_paths.PODS, last.pod.name, place.namespace))
         except ApiServerError as error:
             _log.warning("not known whether a pod is gone", pod=last.pod.name, error=str(error))
+            self._still_there.put(place.namespace, (uid, last))
             return
         if body is not None and body["metadata"]["uid"] == uid:
-            self._doubtful[uid] = _seen_again(body, last)
+            self._forget_doubt(place, uid)
+            seen = _seen_again(body, last)
+            self._doubtful.setdefault(seen.place, {})[uid] = seen
+            self._still_there.put(place.namespace, (uid, seen))
             return
-        del self._doubtful[uid]
-        self._gone.setdefault(last.place, {})[uid] = dataclasses.replace(last.pod, gone=True)
-        self._gone_since.append((self._clock.now(), last.place, uid))
-        self._changed(last.place)
+        self._forget_doubt(place, uid)
+        self._gone.setdefault(place, {})[uid] = dataclasses.replace(last.pod, gone=True)
+        self._gone_since.setdefault(place.namespace, collections.deque()).append((self._clock.now(), place, uid))
+        self._changed(place)
+
+    def _forget_doubt(self, place: SlotPlace, uid: str) -> None:
+        del self._doubtful[place][uid]
+        if not self._doubtful[place]:
+            del self._doubtful[place]
 
     def _forget_the_old(self) -> None:
         oldest = self._clock.now() - REMEMBERED
-        while self._gone_since and self._gone_since[0][0] <= oldest:
-            _, place, uid = self._gone_since.popleft()
-            del self._gone[place][uid]
-            if not self._gone[place]:
-                del self._gone[place]
+        for namespace, since in list(self._gone_since.items()):
+            while since and (since[0][0] <= oldest or len(since) > MOST_PODS):
+                _, place, uid = since.popleft()
+                del self._gone[place][uid]
+                if not self._gone[place]:
+                    del self._gone[place]
+            if not since:
+                del self._gone_since[namespace]
+
+
+class TurnByTurn:
+    """Pods to be asked for, of each namespace in its turn: who deletes thousands of them delays nobody else's."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, collections.deque[tuple[str, SeenPod]]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self._queues)
+
+    def put(self, namespace: str, one: tuple[str, SeenPod]) -> None:
+        """Add one behind those of its namespace."""
+        self._queues.setdefault(namespace, collections.deque()).append(one)
+
+    def take(self, most: int) -> Sequence[tuple[str, tuple[str, SeenPod]]]:
+        """Return so many of each namespace at most, one of each namespace after the other."""
+        rounds = [list(itertools.islice(queue, most)) for queue in self._queues.values()]
+        names = list(self._queues)
+        for name, taken in zip(names, rounds, strict=True):
+            for _ in taken:
+                self._queues[name].popleft()
+            if not self._queues[name]:
+                del self._queues[name]
+        return [
+            (name, taken[turn])
+            for turn in range(max(map(len, rounds), default=0))
+            for name, taken in zip(names, rounds, strict=True)
+            if turn < len(taken)
+        ]
 
 
 def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:

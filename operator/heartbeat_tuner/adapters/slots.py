@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import API_VERSION
 from heartbeat_tuner.adapters.slot_pods import SlotPods
@@ -24,9 +25,9 @@ from heartbeat_tuner.ports import Clock
 
 FIELD_MANAGER: Final = "heartbeat-tuner-webhook"
 MERGE: Final = "application/strategic-merge-patch+json"
-_REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_REVIEWS: Final = api_paths.collection(api_paths.ACCESS_REVIEWS)
 
-LEASES: Final = Kind(f"/apis/{API_VERSION}/leases", slot_names.SLOT_LABEL)
+LEASES: Final = Kind(api_paths.collection(api_paths.LEASES), slot_names.SLOT_LABEL)
 """Those of slots."""
 
 
@@ -88,8 +89,11 @@ class KubernetesSlots:
         return [one.slot for one in self._leases.at(place)]
 
     def pods(self, place: SlotPlace) -> Sequence[Pod]:
-        """Return the pods that have a slot, those that are gone among them."""
-        return self._pods.at(place)
+        """Return the pods that have a slot, and those that are gone for as long as a Lease names them."""
+        records = [one.slot.record for one in self._leases.at(place)]
+        named = {one.holder for one in records if one} | {one.former for one in records if one}
+        named |= {one.promise.token for one in records if one and one.promise}
+        return self._pods.at(place, named=named)
 
     def gated(self) -> Mapping[SlotPlace, Sequence[Pod]]:
         """Return the pods that wait for their slots."""
@@ -108,7 +112,7 @@ class KubernetesSlots:
         await self._pods.watched.refresh()
 
     async def may_lift(self) -> bool:
-        """Whether gates may be lifted and pods evicted wherever there are slots, as far as rights go.
+        """Whether gates may be lifted and pods deleted wherever there are slots, as far as rights go.
 
         Raises:
             ApiServerError: the API server did not answer.
@@ -119,7 +123,7 @@ class KubernetesSlots:
             for where in [{"namespace": one} for one in self._namespaces] or [{}]
             for attributes in (
                 {"verb": "patch", "resource": "pods"},
-                {"verb": "create", "resource": "pods", "subresource": "eviction"},
+                {"verb": "delete", "resource": "pods"},
             )
         ]
         answers = [
@@ -162,7 +166,7 @@ class KubernetesSlots:
                 }
             ],
         }
-        method, path = "POST", _folder(place)
+        method, path = "POST", api_paths.collection(api_paths.LEASES, place.namespace)
         if write.version is not None:
             if known is None or known.slot.version != write.version:
                 raise WriteConflictError(f"lease {place.id_of(write.number)} has changed already")
@@ -210,15 +214,12 @@ class KubernetesSlots:
 
         Raises:
             WriteConflictError: it changed since.
-            ApiServerError: anything else, a disruption budget's refusal too.
+            ApiServerError: anything else.
         """
-        eviction = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": pod.name, "namespace": place.namespace},
-            "deleteOptions": {"preconditions": {"uid": pod.uid, "resourceVersion": pod.version}},
-        }
-        await self._api.write("POST", f"{_pod_path(place, pod)}/eviction", eviction)
+        # No eviction: an admission policy is shown the pod that is deleted, but not the one that is evicted.
+        preconditions = {"uid": pod.uid, "resourceVersion": pod.version}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
+        await self._api.write("DELETE", _pod_path(place, pod), options)
 
 
 def seen_slot(body: Mapping[str, Any]) -> SeenSlot | None:
@@ -233,13 +234,9 @@ def seen_slot(body: Mapping[str, Any]) -> SeenSlot | None:
     return SeenSlot(place, Slot(number, metadata["resourceVersion"], record), metadata["uid"])
 
 
-def _folder(place: SlotPlace) -> str:
-    return f"/apis/{API_VERSION}/namespaces/{place.namespace}/leases"
-
-
 def _path(place: SlotPlace, number: int) -> str:
-    return f"{_folder(place)}/{place.id_of(number)}"
+    return api_paths.item(api_paths.LEASES, place.id_of(number), place.namespace)
 
 
 def _pod_path(place: SlotPlace, pod: Pod) -> str:
-    return f"/api/v1/namespaces/{place.namespace}/pods/{pod.name}"
+    return api_paths.item(api_paths.PODS, pod.name, place.namespace)

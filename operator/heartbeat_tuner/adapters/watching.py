@@ -10,6 +10,7 @@ forgotten.
 import asyncio
 import contextlib
 import dataclasses
+import itertools
 import json
 from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import structlog
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.ports import Clock
 
@@ -26,6 +28,9 @@ PAGE: Final = 100
 SERVER_TIMEOUT_S: Final = 240
 SILENCE: Final = timedelta(seconds=90)
 """The API server sends a bookmark about every minute."""
+
+MOST_DELETED: Final = 10_000
+"""Deletions that are remembered: those of some seconds, in which a list may be under way that was asked for before."""
 
 FIRST_PAUSE_S: Final = 0.2
 """Before a watch is opened again."""
@@ -80,26 +85,22 @@ class Kind:
         path: of the list over all namespaces.
         selector: labels, as the API server takes them; empty for all objects.
         may_be_missing: whether the kind itself may not be there: then there is none of it, and that is no failure.
+        page: objects per request of a list.
     """
 
     path: str
     selector: str = ""
     may_be_missing: bool = False
+    page: int = PAGE
 
     def within(self, namespace: str) -> "Kind":
         """Return the same objects in one namespace."""
-        return dataclasses.replace(self, path=in_namespace(self.path, namespace))
-
-
-def in_namespace(path: str, namespace: str) -> str:
-    """Return the path of a list in one namespace from that of the list over all namespaces."""
-    folder, _, plural = path.rpartition("/")
-    return f"{folder}/namespaces/{namespace}/{plural}"
+        return dataclasses.replace(self, path=api_paths.in_namespace(self.path, namespace))
 
 
 def lists(path: str, namespaces: Sequence[str]) -> list[str]:
     """Return the paths of the lists that tell of these namespaces; of all, if none is named."""
-    return [in_namespace(path, one) for one in namespaces] or [path]
+    return [api_paths.in_namespace(path, one) for one in namespaces] or [path]
 
 
 Kept = TypeVar("Kept", bound=Placed)
@@ -120,6 +121,8 @@ class Watched(Generic[Kept]):
     Attributes:
         as_of: when the last full list was asked for; None before the first.
         in_touch: whether the view is kept up to date now.
+        trouble: why it is not, as far as that is known.
+        looked: set as soon as the first list has come, or has failed.
     """
 
     def __init__(
@@ -136,6 +139,7 @@ class Watched(Generic[Kept]):
         self._api = api
         self._path = kind.path
         self._may_be_missing = kind.may_be_missing
+        self._page = kind.page
         self._keep = keep
         self._clock = clock
         self._query = {"labelSelector": kind.selector} if kind.selector else {}
@@ -148,6 +152,8 @@ class Watched(Generic[Kept]):
         self._places: dict[Hashable, dict[str, Kept]] = {}
         self.as_of: datetime | None = None
         self.in_touch = False
+        self.trouble: ApiServerError | None = None
+        self.looked = asyncio.Event()
 
     def at(self, place: Hashable) -> Collection[Kept]:
         """Return what is held at a place."""
@@ -163,17 +169,20 @@ class Watched(Generic[Kept]):
         while True:
             try:
                 self._version = await self.refresh()
-                self.in_touch = True
+                self.in_touch, self.trouble = True, None
+                self.looked.set()
                 while self._version:
                     pause_s = self._pause_s
                     await self._watch()
                     await asyncio.sleep(pause_s)  # where something in between ends each watch at once
             except ApiServerError as error:
-                self.in_touch = False
+                self.in_touch, self.trouble = False, error
                 _log.warning("watch broken", path=self._path, error=str(error), again_in_s=pause_s)
             except Exception:  # noqa: BLE001 - tenants write what is watched, and the process must outlive any of it
                 self.in_touch = False
+                self.trouble = ApiServerError(f"the operator failed on a watch of {self._path}; its log says more")
                 _log.exception("watch failed", path=self._path, again_in_s=pause_s)
+            self.looked.set()
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
@@ -186,7 +195,7 @@ class Watched(Generic[Kept]):
         asked_at = self._clock.now()
         found: set[str] = set()
         version = ""
-        async for page in pages(self._api, self._path, limit=PAGE, **self._query):
+        async for page in pages(self._api, self._path, limit=self._page, **self._query):
             if page is None and self._may_be_missing:
                 return self._see_none(asked_at)
             if page is None:
@@ -208,6 +217,23 @@ class Watched(Generic[Kept]):
         self._deleted.clear()
         self.as_of = asked_at
         return ""
+
+    async def refresh_within(self, namespace: str) -> None:
+        """List what is in one namespace: what `keep` wants has become more there.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        async for page in pages(
+            self._api, api_paths.in_namespace(self._path, namespace), limit=self._page, **self._query
+        ):
+            for body in () if page is None else page["items"]:
+                self._take(body)
+
+    def forget(self, condition: Callable[[Kept], bool]) -> None:
+        """Hold no more what meets a condition, as if it had never been seen."""
+        for uid in [uid for uid, (_, kept) in self._held.items() if condition(kept)]:
+            self._forget(uid)
 
     def show(self, body: Mapping[str, Any]) -> None:
         """Take an object as the API server has just given it to us, before the watch brings it."""
@@ -244,7 +270,7 @@ class Watched(Generic[Kept]):
             return
         self._take(body)
         if kind == "DELETED":
-            self._deleted[body["metadata"]["uid"]] = int(self._version)
+            self._note_deleted(body["metadata"]["uid"], int(self._version))
             self._drop(body["metadata"]["uid"])
 
     def _take(self, body: Mapping[str, Any]) -> None:
@@ -264,7 +290,7 @@ class Watched(Generic[Kept]):
             return
         if known is not None and kept is None:
             self._forget(uid)
-            self._deleted[uid] = version  # so that a list that was asked for before does not bring it back
+            self._note_deleted(uid, version)
         if known is not None and kept is not None and known[1].place != kept.place:
             self._forget(uid)
             self._changed(known[1])
@@ -272,6 +298,12 @@ class Watched(Generic[Kept]):
             self._held[uid] = (version, kept)
             self._places.setdefault(kept.place, {})[uid] = kept
             self._changed(kept)
+
+    def _note_deleted(self, uid: str, version: int) -> None:
+        """Note it, so that a list that was asked for before does not bring the object back."""
+        self._deleted[uid] = version
+        if len(self._deleted) > MOST_DELETED:
+            self._deleted = dict(itertools.islice(self._deleted.items(), MOST_DELETED // 2, None))
 
     def _drop(self, uid: str) -> None:
         last = self._forget(uid)

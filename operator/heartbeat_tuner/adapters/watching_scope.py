@@ -78,8 +78,32 @@ class WatchedScope(Generic[Kept]):
         for one in self._parts.values():
             await one.refresh()
 
+    async def refresh_within(self, namespace: str) -> None:
+        """List what is in one namespace: what `keep` wants has become more there.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        if namespace in self._parts:
+            await self._parts[namespace].refresh()
+        elif "" in self._parts:
+            await self._parts[""].refresh_within(namespace)
+
+    def forget(self, condition: Callable[[Kept], bool]) -> None:
+        """Hold no more what meets a condition, as if it had never been seen."""
+        for one in self._parts.values():
+            one.forget(condition)
+
+    def part(self, namespace: str) -> Watched[Kept] | None:
+        """Return the view that a namespace is in; None if it is in none."""
+        return self._parts.get(namespace) or self._parts.get("")
+
+    def parts(self) -> Collection[Watched[Kept]]:
+        """Return all views."""
+        return self._parts.values()
+
     def show(self, body: Mapping[str, Any]) -> None:
         """Take an object as the API server has just given it to us, before the watch brings it."""
-        part = self._parts.get(body["metadata"]["namespace"]) or self._parts.get("")
+        part = self.part(body["metadata"]["namespace"])
         if part is not None:
             part.show(body)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.slot_names import MOST_SLOTS
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey
@@ -32,7 +33,7 @@ class KubernetesWorkloadSizes:
         Raises:
             ApiServerError: the API server did not answer.
         """
-        body = await self._api.get(f"/apis/apps/v1/namespaces/{deployment.namespace}/deployments/{deployment.name}")
+        body = await self._api.get(api_paths.item(api_paths.DEPLOYMENTS, deployment.name, deployment.namespace))
         return 0 if body is None else size_of(body["spec"])
 
 

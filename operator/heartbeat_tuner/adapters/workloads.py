@@ -1,4 +1,4 @@
-"""Deployments, StatefulSets and their pods: read as a `Workload`, written by server-side apply.
+"""Deployments, StatefulSets and their pods, asked for right before a write, and written by server-side apply.
 
 Every write carries uid and resourceVersion of what was read, names only our own entries, and is never forced; it
 repeats all entries we own, since an apply that leaves one out gives it up. It carries its own record as well, so that
@@ -6,21 +6,18 @@ no write is forgotten whose answer was lost.
 """
 
 import asyncio
-import dataclasses
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
-from heartbeat_tuner.adapters import kubernetes_api, manifests, watching, workload_sizes
+from heartbeat_tuner.adapters import api_paths, holdings, kubernetes_api, manifests, watching, workload_evidence
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
+from heartbeat_tuner.adapters.manifests import ConfigMaps
 from heartbeat_tuner.api import applied
-from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
-from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
-from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
-from heartbeat_tuner.domain.reasons import Reason
+
+_RESOURCES: Final = {one.kind: one for one in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
 
 
 class KubernetesWorkloads:
@@ -35,21 +32,14 @@ class KubernetesWorkloads:
         Raises:
             ApiServerError: the API server did not answer.
         """
-        reference = policy.workload
-        deployment = await self._api.get(_path(reference))
+        deployment = await self._api.get(_path(policy.workload))
         if deployment is None:
-            return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{reference} does not exist")
-        template = manifests.container_of(deployment["spec"]["template"]["spec"], reference.container)
-        if template is None:
-            names = ", ".join(one["name"] for one in deployment["spec"]["template"]["spec"]["containers"])
-            sentence = f"{reference} has no container {reference.container}; it has {names}"
-            return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence)
-        pods = await self._pods(reference, deployment)
-        try:
-            current, unlike = await self._current(policy, template, pods)
-        except SettingUnreadableError as error:
-            return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
-        return dataclasses.replace(_workload(policy, deployment, template, pods, current), unlike_template=unlike)
+            return workload_evidence.not_found(policy)
+        pods = await self._pods(policy.workload, deployment)
+        names = workload_evidence.config_maps_named(policy, deployment, pods)
+        maps = await self._config_maps(policy.workload.key.namespace, names)
+        template = manifests.fingerprint(deployment["spec"]["template"])
+        return workload_evidence.of(policy, deployment, pods, maps, template=template)
 
     async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
         """Write the application's values, and itself, into the workload by server-side apply, never forced.
@@ -61,32 +51,81 @@ class KubernetesWorkloads:
         """
         if workload.current is None:
             raise WriteConflictError(f"{policy.workload}: its pods differ")
-        reference, target = policy.workload, application.values
-        needed = workload.to_write(target)
-        entries = {container: dict(env) for container, env in workload.kept_env.items()}
-        ours = entries.setdefault(reference.container, {})
-        wanted = {one for one, name in policy.env_names.items() if one in needed or name in ours}
-        ours |= policy.entries({one: target[one] for one in wanted})
+        reference = policy.workload
+        ours = workload.entries_after(policy, application.values)
+        entries = {**workload.kept_env, reference.container: ours}
+        applications = {**workload.applications, reference.container: application}
+        version = (workload.uid, workload.resource_version)
+        await self._hold(reference, version, entries, applications)
+
+    async def release(self, policy: Policy, *, empty: bool) -> Holdings | None:
+        """Let go of the entries that somebody else has the value of, by an apply that names all others, never forced.
+
+        Args:
+            policy: whose workload it is.
+            empty: whether to take out those too that have no value any more, with which new pods start.
+
+        Returns:
+            What was held before; None if there was nothing to let go of.
+
+        Raises:
+            WriteConflictError: the workload changed meanwhile, or is gone.
+            FieldOwnedError: another manager owns an entry that is ours.
+            ApiServerError: anything else.
+        """
+        reference = policy.workload
+        found = await self._api.get(_path(reference))
+        held = None if found is None else _holdings(policy, found)
+        if found is None or held is None or not (held.overruled or (empty and held.empty)):
+            return None
+        entries = {container: dict(env) for container, env in held.kept.items()}
+        if not empty:
+            for container, names in held.empty.items():
+                entries.setdefault(container, {}).update(dict.fromkeys(names, ""))
+        version = (found["metadata"]["uid"], found["metadata"]["resourceVersion"])
+        await self._hold(reference, version, entries, held.applications)
+        return held
+
+    async def _hold(
+        self,
+        reference: WorkloadRef,
+        version: tuple[str, str],
+        entries: Mapping[str, Mapping[str, str]],
+        applications: Mapping[str, Application],
+    ) -> None:
+        """Apply all that is ours: what is not named is let go of.
+
+        Args:
+            reference: to the workload.
+            version: its uid and its resource version.
+            entries: of the environment, by container and name; an empty text stands for an entry without a value.
+            applications: our last write to each container.
+
+        Raises:
+            WriteConflictError: the workload is not that version, or gone.
+            FieldOwnedError: another manager owns an entry.
+            ApiServerError: anything else.
+        """
         containers = [
-            {"name": container, "env": [{"name": name, "value": value} for name, value in env.items()]}
+            {
+                "name": container,
+                "env": [{"name": name, **({"value": text} if text else {})} for name, text in env.items()],
+            }
             for container, env in entries.items()
+            if env
         ]
-        document = {
-            "apiVersion": "apps/v1",
-            "kind": reference.kind,
-            "metadata": {
-                "name": reference.key.name,
-                "namespace": reference.key.namespace,
-                "uid": workload.uid,
-                "resourceVersion": workload.resource_version,
-                "annotations": {
-                    applied.ANNOTATION: applied.to_annotation(
-                        {**workload.applications, reference.container: application}
-                    )
-                },
-            },
-            "spec": {"template": {"spec": {"containers": containers}}},
+        uid, resource_version = version
+        metadata: dict[str, Any] = {
+            "name": reference.key.name,
+            "namespace": reference.key.namespace,
+            "uid": uid,
+            "resourceVersion": resource_version,
         }
+        if applications:
+            metadata["annotations"] = {applied.ANNOTATION: applied.to_annotation(applications)}
+        document: dict[str, Any] = {"apiVersion": "apps/v1", "kind": reference.kind, "metadata": metadata}
+        if containers:
+            document["spec"] = {"template": {"spec": {"containers": containers}}}
         stored = await self._api.write(
             "PATCH",
             _path(reference),
@@ -100,100 +139,32 @@ class KubernetesWorkloads:
     async def _pods(self, reference: WorkloadRef, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         namespace = reference.key.namespace
         selector = manifests.label_selector(deployment["spec"]["selector"])
-        path, found = f"/api/v1/namespaces/{namespace}/pods", list[Mapping[str, Any]]()
+        path, found = api_paths.collection(api_paths.PODS, namespace), list[Mapping[str, Any]]()
         async for page in watching.pages(self._api, path, limit=watching.PAGE, labelSelector=selector):
             if page is None:
                 raise ApiServerError(f"namespace {namespace} has no pods resource")
             found += [pod for pod in page["items"] if manifests.is_pod_of(pod, deployment, reference.kind)]
         return found
 
-    async def _current(
-        self, policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
-    ) -> tuple[CurrentSettings | None, frozenset[Setting]]:
-        """Return what is set, and of which settings the running pods have another value than the template.
-
-        Set is what the running pods have, else the template, the policy, the library; None if pods differ.
-        """
-        name = policy.workload.container
-        running = [
-            container
-            for pod in pods
-            if manifests.running_pod(pod, name) is not None
-            and (container := manifests.container_of(pod["spec"], name)) is not None
-        ]
-        source = Source.POD if running else Source.TEMPLATE
-        containers = running or [template]
-        maps = await self._config_maps(policy.workload.key.namespace, [*containers, template])
-        found = [
-            {setting: manifests.milliseconds(one, env_name, maps) for setting, env_name in policy.env_names.items()}
-            for one in containers
-        ]
-        # Compared as text: what the template holds need not be a duration as long as no pod runs with it.
-        unlike = frozenset(
-            setting
-            for setting, env_name in policy.env_names.items()
-            if manifests.value(containers[0], env_name, maps) != manifests.value(template, env_name, maps)
-        )
-        if any(other != found[0] for other in found):
-            return None, unlike
-        return _filled(policy, found[0], source), unlike
-
-    async def _config_maps(self, namespace: str, containers: Sequence[Mapping[str, Any]]) -> ConfigMaps:
-        names = sorted({name for container in containers for name in manifests.config_maps_named(container)})
-        found = await asyncio.gather(
-            *(self._api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}") for name in names)
-        )
+    async def _config_maps(self, namespace: str, some: Iterable[str]) -> ConfigMaps:
+        names = sorted(some)
+        found = await asyncio.gather(*(self._config_map(name, namespace) for name in names))
         return {name: (one or {}).get("data") or {} for name, one in zip(names, found, strict=True)}
 
-
-def _workload(
-    policy: Policy,
-    deployment: Mapping[str, Any],
-    template: Mapping[str, Any],
-    pods: Sequence[Mapping[str, Any]],
-    current: CurrentSettings | None,
-) -> Workload:
-    literal = {entry["name"] for entry in template.get("env", ())}
-    owners = manifests.ownership(deployment, policy.workload.container)
-    us = kubernetes_api.FIELD_MANAGER
-    foreign = {
-        setting: owners.foreign(name, us=us) or "an unknown manager"
-        for setting, name in policy.env_names.items()
-        if name in literal and owners.managers.get(name, ()) != (us,)
-    }
-    running = [pod for raw in pods if (pod := manifests.running_pod(raw, policy.workload.container)) is not None]
-    return Workload(
-        uid=deployment["metadata"]["uid"],
-        resource_version=deployment["metadata"]["resourceVersion"],
-        current=current,
-        rolling_out=manifests.is_rolling_out(deployment),
-        foreign_env=foreign,
-        kept_env=manifests.entries_of(deployment, us),
-        applications=applied.from_annotation(
-            deployment["metadata"].get("annotations", {}).get(applied.ANNOTATION),
-            workload_uid=deployment["metadata"]["uid"],
-        ),
-        our_rollout=manifests.is_rollout_of(deployment, us),
-        most_pods=workload_sizes.size_of(deployment["spec"], policy.workload.kind),
-        pods=tuple(sorted(running, key=lambda pod: (pod.started, pod.name))),
-    )
+    async def _config_map(self, name: str, namespace: str) -> Mapping[str, Any] | None:
+        try:
+            path = api_paths.item(api_paths.CONFIG_MAPS, name, namespace)
+        except api_paths.InvalidPathError:
+            return None  # whoever writes a pod may write anything here; no ConfigMap can have such a name
+        return await self._api.get(path)
 
 
-def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: Source) -> CurrentSettings:
-    """Return full settings: what was found, else what the policy declares, else the library's default."""
-    defaults = catalogue.client(policy.library).defaults
-    values: dict[Setting, timedelta] = {}
-    sources: dict[Setting, Source] = {}
-    for setting in policy.env_names:
-        seen = found[setting]
-        if seen is not None:
-            values[setting], sources[setting] = seen, source
-        elif setting in policy.declared:
-            values[setting], sources[setting] = policy.declared[setting], Source.POLICY
-        else:
-            values[setting], sources[setting] = defaults[setting], Source.DEFAULT
-    return CurrentSettings(LivenessSettings.of(values), sources)
+def _holdings(policy: Policy, workload: Mapping[str, Any]) -> Holdings:
+    return holdings.of(workload, policy.workload.container, kind=policy.workload.kind, us=kubernetes_api.FIELD_MANAGER)
 
 
 def _path(reference: WorkloadRef) -> str:
-    return f"/apis/apps/v1/namespaces/{reference.key.namespace}/{reference.kind.lower()}s/{reference.key.name}"
+    resource = _RESOURCES.get(reference.kind)
+    if resource is None:
+        raise api_paths.InvalidPathError(f"{reference} is of a kind that is not read")
+    return api_paths.item(resource, reference.key.name, reference.key.namespace)

@@ -12,13 +12,17 @@ from typing import Final
 import pydantic
 
 from heartbeat_tuner.api import fields
+from heartbeat_tuner.api import status_v1alpha1 as api
 from heartbeat_tuner.api.status_v1alpha1 import Applied, SomeValues, Values
 from heartbeat_tuner.domain import durations, moments
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.policies import Application, Intent, TakenBack
 
 ANNOTATION: Final = f"{fields.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
+
+MAX_MANAGER: Final = 128
+"""Characters of a field manager's name: the API server takes no more."""
 
 
 def values_of(settings: LivenessSettings) -> Values:
@@ -36,6 +40,7 @@ def applied_of(application: Application) -> Applied:
         at=f"{application.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         workload_uid=application.workload_uid,
         container=application.container or None,
+        entries=dict(application.entries) or None,
     )
 
 
@@ -47,6 +52,37 @@ def application_of(applied: Applied) -> Application:
         at=datetime.fromisoformat(applied.at),
         workload_uid=applied.workload_uid,
         container=applied.container or "",
+        entries=applied.entries or {},
+    )
+
+
+def writing_of(intent: Intent) -> api.Writing:
+    """Return a write that is about to be done, in the API's notation."""
+    return api.Writing(change=applied_of(intent.application), revision=intent.revision)
+
+
+def intent_of(writing: api.Writing) -> Intent:
+    """Return the write that was about to be done."""
+    return Intent(application_of(writing.change), writing.revision)
+
+
+def noted_of(taken_back: TakenBack) -> api.TakenBack:
+    """Return values that were taken back, in the API's notation."""
+    return api.TakenBack(
+        applied=applied_of(taken_back.application),
+        seen=f"{taken_back.seen.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        generation=taken_back.generation,
+        by=taken_back.by[:MAX_MANAGER] or None,
+    )
+
+
+def taken_back_of(noted: api.TakenBack) -> TakenBack:
+    """Return the values that are noted as taken back."""
+    return TakenBack(
+        application=application_of(noted.applied),
+        seen=datetime.fromisoformat(noted.seen),
+        generation=noted.generation,
+        by=noted.by or "",
     )
 
 

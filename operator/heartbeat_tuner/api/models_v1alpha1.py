@@ -14,6 +14,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from heartbeat_tuner.api.fields import GroupId, Model, group_id_rules, moment, rules
+from heartbeat_tuner.api.names import PerhapsClusterName, Word
+from heartbeat_tuner.metrics.quantities import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
 from heartbeat_tuner.tails.histogram import EDGES_S
 
 KIND: Final = "ConsumerGroupModel"
@@ -26,6 +28,15 @@ _LOGS: Final = 20.0
 """Logarithms of what is a time or a share stay well within this."""
 
 _DAYS: Final = 100_000.0
+
+# What delays of programs can be like, and a fit can say of them; what lies beyond is a mistake, or made up.
+_SHAPES: Final = (-1.0, 1.0)
+_SCALES: Final = (-16.0, 16.0)
+_SURE: Final = 3.0  # of a share's logarithm: a fit that knows less tells nothing (`tails.estimate.MOST_DOUBT`)
+_DURATIONS: Final = (-8.0, 15.0)  # logarithms of seconds: a third of a millisecond to a month
+_SPREAD: Final = 8.0
+_DAY_OF_SECONDS: Final = 86_400.0
+_LEAST_A_DAY: Final = 1e-9
 
 
 def _day(text: str) -> str:
@@ -44,7 +55,8 @@ Day = Annotated[
 
 Moment = Annotated[str, AfterValidator(moment), Field(max_length=40, json_schema_extra={"format": "date-time"})]
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Distance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
+PerDay = Annotated[float, Field(allow_inf_nan=False, ge=_LEAST_A_DAY, le=_DAY_OF_SECONDS)]
 Time = Annotated[float, Field(allow_inf_nan=False, ge=0, le=LONGEST_S)]
 Share = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)]
 Count = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
@@ -88,14 +100,22 @@ class Tail(Model):
     share: Annotated[Share, Field(description="Part of the values that exceed the threshold.")]
     share_log_sd: Annotated[
         float,
-        Field(allow_inf_nan=False, ge=0, le=_LOGS, description="Standard deviation of the share's logarithm."),
+        Field(allow_inf_nan=False, ge=0, le=_SURE, description="Standard deviation of the share's logarithm."),
     ]
     shape: Annotated[
         float,
-        Field(allow_inf_nan=False, ge=-_LOGS, le=1, description="Of the law: above 0 it has no end, below 1 a mean."),
+        Field(
+            allow_inf_nan=False,
+            ge=_SHAPES[0],
+            le=_SHAPES[1],
+            description="Of the law: above 0 it has no end, below 1 a mean.",
+        ),
     ]
     log_scale: Annotated[
-        float, Field(allow_inf_nan=False, ge=-_LOGS, le=_LOGS, description="Logarithm of the law's scale in seconds.")
+        float,
+        Field(
+            allow_inf_nan=False, ge=_SCALES[0], le=_SCALES[1], description="Logarithm of the law's scale in seconds."
+        ),
     ]
     covariance: Covariance
     fraction: Annotated[Share, Field(description="The share of values that the fleet's thresholds aimed at.")]
@@ -106,8 +126,8 @@ class Tail(Model):
     samples: Annotated[Count, Field(description="Values that it rests on; older ones count as part of one.")]
     exceedances: Annotated[Count, Field(description="Those over the threshold.")]
     largest_seconds: Annotated[Time, Field(description="The largest value, up to the edge of its bucket.")]
-    anderson_darling: Annotated[Number, Field(description="How well the law fits; small is good.")]
-    distance: Annotated[Number, Field(description="Largest difference between seen and fitted share.")]
+    anderson_darling: Annotated[Distance, Field(description="How well the law fits; small is good.")]
+    distance: Annotated[Share, Field(description="Largest difference between seen and fitted share.")]
 
     @model_validator(mode="after")
     def _is_a_law(self) -> Self:
@@ -137,7 +157,7 @@ class Kept(Model):
     tail: Tail
 
 
-_OF_A_RATE: Final = ("self.mean > 0.0", "mean must be above 0: nothing is sure never to happen")
+_OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: it is the most that there may be")
 
 
 class Rate(Model):
@@ -145,12 +165,12 @@ class Rate(Model):
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_RATE))
 
-    mean: Annotated[Count, Field(description="Expected, from the group's own events and those of the fleet.")]
-    upper: Annotated[Count, Field(description="At most, at 95 %.")]
+    mean: Annotated[PerDay, Field(description="Expected, from the group's own events and those of the fleet.")]
+    upper: Annotated[PerDay, Field(description="At most, at 95 %.")]
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        if not self.mean > 0:
+        if self.upper < self.mean:
             raise ValueError(_OF_A_RATE[1])
         return self
 
@@ -164,10 +184,13 @@ class Duration(Model):
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_DURATION))
 
     mean_log: Annotated[
-        float, Field(allow_inf_nan=False, ge=-_LOGS, le=_LOGS, description="Mean of the logarithm of the seconds.")
+        float,
+        Field(
+            allow_inf_nan=False, ge=_DURATIONS[0], le=_DURATIONS[1], description="Mean of the logarithm of the seconds."
+        ),
     ]
     sd_log: Annotated[
-        float, Field(allow_inf_nan=False, ge=1e-6, le=_LOGS, description="Standard deviation of the logarithm.")
+        float, Field(allow_inf_nan=False, ge=1e-6, le=_SPREAD, description="Standard deviation of the logarithm.")
     ]
     worth: Annotated[Count, Field(description="Events that it rests on; older ones count as part of one.")]
 
@@ -221,15 +244,19 @@ class Pool(Model):
 
 
 _EITHER: Final = ("has(self.tail) != has(self.rejected)", "must have either a tail or the reason why it is rejected")
+_DOWNTIMES: Final = (
+    f"!has(self.rate) || !(self.name in {sorted(DOWNTIMES)}) || self.rate.upper <= {MOST_DOWNTIMES_PER_DAY:.1f}",
+    f"crashes and restarts must be at most {MOST_DOWNTIMES_PER_DAY:g} a member-day: one takes a minute or more",
+)
 _BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only where the newest is rejected")
 
 
 class Quantity(Model):
     """One quantity of the group, such as its absences or its poll gaps."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_EITHER, _BESIDE))
+    model_config = ConfigDict(json_schema_extra=rules(_EITHER, _BESIDE, _DOWNTIMES))
 
-    name: Annotated[str, Field(min_length=1, max_length=64, description="What was measured.")]
+    name: Annotated[Word, Field(description="What was measured.")]
     values: Annotated[int, Field(ge=0, le=10**15, description="How many values were seen.")]
     member_days: Annotated[Days, Field(description="For how long members were watched, all together.")]
     group_days: Annotated[Days, Field(description="For how long the group was watched.")]
@@ -252,16 +279,22 @@ class Quantity(Model):
             raise ValueError(_EITHER[1])
         if self.kept is not None and self.rejected is None:
             raise ValueError(_BESIDE[1])
+        if self.rate is not None and self.name in DOWNTIMES and self.rate.upper > MOST_DOWNTIMES_PER_DAY:
+            raise ValueError(_DOWNTIMES[1])
         return self
 
 
 _ORDER: Final = ("self.since <= self.until", "since must not be after until")
+_WATCHED: Final = (
+    "self.quantities.all(one, one.groupDays <= double(self.days) + 1.0)",
+    "groupDays must not be more than days: a group is not watched for longer than there are data",
+)
 
 
 class ModelSpec(Model):
     """What weeks of history say of one group's delays; written by `heartbeat-tuner fit`."""
 
-    model_config = ConfigDict(json_schema_extra=rules(_ORDER))
+    model_config = ConfigDict(json_schema_extra=rules(_ORDER, _WATCHED))
 
     group_id: Annotated[
         GroupId,
@@ -271,12 +304,10 @@ class ModelSpec(Model):
         ),
     ]
     cluster: Annotated[
-        str,
-        Field(max_length=63, description="The Kafka cluster, as the fit was told; where it was not, every cluster."),
+        PerhapsClusterName,
+        Field(description="The Kafka cluster, as the fit was told; where it was not, every cluster."),
     ] = ""
-    client: Annotated[
-        str, Field(min_length=1, max_length=64, description="The client library whose metrics were measured.")
-    ]
+    client: Annotated[Word, Field(description="The client library whose metrics were measured.")]
     histogram_schema: Annotated[
         int, Field(ge=1, le=2**31 - 1, description="Version of the histograms' buckets: others are other times.")
     ]
@@ -293,6 +324,8 @@ class ModelSpec(Model):
     def _is_in_order(self) -> Self:
         if self.since > self.until:
             raise ValueError(_ORDER[1])
+        if any(one.group_days > self.days + 1.0 for one in self.quantities):
+            raise ValueError(_WATCHED[1])
         names = [one.name for one in self.quantities]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

@@ -6,22 +6,25 @@ stored under an older schema, say) becomes an `InvalidPolicyError` that names th
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pydantic
 
 from heartbeat_tuner.api import fields
-from heartbeat_tuner.api.applied import application_of
+from heartbeat_tuner.api.applied import application_of, intent_of, taken_back_of
 from heartbeat_tuner.api.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.rollout_v1alpha1 import Rollout, plain
 from heartbeat_tuner.api.spec_v1alpha1 import Bounds, Client, DeclaredSettings, Spec
-from heartbeat_tuner.api.status_v1alpha1 import Applied, Status
+from heartbeat_tuner.api.status_v1alpha1 import CONSUMER, Applied, Ownership, Status, TakenBack
+from heartbeat_tuner.api.status_v1alpha1 import Contradicted as Seen
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import TUNED, Setting
 from heartbeat_tuner.domain.policies import (
+    Contradicted,
+    GroupOwnership,
     Naming,
     Objective,
     ObjectKey,
@@ -32,6 +35,8 @@ from heartbeat_tuner.domain.policies import (
     WorkloadRef,
 )
 from heartbeat_tuner.metrics.conventions import custom
+
+M = TypeVar("M", bound=pydantic.BaseModel)
 
 
 def key_of(body: Mapping[str, Any]) -> ObjectKey:
@@ -44,15 +49,24 @@ def status_of(body: Mapping[str, Any]) -> Status:
     try:
         return Status.model_validate(body.get("status") or {})
     except pydantic.ValidationError:
-        return Status(applied=_readable_applied(body))
+        return Status(
+            applied=_readable(body, "applied", Applied),
+            taken_back=_readable(body, "takenBack", TakenBack),
+            contradicted=_readable(body, "contradicted", Seen),
+            group_ownership=_readable(body, "groupOwnership", Ownership),
+        )
 
 
-def _readable_applied(body: Mapping[str, Any]) -> Applied | None:
-    """Return the last change alone: the cooldown must outlive a word that only another version knows."""
+def _readable(body: Mapping[str, Any], field: str, model: type[M]) -> M | None:
+    """Return one field alone: what holds back writes must outlive a word that only another version knows."""
     try:
-        return Applied.model_validate(body["status"]["applied"])
+        return model.model_validate(body["status"][field])
     except (pydantic.ValidationError, KeyError, TypeError):
         return None
+
+
+def _contradicted(seen: Seen | None) -> Contradicted | None:
+    return None if seen is None else Contradicted(seen.reason, seen.message, seen.generation, seen.template)
 
 
 def policy_of(body: Mapping[str, Any]) -> Policy:
@@ -98,8 +112,26 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         windows=_windows(spec.rollout),
         naming=_naming(spec.metrics, spec.client.library),
         application=None if status.applied is None else application_of(status.applied),
+        ownership=_ownership(status),
+        contradicted=_contradicted(status.contradicted),
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
+        observed_generation=status.observed_generation,
+        intent=None if status.writing is None else intent_of(status.writing),
+        taken_back=None if status.taken_back is None else taken_back_of(status.taken_back),
+    )
+
+
+def _ownership(status: Status) -> GroupOwnership | None:
+    noted = status.group_ownership
+    if noted is None:
+        return None
+    return GroupOwnership(
+        noted.cluster_ref,
+        noted.group_id,
+        noted.workload_uid,
+        since=_time(noted.since),
+        consumer_protocol=status.group_protocol == CONSUMER,
     )
 
 

@@ -29,6 +29,9 @@ UID_DIGITS: Final = 8
 
 NUMBER_DIGITS: Final = 5
 
+LONGEST_ID: Final = 249
+"""What Kafka takes."""
+
 MOST_SLOTS: Final = 10_000
 """Of one policy. Larger than any group there is, and few enough to be looked through: a Deployment may ask for 2**31
 pods and as many of surge, in no more than a line. Pods beyond it get no id. Their numbers fit `NUMBER_DIGITS`."""
@@ -80,7 +83,8 @@ def ordinal_id(policy_uid: str, stateful_set: ObjectKey, number: int) -> str:
 
 def parse(namespace: str, text: str) -> tuple[SlotPlace, int] | None:
     """Return the place and number of an id; None where it is none of ours."""
-    found = _ID.fullmatch(text)
+    # A pod's variable may hold a megabyte, in which the pattern would look for an id at each character.
+    found = _ID.fullmatch(text) if len(text) <= LONGEST_ID else None
     return None if found is None else (SlotPlace(namespace, found["prefix"]), int(found["number"]))
 
 

@@ -9,7 +9,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from heartbeat_tuner.api import names
 from heartbeat_tuner.api.fields import Duration, GroupId, Model, PositiveDuration, group_id_rules, rules
+from heartbeat_tuner.api.names import ClusterName, EnvName, LabelName, ObjectName
 from heartbeat_tuner.api.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.rollout_v1alpha1 import Rollout
 from heartbeat_tuner.clients import catalogue
@@ -30,31 +32,16 @@ def _known_library(name: str) -> str:
     return name
 
 
-EnvName = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=128,
-        json_schema_extra=rules(
-            (
-                "self.matches('^[-._a-zA-Z][-._a-zA-Z0-9]*$')",
-                "must be an environment variable's name: letters, digits, '_', '-', '.', not starting with a digit",
-            )
-        ),
-    ),
-]
-
-
 class WorkloadRef(Model):
     """The workload whose pods are the group's members; it lives in the policy's own namespace."""
 
-    kind: Annotated[str, Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)})] = (
-        DEPLOYMENT
-    )
-    name: Annotated[str, Field(min_length=1, max_length=253, description="Name of the workload.")]
-    container: Annotated[
-        str, Field(min_length=1, max_length=63, description="The container that runs the consumer; its env is patched.")
-    ]
+    kind: Annotated[
+        str,
+        names.plain("|".join(KINDS), f"must be {' or '.join(KINDS)}"),
+        Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)}),
+    ] = DEPLOYMENT
+    name: Annotated[ObjectName, Field(description="Name of the workload.")]
+    container: Annotated[LabelName, Field(description="The container that runs the consumer; its env is patched.")]
 
 
 class EnvRef(Model):
@@ -229,12 +216,8 @@ class Spec(Model):
         ),
     ]
     cluster_ref: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=63,
-            description="Name of a Kafka cluster in the operator's own configuration; never an address.",
-        ),
+        ClusterName,
+        Field(description="Name of a Kafka cluster in the operator's own configuration; never an address."),
     ]
     workload_ref: WorkloadRef
     client: Client

@@ -9,14 +9,21 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from heartbeat_tuner.api.fields import MAX_MESSAGE, Model, PositiveDuration, moment
+from heartbeat_tuner.api.names import LabelName, Uid
 from heartbeat_tuner.api.slot_names import MOST_SLOTS
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
 
 MAX_CONDITIONS: Final = 8
 
+CONSUMER: Final = "Consumer"
+"""The protocol of a KIP-848 group, as `groupProtocol` names it."""
+
 MAX_SLOTS: Final = 16
 """Slots that a status names one by one; of larger groups it has the numbers, and the Leases have all."""
+
+MAX_ENTRIES: Final = 8
+"""Variables that a change is remembered by: each is one setting's."""
 
 MAX_GATED: Final = 10
 """Likewise, of pods that wait."""
@@ -129,8 +136,47 @@ class Applied(Model):
     values: Values
     previous: Values
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
-    workload_uid: Annotated[str, Field(max_length=64, description="Of the object that was written to.")]
-    container: Annotated[str | None, Field(max_length=63, description="Of it, that was written to.")] = None
+    workload_uid: Annotated[Uid, Field(description="Of the object that was written to.")]
+    container: Annotated[LabelName | None, Field(description="Of it, that was written to.")] = None
+    entries: Annotated[
+        dict[str, Annotated[str, Field(max_length=64)]] | None,
+        Field(max_length=MAX_ENTRIES, description="The variables that were the tuner's after it, and their values."),
+    ] = None
+
+
+class Writing(Model):
+    """A change that is about to be made: noted first, so that it is known of whatever becomes of its author."""
+
+    change: Applied
+    revision: Annotated[int, Field(description="Of the workload before it: the number of its rollouts.")]
+
+
+class TakenBack(Model):
+    """Values of the tuner's that somebody took out of the workload, or replaced."""
+
+    applied: Annotated[Applied, Field(description="The change that they are of.")]
+    seen: Annotated[
+        str,
+        AfterValidator(moment),
+        Field(description="When that was noticed.", json_schema_extra={"format": "date-time"}),
+    ]
+    generation: Annotated[
+        int, Field(description="Of the policy at that time: nothing is written to the workload until it is another.")
+    ]
+    by: Annotated[
+        str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
+    ] = None
+
+
+class Contradicted(Model):
+    """That the members do not use the values that are set; nothing is written while this stands."""
+
+    reason: OpenReason
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="What shows it.")]
+    generation: Annotated[int, Field(description="Of the policy; an edit ends this.")]
+    template: Annotated[
+        str, Field(max_length=64, description="A fingerprint of the pods' template; a change of it ends this.")
+    ]
 
 
 class Basis(enum.StrEnum):
@@ -160,6 +206,17 @@ class ModelUsed(Model):
     until: Annotated[str | None, Field(max_length=10, description="The last of these days (UTC).")] = None
     message: Annotated[
         str, Field(max_length=MAX_MESSAGE, description="What it expects of the values set, or why there is none.")
+    ]
+
+
+class Ownership(Model):
+    """That a member of the group was seen in the workload's pods: a workload without pods keeps its group by it."""
+
+    cluster_ref: Annotated[str, Field(max_length=63)]
+    group_id: Annotated[str, Field(max_length=255)]
+    workload_uid: Annotated[str, Field(max_length=64)]
+    since: Annotated[
+        str, AfterValidator(moment), Field(description="When first.", json_schema_extra={"format": "date-time"})
     ]
 
 
@@ -264,12 +321,16 @@ class Status(Model):
         str | None,
         Field(max_length=64, description="Classic, or Consumer for a KIP-848 group, as the broker says."),
     ] = None
+    group_ownership: Ownership | None = None
     current: Values | None = None
     recommendation: Recommendation | None = None
     summary: Summary | None = None
     model: ModelUsed | None = None
     predicted: Predicted | None = None
     applied: Applied | None = None
+    taken_back: TakenBack | None = None
+    contradicted: Contradicted | None = None
+    writing: Writing | None = None
     initial: Initial | None = None
     static_ids: StaticIds | None = None
     slots: Slots | None = None
@@ -284,6 +345,7 @@ class Status(Model):
 
 PRINTER_COLUMNS: Final = (
     ("Mode", "string", ".spec.mode"),
+    ("Suspended", "boolean", ".spec.suspend"),
     ("Verdict", "string", ".status.verdict"),
     ("Session", "string", ".status.summary.sessionTimeout"),
     ("Heartbeat", "string", ".status.summary.heartbeatInterval"),

@@ -54,6 +54,11 @@ _ACCESS: Final = (
     click.option("--bearer-token-file", type=_FILE, help="What to send as a bearer token."),
     click.option("--username", help="Of basic authentication; with --password-file."),
     click.option("--password-file", type=_FILE, help="Likewise."),
+    click.option(
+        "--allow-credentials-over-http",
+        is_flag=True,
+        help="Send them though the address is not https, and everybody on the way can read them.",
+    ),
     click.option("--ca-file", type=_FILE, help="The authority to trust, in PEM."),
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="To send, too; may be repeated."),
     click.option("--tenant", help=f"Of Mimir and its like: what to send as {TENANT_HEADER}."),
@@ -142,12 +147,13 @@ def asked(*, namespaces: tuple[str, ...], lookback: timedelta, **given: Any) -> 
     return Asked(access(**given), namespaces, lookback)
 
 
-def access(
+def access(  # noqa: PLR0913 - one for each option
     *,
     url: str,
     bearer_token_file: Path | None,
     username: str | None,
     password_file: Path | None,
+    allow_credentials_over_http: bool,
     ca_file: Path | None,
     headers: tuple[str, ...],
     tenant: str | None,
@@ -169,6 +175,7 @@ def access(
         "headers": given,
         "maxAnswerBytes": LARGEST_ANSWER,
         "bearerTokenFile": bearer_token_file,
+        "allowCredentialsOverHttp": allow_credentials_over_http,
         "basicAuth": None if username is None else {"username": username, "passwordFile": password_file},
         "tls": None if ca_file is None else {"caFile": ca_file},
     }
@@ -178,6 +185,7 @@ def access(
         first = error.errors()[0]
         field = next((str(part) for part in first["loc"]), "")
         rule = first["msg"].removeprefix("Value error, ")
+        rule = rule.replace("say allowCredentialsOverHttp: true", "add --allow-credentials-over-http")
         raise UsageProblem(f"{_OF_FIELD.get(field, 'the options')}: {shown(rule, 300)}") from None
 
 

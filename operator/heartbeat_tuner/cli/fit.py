@@ -6,11 +6,13 @@ installation, so nothing of it is imported before it is known to be there.
 
 import importlib
 import importlib.util
+import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 import click
 
+from heartbeat_tuner.api import names
 from heartbeat_tuner.cli import asking
 from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
 from heartbeat_tuner.cli.options import duration
@@ -67,8 +69,10 @@ def command(  # noqa: PLR0913 - one parameter for each option
         raise UsageProblem(f"give --models {KUBERNETES} or --models DIR: that is where models go; or --backtest")
     if not timedelta(days=1) <= since <= _LONGEST:
         raise UsageProblem(f"--since: choose a time between 24h and {_LONGEST.days * 24}h; whole days are read")
-    if len(cluster) > _LONGEST_NAME or not cluster.isprintable():
-        raise UsageProblem(f"--cluster: a clusterRef is a printable name of at most {_LONGEST_NAME} characters")
+    if cluster and (len(cluster) > _LONGEST_NAME or not re.fullmatch(names.WORD, cluster)):
+        raise UsageProblem(
+            f"--cluster: a clusterRef is a name of at most {_LONGEST_NAME} characters, which {names.NOT_A_WORD}"
+        )
     order = FitOrder(
         prometheus=None if url is None else asking.access(url=url, **access),
         parquet=parquet,

@@ -21,7 +21,7 @@ from heartbeat_tuner.cli.group_options import Wanted
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, shown
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import fitted, outside, question, static_ids, tuning
+from heartbeat_tuner.decision import fitted, outside, question, soundness, static_ids, tuning
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.outside import Outside, Told
 from heartbeat_tuner.decision.situation import Situation
@@ -109,7 +109,7 @@ def of(
     asked = question.of(situation, record, told.current.settings)
     found = None if isinstance(asked, Unfitted) else tuning.answer(asked)
     if seen is None:
-        decision = outside.by_model(asked, found)
+        decision = soundness.upheld(situation, outside.by_model(asked, found))
     elif found is None:
         decision = decide(situation)
     else:

@@ -1,21 +1,23 @@
 """What does the record show?
 
 The checks run from the most to the least specific, and the first that holds names the cause: a cadence that cannot
-hold its session, handlers that take longer than the poll limit, a group outside the formulas, evictions above the
-objective. None may rest on a single bad moment: an eviction counts from `ENOUGH_EVICTIONS` on, a share of time from
-`ENOUGH_REBALANCES` on.
+hold its session, handlers that take longer than the poll limit, members of other workloads, a group outside the
+formulas, evictions above the objective. None may rest on a single bad moment: an eviction counts from
+`ENOUGH_EVICTIONS` on, a share of time from `ENOUGH_REBALANCES` on.
 """
 
 from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.decision import outsiders
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.metrics.record import SETTLING
 
 ENOUGH_EVICTIONS: Final = 3
 """Fewer evictions than this are no evidence of danger (design, section 7.5)."""
@@ -35,8 +37,10 @@ def assess(situation: Situation, record: Record, current: LivenessSettings, clie
     return (
         _cadence_exceeds_session(situation, record, current, client)
         or _poll_gaps_exceed_limit(situation, record, current)
+        or _others_rebalance_it(situation, record, current, client)
         or _group_is_unstable(record)
         or _evictions_exceed_objective(situation, record)
+        or _rebalances_too_often(situation, record, current, client)
         or _record_is_too_short(situation, record)
         or _healthy(record)
     )
@@ -89,15 +93,76 @@ def _poll_gaps_exceed_limit(situation: Situation, record: Record, current: Liven
     )
 
 
+def rebalances_too_often(record: Record, period: timedelta) -> bool:
+    """Whether the group rebalances more often than it can without losing much of its time, whoever causes that.
+
+    A rebalance begins when the members hear of it, with a heartbeat each: it takes about a period, however short the
+    joins are that members count.
+
+    Args:
+        record: of the group.
+        period: between two heartbeats.
+    """
+    counted = max(record.span - SETTLING, timedelta(0))
+    return record.rebalances >= ENOUGH_REBALANCES and record.rebalances * period > UNSTABLE_SHARE * counted
+
+
+def may_be_cured(finding: Finding, record: Record) -> bool:
+    """Whether other values can cure what was found; not where the members are not removed and join in short time."""
+    if finding.reason is Reason.UNSTABLE:
+        return record.evictions >= ENOUGH_EVICTIONS or _spends_its_time(record)
+    return finding.reason is not Reason.REBALANCED_BY_OTHERS
+
+
+def _others_rebalance_it(
+    situation: Situation, record: Record, current: LivenessSettings, client: Client
+) -> Finding | None:
+    """Find a group that members of other workloads rebalance: no setting of these pods cures that."""
+    if record.evictions + record.poll_gap_evictions >= ENOUGH_EVICTIONS:
+        return None
+    often = rebalances_too_often(record, _usual(situation, current, client))
+    others = situation.strangers or outsiders.outsiders(situation.group.members, situation.workload.pods)
+    if not others or not (often or _spends_its_time(record)):
+        return None
+    workload = situation.policy.workload
+    return Finding(
+        Reason.REBALANCED_BY_OTHERS,
+        f"{_rebalanced(record)}, and only {_evictions(record)}: group {situation.policy.group_id} has members that are "
+        f"not of {workload} ({outsiders.told(others)}), and no setting of {workload} changes how often they join and "
+        f"leave",
+    )
+
+
+def _rebalances_too_often(
+    situation: Situation, record: Record, current: LivenessSettings, client: Client
+) -> Finding | None:
+    """Find a group that rebalances all the time, though its members are not removed and count short joins."""
+    if not rebalances_too_often(record, _usual(situation, current, client)):
+        return None
+    return Finding(Reason.UNSTABLE, f"{_rebalanced(record)}, with {_evictions(record)}")
+
+
+def _usual(situation: Situation, current: LivenessSettings, client: Client) -> timedelta:
+    return client.period(current, Circumstances(brokers=situation.cluster.brokers)).usual
+
+
+def _rebalanced(record: Record) -> str:
+    return f"the members took part in {record.rebalances:.3g} rebalances each {_within(record)}"
+
+
+def _spends_its_time(record: Record) -> bool:
+    share = record.rebalancing_share
+    return share is not None and share > UNSTABLE_SHARE and record.rebalances >= ENOUGH_REBALANCES
+
+
 def _group_is_unstable(record: Record) -> Finding | None:
     """Find a group that spends too much of its time in rebalances."""
-    share = record.rebalancing_share
-    if share is None or share <= UNSTABLE_SHARE or record.rebalances < ENOUGH_REBALANCES:
+    if not _spends_its_time(record):
         return None
     return Finding(
         Reason.UNSTABLE,
-        f"the group spent {share:.0%} of its time rebalancing (more than {UNSTABLE_SHARE:.0%}), with "
-        f"{_evictions(record)}",
+        f"the group spent {record.rebalancing_share:.0%} of its time rebalancing (more than {UNSTABLE_SHARE:.0%}), "
+        f"with {_evictions(record)}",
     )
 
 

@@ -265,10 +265,20 @@ class Reckoner:
         return float(mean(self.profile.restarts.law.exceedance(barrier.quantiles_s)))
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        """Return the cost of replacing every pod, one after the other; the arguments are those of `rollout_cost`."""
+        """Return the cost of replacing every pod; the arguments are those of `rollout_cost`.
+
+        One after the other, unless all are stopped together: then all partitions stand still until the pods are back.
+        """
+        singly = self._rollout_of_each(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
+        if not self.profile.at_once:
+            return singly
+        anew_s = 0.0 if self.static else self.group.anew_s
+        return max(singly, self.group.partitions * (self.profile.restarts.law.mean_s + anew_s))
+
+    def _rollout_of_each(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
         profile, group = self.profile, self.group
         if not profile.restarts.per_day:
-            once = dataclasses.replace(profile, restarts=Happening(1.0, profile.restarts.law))
+            once = dataclasses.replace(profile, restarts=Happening(1.0, profile.restarts.law), at_once=False)
             return Reckoner(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
         cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._cap(None)

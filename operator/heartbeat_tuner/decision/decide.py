@@ -10,15 +10,29 @@ from collections.abc import Callable
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import assessment, choice, foresight, gates, question, rules, static_ids, tuning
+from heartbeat_tuner.decision import (
+    assessment,
+    choice,
+    consent,
+    contradictions,
+    foresight,
+    gates,
+    plausibility,
+    question,
+    rules,
+    soundness,
+    static_ids,
+    tuning,
+)
 from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.policies import Mode, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Verdict
 from heartbeat_tuner.tails.group_model import NO_MODEL, Unfitted
 
@@ -31,6 +45,8 @@ Forecaster = Callable[[Asked, LivenessSettings | None], Forecast | None]
 
 Adviser = Callable[[Asked], StaticAdvice]
 """`question.static_advice`, likewise."""
+
+_NO_CURE = "Nothing is changed: look for what makes members join and leave"
 
 
 def decide(
@@ -48,11 +64,29 @@ def decide(
         expected: says what values bring that the record demands.
         advise: says whether static ids pay.
     """
-    decision = _decided(situation, answer, expected)
+    decision = soundness.upheld(situation, _decided(situation, answer, expected))
     return dataclasses.replace(
         decision,
-        outlook=f"{foresight.outlook(situation, decision.target)}{decision.outlook}",
+        outlook=f"{foresight.outlook(situation, decision.target)}{decision.outlook}{_disturbance(situation, decision)}",
         static_ids=_advised(situation, advise),
+    )
+
+
+def _disturbance(situation: Situation, decision: Decision) -> str:
+    """Return what a rollout of the recommended values would stop, where that is more than one pod after another."""
+    workload, reference = situation.workload, situation.policy.workload
+    if decision.target is None or situation.policy.mode is Mode.INITIAL:
+        return ""
+    if workload.strategy is Strategy.ON_DELETE:
+        return f". {reference} has the updateStrategy OnDelete: each pod gets the values when somebody deletes it"
+    if not workload.at_once:
+        return ""
+    how = (
+        "the strategy Recreate" if workload.strategy is Strategy.RECREATE else "maxUnavailable as large as its replicas"
+    )
+    return (
+        f". {reference} has {how}: a rollout stops all of its pods at once, and the whole group stands still until new "
+        f"ones are ready; set RollingUpdate, or rollout.windows for when that does no harm"
     )
 
 
@@ -87,18 +121,38 @@ def _decided(situation: Situation, answer: Answerer, expected: Forecaster) -> De
         return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
     if situation.group.consumer_protocol:
         return Decision(Verdict.UNKNOWN, _consumer_protocol(situation))
-    return _weighed(situation, record, current.settings, answer, expected)
+    misread = plausibility.unreadable(situation.policy, current, situation.group, None)
+    if misread is not None:
+        return Decision(Verdict.UNKNOWN, misread)
+    return _weighed(situation, record, current, answer, expected)
 
 
 def _weighed(
-    situation: Situation, record: Record, current: LivenessSettings, answer: Answerer, expected: Forecaster
+    situation: Situation, record: Record, current: CurrentSettings, answer: Answerer, expected: Forecaster
 ) -> Decision:
     """Return the decision for a group whose record and values are known."""
     client = catalogue.client(situation.policy.library)
+    doubt = contradictions.found(situation, record, current, client) or contradictions.remembered(situation)
+    if doubt is not None:
+        return contradictions.decision(doubt)
+    return _demanded(situation, record, current.settings, client, answer, expected)
+
+
+def _demanded(
+    situation: Situation,
+    record: Record,
+    current: LivenessSettings,
+    client: Client,
+    answer: Answerer,
+    expected: Forecaster,
+) -> Decision:
+    """Return the decision for a group whose values may be in force, as far as the record shows."""
     finding = assessment.assess(situation, record, current, client)
     asked = question.asked(situation, record, current)
     if finding.reason is Reason.TOO_LITTLE_DATA:
         return Decision(Verdict.UNKNOWN, finding)
+    if not assessment.may_be_cured(finding, record):
+        return Decision(Verdict.UNKNOWN, finding, advice=_NO_CURE)
     if finding.reason is not Reason.HEALTHY:
         cured = _cured(situation, record, current, client, finding)
         return (
@@ -109,10 +163,10 @@ def _weighed(
         why = "" if found is situation.model else f"; no values are compared: {found.message}"
         alone = dataclasses.replace(finding, message=f"{finding.message}; left as it is")
         return Decision(Verdict.HEALTHY, alone, outlook=why)
-    return _tuned(situation, finding, found)
+    return _tuned(situation, record, finding, found)
 
 
-def _tuned(situation: Situation, finding: Finding, found: Answer) -> Decision:
+def _tuned(situation: Situation, record: Record, finding: Finding, found: Answer) -> Decision:
     """Return the decision for a group whose record asks for nothing."""
     forecast, told = tuning.forecast(found), found.message
     if situation.held is not None:
@@ -124,6 +178,11 @@ def _tuned(situation: Situation, finding: Finding, found: Answer) -> Decision:
         return Decision(Verdict.INFEASIBLE, Finding(found.reason, told), forecast=forecast)
     if found.target is None:
         return Decision(Verdict.HEALTHY, finding, advice=told, forecast=forecast)
+    refused = consent.refusal(situation, record, found.target)
+    if refused:
+        told = f"Left as it is: the model allows shorter limits, and the group's own record does not: {refused}"
+        kept = None if forecast is None else dataclasses.replace(forecast, new=None)
+        return Decision(Verdict.HEALTHY, finding, advice=told, forecast=kept)
     return Decision(
         Verdict.CHANGE,
         Finding(found.reason, finding.message),

@@ -54,6 +54,9 @@ _LONG_S: Final = 5.0
 _RULE_OF_THREE: Final = 3.0
 _HALF_AN_EVENT: Final = 0.5
 _NEVER: Final = Happening(0.0, Law.constant(0.0))
+_LEAST_DAYS: Final = 1e-6
+"""A tenth of a second: rates over fewer days could be infinite."""
+
 _LEAST_SETTLE_S: Final = 0.2
 _WIDTHS: Final = np.diff(TIMES_S)
 
@@ -69,6 +72,7 @@ class Facts:
         partitions: how many they share.
         static: whether members have a `group.instance.id`.
         surge: whether a new pod is started before the old one is closed.
+        at_once: whether a rollout stops all members before a new one is ready.
         period_s: between heartbeats while the group was watched, in seconds; None: at the library's defaults.
     """
 
@@ -78,6 +82,7 @@ class Facts:
     partitions: int
     static: bool
     surge: bool = True
+    at_once: bool = False
     period_s: float | None = None
 
 
@@ -103,11 +108,14 @@ def facts(situation: Situation) -> Facts | Unknown:
         members=len(group.members),
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
-        surge=policy.workload.kind != STATEFUL_SET,  # of one that is only told of nothing else is known
+        # Of one that is only told of nothing else is known.
+        surge=policy.workload.kind != STATEFUL_SET and not situation.workload.at_once,
+        at_once=situation.workload.at_once,
         period_s=None if current is None else client.period(current.settings, circumstances).usual.total_seconds(),
     )
 
 
+@np.errstate(all="ignore")  # a model may hold any number: what comes out infinite is no better than what is set
 def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
     """Return what befalls a group, or why nobody can say.
 
@@ -115,6 +123,7 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
         model: what its history says.
         facts: the group as it is now.
     """
+    model = dataclasses.replace(model, quantities={name: _watched(one) for name, one in model.quantities.items()})
     absences = model.quantities.get(ABSENCE)
     if absences is None or not absences.member_days > 0:
         return Unfitted(_no_tail(model.group, absences))
@@ -149,6 +158,7 @@ def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
         crashes=_events(model, CRASH_DOWNTIME, USUAL_CRASHES) or USUAL_CRASHES,
         restarts=_restarts(model, facts) or USUAL_RESTARTS,
         surge=facts.surge,
+        at_once=facts.at_once,
         hangs=USUAL_HANGS,
         handlers=handlers,
         slow_handlers=slow,
@@ -240,6 +250,13 @@ def _restarts(model: GroupModel, facts: Facts) -> Happening | None:
     # Where the new member comes before the old one goes, nobody is away, and nothing shows how long both are there.
     most = shown.per_day if shown.upper_per_day is None else float(shown.upper_per_day[0])
     return Happening(shown.per_day, USUAL_RESTARTS.law, most * USUAL_RESTARTS.law.exceedances)
+
+
+def _watched(quantity: QuantityModel) -> QuantityModel:
+    """Return a quantity that was watched for a tenth of a second at least, or not at all: less says nothing."""
+    watched = (quantity.member_days, quantity.group_days)
+    member_days, group_days = (days if days >= _LEAST_DAYS else 0.0 for days in watched)
+    return dataclasses.replace(quantity, member_days=member_days, group_days=group_days)
 
 
 def _handlers(model: GroupModel, facts: Facts) -> tuple[Law, Happening | None]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import windows
+from heartbeat_tuner.decision import consent, taking_back, windows
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations, liveness
@@ -53,6 +53,12 @@ def mode_is_recommend(situation: Situation, _target: LivenessSettings) -> Findin
     return Finding(Reason.RECOMMEND_MODE, "spec.mode is Recommend: nothing is written; set it to Apply to have it done")
 
 
+def values_were_taken_back(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold once somebody took our values back: what is found later must not overrule a person either."""
+    noted = situation.policy.forbidden
+    return None if noted is None else taking_back.finding(situation.policy, noted)
+
+
 def mode_is_initial(situation: Situation, _target: LivenessSettings) -> Finding | None:
     """Hold where pods get values when they are created: their workload is never written."""
     if situation.policy.mode is not Mode.INITIAL:
@@ -61,6 +67,17 @@ def mode_is_initial(situation: Situation, _target: LivenessSettings) -> Finding 
         Reason.AT_NEXT_RESTART,
         f"spec.mode is Initial: {situation.policy.workload} is not written; the webhook sets the values in each pod "
         f"that is created from now on",
+    )
+
+
+def rollout_is_paused(situation: Situation, _target: LivenessSettings) -> Finding | None:
+    """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
+    if not situation.workload.paused:
+        return None
+    reference = situation.policy.workload
+    return Finding(
+        Reason.ROLLOUT_PAUSED,
+        f"{reference} is paused (spec.paused): nothing is written until `kubectl rollout resume`",
     )
 
 
@@ -86,7 +103,9 @@ def field_is_owned_by_another(situation: Situation, target: LivenessSettings) ->
         for setting in owned
         if setting not in workload.unlike_template
     }
-    lines = ", ".join(f"{{name: {situation.policy.env_names[one]}{values.get(one, '')}}}" for one in owned)
+    lines = ", ".join(
+        workload.lines.get(one, f"{{name: {situation.policy.env_names[one]}{values.get(one, '')}}}") for one in owned
+    )
     managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
     return Finding(
         Reason.FIELD_OWNED,
@@ -152,10 +171,13 @@ def every_window_is_closed(situation: Situation, _target: LivenessSettings) -> F
     )
 
 
-def data_are_too_few(_situation: Situation, of: Answer) -> Finding | None:
-    """Hold a tightening back that less than a week asks for: the busiest day may not have been seen."""
+def data_are_too_few(situation: Situation, of: Answer) -> Finding | None:
+    """Hold a tightening back that less than a week asks for, or that the group's own record does not back yet.
+
+    The busiest day may not have been seen; and a model alone shortens nothing.
+    """
     if not of.only_recommend:
-        return None
+        return consent.hold(situation, of)
     sentence = "a shorter session or poll limit is written from 7 days of history on: until then it is recommended"
     return Finding(Reason.TOO_LITTLE_DATA, sentence)
 
@@ -172,11 +194,12 @@ def restart_comes_anyway(situation: Situation, of: Answer) -> Finding | None:
     """Hold what does not earn back a rollout of its own before pods are replaced anyway."""
     if not of.wait_for_restart:
         return None
+    at_once = ", which would stop all pods at once" if situation.workload.at_once else ""
     return Finding(
         Reason.NOT_WORTH_RESTART,
         f"what it saves until pods are replaced anyway, or within rollout.horizon "
-        f"({durations.show(situation.policy.horizon)}), does not pay for a rollout of its own; set the values with the "
-        f"next deploy",
+        f"({durations.show(situation.policy.horizon)}), does not pay for a rollout of its own{at_once}; set the values "
+        f"with the next deploy",
     )
 
 
@@ -191,7 +214,10 @@ LEAVE: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]
 CERTAINTY: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (data_are_too_few,)
 """Is enough known for it to be more than shown?"""
 
-WAY: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (mode_is_initial,)
+WAY: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
+    mode_is_initial,
+    values_were_taken_back,
+)
 """Is it the workload that is written? What follows is about rollouts."""
 
 PATIENCE: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (
@@ -201,6 +227,7 @@ PATIENCE: Final[tuple[Callable[[Situation, Answer], Finding | None], ...]] = (
 """They hold back only what nothing urgent demands."""
 
 TURN: Final[tuple[Callable[[Situation, LivenessSettings], Finding | None], ...]] = (
+    rollout_is_paused,
     rollout_is_in_progress,
     field_is_owned_by_another,
     change_is_cooling_down,

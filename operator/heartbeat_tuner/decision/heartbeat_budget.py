@@ -5,23 +5,36 @@ s (P - Q) a day, s being what a second of P costs it, and asks for N / Q - N / P
 for each. The steps of all groups are taken in that order, the most saving first, as long as the budget lasts; the first
 that does not fit ends it, so that a larger budget never takes anything away from anybody.
 
-Nobody's H is raised for a budget's sake: what is set counts as spent, and so does what a record demands.
+Nobody's H is raised for a budget's sake: what is set counts as spent, and so does what a record demands. What members
+send is measured: a policy may declare anything, and the beats of a group that cannot be measured count for one a second
+of each member at most. Where several namespaces have groups, none spends more than half of the budget in the others'
+account.
 """
 
 import dataclasses
 import itertools
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import rules
 from heartbeat_tuner.decision.rules import Limit
 from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision
+
+LARGEST_SHARE: Final = 0.5
+"""Of a budget: what one namespace of several may spend before it is counted no further."""
+
+LEAST_UNMEASURED_S: Final = 1.0
+"""Seconds between two beats of a member, where none were measured: no interval below is ever chosen."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,33 +64,54 @@ class Demand:
     """The heartbeats of one Kafka cluster's groups.
 
     Attributes:
-        spent_per_s: what nobody asks about: those of now, and those that a record demands.
+        by_namespace: what nobody asks about, by namespace: those of now, and those that a record demands.
         wishes: one for each group that would beat more often because it is cheaper.
     """
 
-    spent_per_s: float
+    by_namespace: Mapping[str, float]
     wishes: Sequence[Wish]
+
+    @property
+    def spent_per_s(self) -> float:
+        """How many there are whatever is decided."""
+        return sum(self.by_namespace.values())
+
+    def counted(self, per_s: float) -> float:
+        """Return how many count as spent: of several namespaces none for more than its share of a budget."""
+        most = per_s * LARGEST_SHARE if len(self.by_namespace) > 1 else math.inf
+        return sum(min(spent, most) for spent in self.by_namespace.values())
 
     def exceeds(self, per_s: float) -> bool:
         """Whether a budget does not do for all."""
-        return self.spent_per_s + sum(one.more_per_s for one in self.wishes) > per_s
+        return self.counted(per_s) + sum(one.more_per_s for one in self.wishes) > per_s
 
 
 def demand(decided: Iterable[tuple[Situation, Decision]]) -> Demand:
     """Return what the groups of one Kafka cluster want, each decided on by itself."""
-    spent, wishes = 0.0, []
+    spent, wishes = defaultdict[str, float](float), []
     for situation, decision in decided:
         members, now = len(situation.group.members), _in_force(situation)
         if now is None or not members:
             continue
-        target = decision.target or now
+        namespace, target = situation.policy.key.namespace, decision.target or now
         set_s, wanted_s = _period_s(situation, now), _period_s(situation, target)
+        measured_s = _measured_s(situation, set_s)
         if decision.finding.reason is Reason.CHEAPER and wanted_s < set_s:
             wishes.append(_wish(situation, now, target))
-            spent += members / set_s
+            spent[namespace] += members / measured_s
         else:
-            spent += members / min(set_s, wanted_s)
-    return Demand(spent, wishes)
+            demanded_s = measured_s if decision.target is None else max(wanted_s, LEAST_UNMEASURED_S)
+            spent[namespace] += members / min(measured_s, demanded_s)
+    return Demand(dict(spent), wishes)
+
+
+def _measured_s(situation: Situation, set_s: float) -> float:
+    """Return the seconds between two beats of a member: as measured, else as set, but for no more than one a second."""
+    record = situation.record
+    # While pods are being replaced the beats of those that go say nothing of those that come.
+    if situation.workload.current is None or isinstance(record, Unknown) or not record.beat_period:
+        return max(set_s, LEAST_UNMEASURED_S)
+    return record.beat_period.total_seconds()
 
 
 def limits(of: Demand, slopes: Mapping[ObjectKey, float], per_s: float, *, cluster: str) -> dict[ObjectKey, Limit]:
@@ -90,7 +124,7 @@ def limits(of: Demand, slopes: Mapping[ObjectKey, float], per_s: float, *, clust
         cluster: its name.
     """
     name = f"the heartbeats of Kafka cluster {cluster} have a budget of {per_s:g} requests a second"
-    found = least_intervals(of.wishes, slopes, per_s - of.spent_per_s)
+    found = least_intervals(of.wishes, slopes, per_s - of.counted(per_s))
     return {key: Limit(least, name) for key, least in found.items()}
 
 

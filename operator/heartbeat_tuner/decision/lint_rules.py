@@ -29,6 +29,12 @@ class Rule:
     when: str
 
 
+IMPLAUSIBLE: Final = Rule(
+    "implausible-value",
+    Severity.ERROR,
+    "a value is so short that no broker or client runs with it: a number of seconds, most likely; nothing else is "
+    "checked",
+)
 REFUSED: Final = Rule(
     "refused-by-client",
     Severity.ERROR,
@@ -128,6 +134,7 @@ UNSEEN: Final = Rule(
 NOTHING_SET: Final = Rule("nothing-set", Severity.INFO, "no setting is given: the library's defaults were checked")
 
 RULES: Final = (
+    IMPLAUSIBLE,
     REFUSED,
     LIMIT_BELOW_SESSION,
     NEVER_HOLDS,

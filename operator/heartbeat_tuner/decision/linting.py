@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Final, Self
 
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client, Hung, Protocol
-from heartbeat_tuner.decision import lint_rules
+from heartbeat_tuner.decision import lint_rules, plausibility
 from heartbeat_tuner.decision.rules import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
@@ -143,7 +143,10 @@ class Expectations:
 
 
 def lint(inspected: Inspected, expectations: Expectations) -> tuple[Finding, ...]:
-    """Return what the rules find, worst first."""
+    """Return what the rules find, worst first; of values that were read in a wrong unit nothing but that."""
+    misread = tuple(_in_another_unit(inspected))
+    if misread:
+        return misread
     found = [finding for check in _CHECKS for finding in check(inspected, expectations)]
     return tuple(sorted(found, key=lambda finding: lint_rules.RULES.index(finding.rule)))
 
@@ -156,6 +159,18 @@ def silence(inspected: Inspected, expectations: Expectations) -> timedelta | Non
         return None
     busy = dataclasses.replace(expectations.at_rest, handler=handler, blocking=expectations.blocking_messages)
     return client.period(inspected.values, busy).longest
+
+
+def _in_another_unit(inspected: Inspected) -> Iterator[Finding]:
+    """Find values that nobody runs with, and so nothing can be said about."""
+    for setting, origin in inspected.origins.items():
+        why = plausibility.too_short(setting, inspected.values[setting]) if origin is Origin.GIVEN else None
+        if why is not None:
+            yield Finding(
+                lint_rules.IMPLAUSIBLE,
+                f"the {NAMES[setting]} reads as {durations.show(inspected.values[setting])}, and {why}: give it in "
+                f"milliseconds, or with its unit",
+            )
 
 
 def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectations) -> Iterator[Finding]:

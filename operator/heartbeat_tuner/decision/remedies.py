@@ -49,8 +49,13 @@ class Remedy:
 def suggest(
     inspected: Inspected, expectations: Expectations, findings: Sequence[Finding]
 ) -> Remedy | Infeasible | None:
-    """Return what would hold: it has neither errors nor warnings of its own; None if nothing has to change."""
+    """Return what would hold: it has neither errors nor warnings of its own; None if nothing has to change.
+
+    Nor is anything derived from a value that was read in another unit.
+    """
     broken = {finding.rule for finding in findings}
+    if lint_rules.IMPLAUSIBLE in broken:
+        return None
     values = inspected.values
     if broken & _SESSION_RULES and inspected.knows(*inspected.beat_settings):
         held = _session_held(inspected, expectations, beat_is_sound=not broken & lint_rules.BEAT_RULES)

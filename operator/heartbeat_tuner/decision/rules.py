@@ -201,6 +201,11 @@ def tightest(floors: list[Limit], ceilings: list[Limit]) -> tuple[Limit, Limit]:
     return max(floors, key=lambda one: one.value), min(ceilings, key=lambda one: one.value)
 
 
+def half_of(value: timedelta) -> timedelta:
+    """Return the least S or M that one step leads to: half of what is set, in whole seconds."""
+    return min(durations.ceil_to_second(value / 2), value)
+
+
 def beats_held(period: timedelta) -> Limit:
     """Return the S that holds enough beats, by the time between two of them."""
     return Limit(BEATS_PER_SESSION * period, f"{BEATS_PER_SESSION} heartbeats of {durations.show(period)}")

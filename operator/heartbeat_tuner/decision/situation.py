@@ -4,8 +4,8 @@ import dataclasses
 from datetime import datetime
 
 from heartbeat_tuner.decision.rules import Limit
-from heartbeat_tuner.domain.evidence import Cluster, Group, Record, Unknown, Workload
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.evidence import Cluster, Group, Member, Record, Unknown, Workload
+from heartbeat_tuner.domain.policies import GroupOwnership, Policy
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 
 
@@ -23,6 +23,8 @@ class Situation:
         model: what weeks of history say of its delays, or why there is none that may be used.
         settled: the group when it last stood still with partitions, while these are being moved; None if it was never
             seen so.
+        ownership: that a member of the group was seen in the workload's pods, for the status to note; None if not.
+        strangers: members that are not of the workload, as seen lately, though the group may not show them now.
         held: the least H that the budget of the cluster's heartbeats leaves to the group; None where it leaves any.
     """
 
@@ -35,3 +37,5 @@ class Situation:
     model: Fitted | Unfitted
     settled: Group | None = None
     held: Limit | None = None
+    ownership: GroupOwnership | None = None
+    strangers: tuple[Member, ...] = ()

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from heartbeat_tuner.decision import rules
 from heartbeat_tuner.decision.choosing import Point
 from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.domain import durations, liveness
@@ -18,6 +19,14 @@ def changed(now: Point, new: Point) -> str:
         f"evictions a month {_evictions(new)} instead of {_evictions(now)}; a crash is noticed after "
         f"{figure(new.detection_s)} s instead of {figure(now.detection_s)} s"
     )
+
+
+def halved(now: LivenessSettings, new: LivenessSettings) -> str:
+    """Say that one step goes no further; empty where it need not."""
+    session, limit, before = new.session_timeout, new.max_poll_interval, now.max_poll_interval
+    short = session < now.session_timeout and session == rules.half_of(now.session_timeout)
+    low = limit is not None and before is not None and limit < before and limit == rules.half_of(before)
+    return "; one step at most halves a timeout: more may follow after rollout.cooldown" if short or low else ""
 
 
 def left(now: Point, best: Point, per_month: float) -> str:

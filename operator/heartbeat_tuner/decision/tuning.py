@@ -3,6 +3,9 @@
 What cannot be known is not decided. A group that rebalances all the time is outside the formulas, and only its record
 speaks. Else: the cheapest values within objective, broker, client library and policy (`choosing`), if they are better
 than what is set by enough (`guard`), now or with the next restart (`economics`). `telling` has the sentences.
+
+An answer is the next step to them (`answer`): one step lowers neither S nor M below half of what is set, whatever a
+model says, so that a wrong one shows in the group's record before it can do much.
 """
 
 import dataclasses
@@ -134,12 +137,21 @@ class Answer:
 
 
 def answer(question: Question) -> Answer:
-    """Return what to do for one group."""
+    """Return what to do for one group now: one step, which at most halves S and M."""
+    return _found(question, stepwise=True)
+
+
+def goal(question: Question) -> Answer:
+    """Return what to do for one group in the end: what the steps of `answer` lead to, if nothing changes meanwhile."""
+    return _found(question, stepwise=False)
+
+
+def _found(question: Question, *, stepwise: bool) -> Answer:
     missing = _missing(question)
     if missing:
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, missing)
     with np.errstate(all="ignore"):
-        return _answered(question, *reckoned(question))
+        return _answered(question, *reckoned(question), stepwise=stepwise)
 
 
 def forecast(found: Answer) -> Forecast | None:
@@ -231,7 +243,7 @@ def _missing(question: Question) -> str:
     return ""
 
 
-def _answered(question: Question, of: Rules, prices: Prices) -> Answer:
+def _answered(question: Question, of: Rules, prices: Prices, *, stepwise: bool) -> Answer:
     now = prices.at(question.current)
     if not math.isfinite(now.net_per_day + now.evictions_upper):
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, telling.NO_FIGURE)
@@ -251,6 +263,8 @@ def _answered(question: Question, of: Rules, prices: Prices) -> Answer:
     if isinstance(choice, Choice):
         kept = dataclasses.replace(kept, lower=choice.lower, upper=choice.upper)
     new = _better(question, prices, of, now, choice)
+    if new is not None and stepwise:
+        new = _step(prices, of, now, new)
     if new is not None:
         return _changed(question, prices, now, new, kept, urgent=of.upwards)
     if isinstance(choice, Infeasible):
@@ -271,6 +285,24 @@ def _better(question: Question, prices: Prices, of: Rules, now: Point, choice: C
     if found is not None and prices.profile.static and not of.upwards:
         found = _of_static(prices, of, now, found, per_month)
     return None if found is None or rules.within_band(now.settings, found.settings) else found
+
+
+def _step(prices: Prices, of: Rules, now: Point, new: Point) -> Point | None:
+    """Return the values, or those half of the way to them; None if these are no better than what is set.
+
+    What policy, objective or broker allow at most comes before half of what is set: a person asked for it, or has to.
+    """
+    before, after = now.settings, new.settings
+    session = min(rules.half_of(before.session_timeout), of.session(after)[1].value)
+    limit = after.max_poll_interval
+    if limit is not None and before.max_poll_interval is not None:
+        limit = max(limit, min(rules.half_of(before.max_poll_interval), of.poll()[1].value))
+    session = max(after.session_timeout, session)
+    step = dataclasses.replace(after, session_timeout=session, max_poll_interval=limit)
+    if step == after:
+        return new
+    found = prices.at(step)
+    return found if not of.client.violations(step) and _improves(of, now, found) else None
 
 
 def _improves(of: Rules, now: Point, new: Point) -> bool:
@@ -333,7 +365,7 @@ def _changed(question: Question, prices: Prices, now: Point, new: Point, kept: A
         kept,
         verdict=Verdict.CHANGE,
         reason=Reason.DANGER if urgent else Reason.CHEAPER,
-        message=telling.changed(now, new),
+        message=telling.changed(now, new) + telling.halved(now.settings, new.settings),
         target=new.settings,
         lower=min(kept.lower or session, session),
         upper=max(kept.upper or session, session),

@@ -12,8 +12,9 @@ from typing import Final, TypeVar
 
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
-from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 
 T = TypeVar("T")
 
@@ -51,6 +52,9 @@ class Record:
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
+        counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
+            consumer that was closed and made again looks the same.
+        consumers_per_pod: the most consumers that one pod exports.
     """
 
     since: datetime
@@ -64,6 +68,8 @@ class Record:
     longest_silence: timedelta | None
     longest_poll_gap: timedelta | None
     unobserved_pods: tuple[str, ...]
+    counted_evictions: int = 0
+    consumers_per_pod: int = 1
 
     @property
     def span(self) -> timedelta:
@@ -206,9 +212,17 @@ class Group:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UnreadableGroup:
-    """A group that its coordinator would not describe, for example for lack of a right; the cluster itself answers."""
+    """A group that its coordinator would not describe, for example for lack of a right; the cluster itself answers.
+
+    Attributes:
+        message: why.
+        tells_of_group: whether the answer would be another if there were no such group.
+        unread: nobody waited for its coordinator in this cycle: the next one begins with it.
+    """
 
     message: str
+    tells_of_group: bool = True
+    unread: bool = False
 
 
 DEFAULT_MIN_SESSION: Final = timedelta(seconds=6)
@@ -237,6 +251,9 @@ class Pod:
     Attributes:
         started: when its container started last.
         restarts: how often its container was restarted in place.
+        more_ips: its addresses of other families.
+        on_host_network: its addresses are its node's, which others connect from, too.
+        ready_since: when it became ready last, with this container; None while it is not. It makes no other pod of it.
     """
 
     name: str
@@ -244,6 +261,39 @@ class Pod:
     ip: str
     started: datetime
     restarts: int
+    more_ips: tuple[str, ...] = ()
+    on_host_network: bool = False
+    ready_since: datetime | None = dataclasses.field(default=None, compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Holdings:
+    """What the tuner holds in a workload: known even where its settings cannot be read.
+
+    Attributes:
+        kept: the env entries that are ours, by container and name; an apply that leaves one out takes it out. An empty
+            text stands for one of which somebody else has the value, and we alone the entry.
+        overruled: those that somebody else has too, with the value, by container and name, with the manager.
+            To let go of them changes nothing.
+        empty: those that have no value any more, by container. They hide what `envFrom` brings; to let go of them
+            takes them out, and new pods start.
+        standing: the literal values of all entries of the policy's container, None for one from elsewhere; None as a
+            whole where there is no such container.
+        values_of: who else has the value of an entry of that container, by name.
+        applications: our last write to each container, as the object itself carries it.
+        uid: of the object.
+        revision: a number that rises by one with each of its rollouts; None until its controller has seen the newest
+            spec.
+    """
+
+    kept: Mapping[str, Mapping[str, str]]
+    overruled: Mapping[str, Mapping[str, str]]
+    empty: Mapping[str, tuple[str, ...]]
+    standing: Mapping[str, str | None] | None
+    values_of: Mapping[str, str]
+    applications: Mapping[str, Application]
+    uid: str
+    revision: int | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -261,6 +311,14 @@ class Workload:
         our_rollout: a rollout is not finished, and nobody changed the template since we did.
         most_pods: how many pods there may be at a time: its replicas and its surge, up to a bound.
         unlike_template: the settings that pods have another value of than their template, which the next pods get.
+        holdings: what of ours stands in it; None for a workload that nobody read.
+        template: a fingerprint of the pods' template; empty where nobody read it.
+        strategy: how its pods are replaced.
+        at_once: whether a rollout may stop all of them before a new one is ready.
+        paused: whether no change of its template reaches a pod.
+        lines: how entries that somebody else owns stand in the template, as lines of a manifest, by setting.
+        rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
+            has pods that come and go.
     """
 
     uid: str
@@ -274,6 +332,19 @@ class Workload:
     our_rollout: bool = False
     most_pods: int = 0
     unlike_template: frozenset[Setting] = frozenset()
+    holdings: Holdings | None = None
+    template: str = ""
+    strategy: Strategy = Strategy.ROLLING
+    at_once: bool = False
+    paused: bool = False
+    lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
+    rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
+
+    def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
+        """Return the entries of the policy's container that are ours once `target` is written, by name."""
+        ours, needed = self.kept_env.get(policy.workload.container, {}), self.to_write(target)
+        wanted = {one for one, name in policy.env_names.items() if one in needed or ours.get(name)}
+        return {**ours, **policy.entries({one: target[one] for one in wanted})}
 
     def to_write(self, target: LivenessSettings) -> tuple[Setting, ...]:
         """Return the settings that a write has to name so that the pods of its rollout have `target`.
@@ -295,3 +366,4 @@ class MissingWorkload:
 
     reason: Reason
     message: str
+    holdings: Holdings | None = None

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.reasons import Reason
 
 
 class StaticMembership(enum.StrEnum):
@@ -89,6 +90,8 @@ class Application:
         at: when, to the second.
         workload_uid: of the object that was written to; one that took its name since then has not been written to.
         container: that was written to, likewise; empty where that was not noted.
+        entries: the policy's variables that were ours in the container after it, with their texts; empty where that was
+            not noted.
     """
 
     values: LivenessSettings
@@ -96,6 +99,75 @@ class Application:
     at: datetime
     workload_uid: str
     container: str = ""
+    entries: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Intent:
+    """A write that was about to be done: noted before it, so that it is known of even if nothing else is left of it.
+
+    Attributes:
+        application: what was to be written.
+        revision: of the workload before it: the number of its rollouts.
+    """
+
+    application: Application
+    revision: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TakenBack:
+    """Values of ours that somebody took out of the workload again, or replaced.
+
+    Attributes:
+        application: the write that they are of.
+        seen: when that was noticed.
+        generation: of the policy at that time: nothing is written for it.
+        by: the manager that has the values now; empty where nobody has.
+    """
+
+    application: Application
+    seen: datetime
+    generation: int
+    by: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupOwnership:
+    """That a member of a group was seen in a workload's pods, as the policy's status notes it.
+
+    Attributes:
+        cluster: by its name in the operator's configuration.
+        group_id: of the group.
+        workload_uid: of the workload.
+        since: when it was seen first.
+        consumer_protocol: whether the group spoke the consumer protocol when it was seen last.
+    """
+
+    cluster: str
+    group_id: str
+    workload_uid: str
+    since: datetime
+    consumer_protocol: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contradicted:
+    """The members were seen to behave as nobody does with the values that are set: remembered in the policy's status.
+
+    It stands while neither the policy nor the pods' template changes, however calm the group is by then.
+
+    Attributes:
+        reason: what was found.
+        message: the sentence with its numbers.
+        generation: of the policy.
+        template: the fingerprint of the pods' template, as `Workload.template`.
+    """
+
+    reason: Reason
+    message: str
+    generation: int
+    template: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,7 +210,9 @@ class Policy:
     """One policy, and what the tuner did for it before.
 
     Where it has `windows`, a rollout begins only while one of them is open; without, at any time. `instance_id_env` is
-    the variable by which pods are given static ids; None where they never are.
+    the variable by which pods are given static ids; None where they never are. `observed_generation` is that of the
+    spec which its status speaks of; None before the first look. `taken_back` is what of ours somebody took back last,
+    `intent` the last write of which nobody knows yet whether it was done.
     """
 
     key: ObjectKey
@@ -160,8 +234,19 @@ class Policy:
     windows: tuple[Window, ...] = ()
     naming: Naming = dataclasses.field(default_factory=Naming)
     application: Application | None = None
+    ownership: GroupOwnership | None = None
+    contradicted: Contradicted | None = None
     instance_id_env: str | None = None
     static_membership: StaticMembership = StaticMembership.DISABLED
+    observed_generation: int | None = None
+    taken_back: TakenBack | None = None
+    intent: Intent | None = None
+
+    @property
+    def forbidden(self) -> TakenBack | None:
+        """What somebody took back under this very spec: nothing is written until that is edited."""
+        noted = self.taken_back
+        return noted if noted is not None and noted.generation == self.generation else None
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""

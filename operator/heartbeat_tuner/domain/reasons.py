@@ -16,10 +16,11 @@ class Reason(enum.StrEnum):
     CONTAINER_NOT_FOUND = "ContainerNotFound"  # the Deployment has no container of that name
     GROUP_NOT_FOUND = "GroupNotFound"  # the Kafka cluster does not know the consumer group
     GROUP_UNREADABLE = "GroupUnreadable"  # the Kafka cluster would not describe the consumer group
+    GROUP_NOT_OWNED = "GroupNotOwned"  # nothing shows that the workload's pods are members of the consumer group
     CLUSTER_NOT_CONFIGURED = "ClusterNotConfigured"  # clusterRef names no cluster of the operator's configuration
     CLUSTER_UNREACHABLE = "ClusterUnreachable"  # the Kafka cluster did not answer
     CONFLICT = "Conflict"  # an older policy owns the same environment
-    SETTING_UNREADABLE = "SettingUnreadable"  # the pods' env holds a value that is no whole number of milliseconds
+    SETTING_UNREADABLE = "SettingUnreadable"  # a value is no whole number of milliseconds that client and broker accept
     INVALID_POLICY = "InvalidPolicy"  # the policy contradicts itself in a way the API server could not see
     INTERNAL_ERROR = "InternalError"  # the operator failed on this policy in a way nobody foresaw; its log says more
 
@@ -40,6 +41,10 @@ class Reason(enum.StrEnum):
     DANGER = "Danger"  # live members are evicted more often than the objective allows
     CONSUMER_PROTOCOL = "ConsumerProtocol"  # a KIP-848 group: its session and heartbeat are set at the broker
     CHEAPER = "Cheaper"  # other values are as safe and make the group stand still less
+    REBALANCED_BY_OTHERS = "RebalancedByOthers"  # the group rebalances too often, by members of other workloads
+    NO_EFFECT = "NoEffect"  # the values were written, and the application does not use them
+    SETTINGS_NOT_IN_FORCE = "SettingsNotInForce"  # the members behave as no application with these values does
+    UNSOUND_SETTINGS = "UnsoundSettings"  # the record is quiet, but `check` calls the values an error
     HEALTHY = "Healthy"  # nothing in the record asks for a change
     INFEASIBLE = "Infeasible"  # what the group needs and what the policy or the broker allows collide
     FEASIBLE = "Feasible"  # values exist that satisfy everything
@@ -49,14 +54,20 @@ class Reason(enum.StrEnum):
     ABOVE_OBJECTIVE = "AboveObjective"  # they may exceed it, and no change is made that would cost the group more
 
     # Applied
-    APPLIED = "Applied"  # the workload runs with the values the tuner wrote
-    ROLLING_OUT = "RollingOut"  # the tuner wrote values, the pods are being replaced
+    APPLIED = "Applied"  # ready pods run with the values the tuner wrote, and have stayed ready for a minute
+    ROLLING_OUT = "RollingOut"  # the tuner wrote values; not all pods run with them yet, or not for a minute
+    ROLLOUT_FAILED = (
+        "RolloutFailed"  # the tuner wrote values, and pods with them do not become ready, or do not stay so
+    )
+    SCALED_TO_ZERO = "ScaledToZero"  # the tuner wrote values, and there is no pod that could run with them
     NOTHING_TO_APPLY = "NothingToApply"  # there is no recommendation
     RECOMMEND_MODE = "RecommendMode"  # the policy asks for recommendations only
     AT_NEXT_RESTART = "AtNextRestart"  # the policy asks for values in each pod that is created, and for no rollout
     SUSPENDED = "Suspended"  # the policy is suspended
     TOO_LITTLE_DATA = "TooLittleData"  # the group was not watched for long enough
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
+    TAKEN_BACK = "TakenBack"  # somebody took the tuner's values out, or replaced them; nothing is written again
+    ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused: what is written reaches no pod
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # what is set now cannot be seen, only assumed
     REBALANCING = "Rebalancing"  # partitions are being moved, and the change can wait

@@ -2,13 +2,14 @@
 
 The table is turned into numbers once; then each quantity is a matrix of counts, a line for each group, its days
 weighted by their age (`tails.history`), and goes through `tails.estimate` as one fleet. Groups of one client library
-on one cluster are alike. The same rows give the same models to the last bit, in whatever order they come.
+on one cluster are alike; what those of several namespaces tell each other is bounded (`tails.neighbours`). The same
+rows give the same models to the last bit, in whatever order they come.
 """
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, dense_of_table, medians_s
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.pool import Pool
+
+_Kind = TypeVar("_Kind", str, tuple[str, str])
 
 _BLOCK_DAYS: Final = BLOCK_S / 86_400.0
 
@@ -122,16 +125,17 @@ def _of_quantity(
             yield day_number(aged.on) - day.number, counts
 
     weighed = history.weighted(days(), height=height, half_life_days=aged.half_life_days)
-    strata = _strata([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
-    tails = estimate.models(Fleet.of(weighed.counts, strata=strata, weight=weighed.weight))
+    strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
+    homes = _numbers([namespace for _, namespace, _ in groups])
+    tails = estimate.models(Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight))
     values = whole.sum(axis=1).astype(np.int64)
     member_days, group_days = (blocks.astype(np.float64) * _BLOCK_DAYS for blocks in (member_blocks, group_blocks))
     medians = medians_s(weighed.counts)
-    rates = events.rates_of(name, values, member_days, group_days)
-    durations = events.durations_of(name, weighed.counts)
+    rates = events.rates_of(name, values, member_days, group_days, homes=homes)
+    durations = events.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * height
     if name in _POOLED:
-        pools = _pools(whole, strata, group_days if name in OF_THE_GROUP else member_days)
+        pools = _pools(whole, strata, homes, group_days if name in OF_THE_GROUP else member_days)
     some = whole > 0
     largest = np.where(some.any(axis=1), BUCKETS - 1 - some[:, ::-1].argmax(axis=1), -1)
     for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
@@ -151,7 +155,9 @@ def _of_quantity(
         )
 
 
-def _pools(whole: Array, strata: npt.NDArray[np.int64], days: Array) -> Sequence[Pool | None]:
+def _pools(
+    whole: Array, strata: npt.NDArray[np.int64], homes: npt.NDArray[np.int64], days: Array
+) -> Sequence[Pool | None]:
     """Return for each group what those of its stratum saw together whose usual values are as long as its own.
 
     Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count.
@@ -160,11 +166,11 @@ def _pools(whole: Array, strata: npt.NDArray[np.int64], days: Array) -> Sequence
     long = _usually_long(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
-        together = Pool.of(whole[mine], days[mine])
+        together = Pool.of_homes(whole[mine], days[mine], homes[mine])
         for alike in (mine & long, mine & ~long):
-            pool = Pool.of(whole[alike], days[alike]) or together
+            pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike])
             for group in np.flatnonzero(alike).tolist():
-                found[group] = pool
+                found[group] = pools.get(int(homes[group]))
     return found
 
 
@@ -177,7 +183,7 @@ def _usually_long(counts: Array) -> npt.NDArray[np.bool_]:
     return np.asarray(below < _MOST * counts.sum(axis=1))
 
 
-def _strata(kinds: Sequence[tuple[str, str]]) -> npt.NDArray[np.int64]:
-    """Return a number for each group, the same for those of one client library on one cluster."""
+def _numbers(kinds: Sequence[_Kind]) -> npt.NDArray[np.int64]:
+    """Return a number for each group, the same for those of one kind; kinds are numbered as they order."""
     numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
     return np.array([numbers[kind] for kind in kinds], dtype=np.int64)

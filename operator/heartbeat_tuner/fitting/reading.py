@@ -85,6 +85,7 @@ class Reading:
             "maxAnswerBytes": str(settings.max_answer_bytes),
             "headers": json.dumps(settings.headers),
             "bearerTokenFile": settings.bearer_token_file,
+            "allowCredentialsOverHttp": "true" if settings.allow_credentials_over_http else None,
             "username": basic and basic.username,
             "passwordFile": basic and basic.password_file,
             "caFile": tls and tls.ca_file,
@@ -136,6 +137,7 @@ OPTIONS: Final = (
     "headers",
     "tenant",
     "bearerTokenFile",
+    "allowCredentialsOverHttp",
     "username",
     "passwordFile",
     "caFile",
@@ -164,6 +166,7 @@ def _settings(given: Mapping[str, str]) -> PrometheusSettings:
         "headers": headers,
         "maxAnswerBytes": _whole(given, "maxAnswerBytes", LARGEST_ANSWER),
         "bearerTokenFile": given.get("bearertokenfile"),
+        "allowCredentialsOverHttp": given.get("allowcredentialsoverhttp", "").lower() == "true",
         "basicAuth": basic if basic["username"] is not None else None,
         "tls": tls or None,
     }

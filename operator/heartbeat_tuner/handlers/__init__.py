@@ -5,6 +5,7 @@ that acts is in `reconcile`. Nor does kopf read of an object what it would have 
 object could have put it there.
 """
 
+import asyncio
 import dataclasses
 import logging
 import os
@@ -121,13 +122,18 @@ def operator_settings() -> kopf.OperatorSettings:
 
 
 async def watch(
-    store: PolicyStore, before_end: Callable[[], Awaitable[None]], *, namespaces: Sequence[str] = ()
+    store: PolicyStore,
+    before_end: Callable[[], Awaitable[None]],
+    over: asyncio.Event,
+    *,
+    namespaces: Sequence[str] = (),
 ) -> None:
-    """Feed `store` until the process is told to end (SIGTERM, SIGINT); then await `before_end`.
+    """Feed `store` until the process is told to end (SIGTERM, SIGINT), or `over` is set; then await `before_end`.
 
     Args:
         store: gets the policies.
         before_end: awaited before kopf ends.
+        over: set where there is nothing to watch for any more.
         namespaces: where policies are watched; everywhere if empty.
 
     Raises:
@@ -144,6 +150,7 @@ async def watch(
             clusterwide=not namespaces,
             namespaces=namespaces,
             standalone=True,
+            stop_flag=over,
         )
     except APIError as error:
         raise ApiServerError(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta
 
-from heartbeat_tuner.membership.limits import PLACED_WITHIN
+from heartbeat_tuner.membership.limits import PLACED_WITHIN, crowded
 from heartbeat_tuner.membership.standing import Fate, Sight
 from heartbeat_tuner.membership.values import Claimed, Pool, Promise, Reason, Record, Refused, Slot, View, Write
 
@@ -38,6 +38,8 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
         may_gate: the pod may have a gate, and somebody is known to lift it.
         now: for the record, and to count from.
     """
+    if crowded(view):
+        return Refused(Reason.CROWDED)
     sight = Sight(view, pool)
     again = _again(token, view, sight, now=now)
     if again is not None:

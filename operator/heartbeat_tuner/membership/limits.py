@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.membership.values import GroupProtocol, Pool
+from heartbeat_tuner.membership.values import GroupProtocol, Pool, View
 
 CLOCK_SKEW: Final = timedelta(seconds=5)
 """How far the clocks of the webhook's replicas and of the API server may be apart."""
@@ -25,6 +25,18 @@ GRACE_MARGIN: Final = timedelta(seconds=10)
 
 SESSION_MARGIN: Final = timedelta(seconds=5)
 """Between the end of a member's process and the coordinator's last beat of it: what was on the way still counts."""
+
+MOST_PODS: Final = 40_000
+"""Of one policy: its largest pool four times over, with the pods that are gone and are still named by a Lease.
+
+A place with more of them is `crowded`, and is left alone: only somebody who makes pods by hand has so many, and to look
+through any number of them would cost the other tenants.
+"""
+
+
+def crowded(view: View) -> bool:
+    """Whether a place holds more pods or Leases than are looked through."""
+    return max(len(view.pods), len(view.slots)) > MOST_PODS
 
 
 def rest(pool: Pool) -> timedelta:

@@ -40,12 +40,18 @@ class Sight:
     def __init__(self, view: View, pool: Pool) -> None:
         self.as_of = view.as_of
         self._pool = pool
-        self._by_token: defaultdict[str, list[Pod]] = defaultdict(list)
+        self._tokens = {pod.token for pod in view.pods if pod.token}
+        # One pod for each id and token, found once: a tenant may give one token to thousands of pods.
+        self._bearers: dict[tuple[str, int], Pod] = {}
         self._by_slot: defaultdict[int, list[Pod]] = defaultdict(list)
         for pod in view.pods:
+            if pod.slot is None:
+                continue
             if pod.token:
-                self._by_token[pod.token].append(pod)
-            if pod.slot is not None and not pod.is_over:
+                known = self._bearers.setdefault((pod.token, pod.slot), pod)
+                if _counts_before(pod, known):
+                    self._bearers[pod.token, pod.slot] = pod
+            if not pod.is_over:
                 self._by_slot[pod.slot].append(pod)
 
     def numbers(self) -> AbstractSet[int]:
@@ -54,12 +60,11 @@ class Sight:
 
     def knows(self, token: str) -> bool:
         """Whether a pod with this token was seen."""
-        return token in self._by_token
+        return token in self._tokens
 
     def bearer(self, token: str, number: int) -> Pod | None:
         """Return the pod of a token that has a slot's id; of several (the token was copied) the one that counts."""
-        having = [pod for pod in self._by_token.get(token, ()) if pod.slot == number]
-        return min(having, key=lambda pod: (pod.is_over, *_precedence(pod)), default=None)
+        return self._bearers.get((token, number))
 
     def fate(self, number: int, token: str, *, claimed_at: datetime) -> Fate:
         """Return what became of a pod that was given a slot."""
@@ -140,6 +145,11 @@ class Sight:
         if pod.end is None or pod.end.exit_code not in self._pool.closing_exit_codes:
             return False
         return not pod.restarted or pod.end.ran_for >= rest(self._pool)
+
+
+def _counts_before(pod: Pod, other: Pod) -> bool:
+    """Whether of two pods of one token and id the first is the one that counts."""
+    return (pod.is_over, *_precedence(pod)) < (other.is_over, *_precedence(other))
 
 
 def _precedence(pod: Pod) -> tuple[bool, datetime, str]:

@@ -35,6 +35,8 @@ class Reason(enum.StrEnum):
     """As `ALL_HELD`, but some slot only waits for the end of a session, or for certainty after an edit by hand."""
     GATES_OFF = "GatesOff"
     """A slot could be promised, but nobody is known to lift gates, or the pod names its node and can have none."""
+    CROWDED = "Crowded"
+    """More pods or Leases carry the policy's ids than are looked through: `limits.MOST_PODS`."""
     COPIED = "Copied"
     """Another pod has the token already, say because a template was made of it: draw a new one and ask again."""
     HOLDER_STAYS = "HolderStays"
@@ -271,7 +273,8 @@ class Lift:
 class Replace:
     """A pod is to be deleted, resting on its uid and version; its controller makes another, which asks anew.
 
-    The eviction subresource does it with less rights than a delete, and lets a pod go at once that never ran.
+    By a delete and not by an eviction: the chart's fence sees which pod a delete is about. A pod that never ran goes at
+    once.
 
     Attributes:
         pod: as it was seen.

@@ -41,13 +41,22 @@ def unannounced(pod: Pod, found: Observed, *, since_s: float) -> int:
     33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
     having been removed.
     """
-    mine = {quantity: of_pod(found.get(quantity, ()), pod.name) for quantity in (Quantity.HEARTBEATS, *BY_NOTICES)}
-    joins, notices = of_pod(found.get(Quantity.REBALANCES, ()), pod.name), mine[Quantity.REBALANCE_NOTICES]
-    accepted = total(mine[Quantity.HEARTBEATS], since_s, born_at_zero=True)
-    refusals = total(mine[Quantity.HEARTBEAT_REQUESTS], since_s) - accepted - total(notices, since_s)
-    joined, told = _by_time(joins, pod), _by_time(notices, pod)
+    joins, notices = (of_pod(found.get(one, ()), pod.name) for one in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES))
+    shown = (joins, notices)
+    if _stand_still([*joins, *notices]):
+        from_s = max(since_s, math.nextafter(pod.started.timestamp(), -math.inf))
+        shown = ([_around(one, from_s) for one in joins], [_around(one, from_s) for one in notices])
+    joined, told = (_by_time(group, pod) for group in shown)
     balance = {at: joined[at] - told[at] - len(joins) for at in joined.keys() & told.keys()}
-    return max(0, round(min(refusals, len(_rises(balance, pod, since_s)))))
+    rejoins = len(_rises(balance, pod, since_s))
+    if not rejoins:
+        return 0
+    beats, requests = (
+        of_pod(found.get(one, ()), pod.name) for one in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
+    )
+    accepted = total(beats, since_s, born_at_zero=True)
+    refusals = total(requests, since_s) - accepted - total(notices, since_s)
+    return max(0, round(min(refusals, rejoins)))
 
 
 def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]:
@@ -162,6 +171,12 @@ def _by_time(group: Sequence[Series], pod: Pod) -> dict[float, float]:
 def _stand_still(group: Sequence[Series]) -> bool:
     """Whether counters of the same scrapes never moved: most of them, most of the time."""
     return all(one.samples.stands_still and one.samples.is_scraped_with(group[0].samples) for one in group)
+
+
+def _around(series: Series, time_s: float) -> Series:
+    """Return what a counter that stands still has to tell of a time: its last sample up to then, and the next."""
+    first = bisect_right(series.samples.times_s, time_s)
+    return Series(series.labels, series.samples[max(0, first - 1) : first + 1])
 
 
 def _first_after(series: Series, time_s: float) -> Series:

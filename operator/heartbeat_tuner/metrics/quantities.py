@@ -34,6 +34,9 @@ OF_THE_GROUP: Final = frozenset({OUTAGE, REBALANCE_LATENCY, PLANNED_REBALANCE, U
 DOWNTIMES: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME})
 """Those that lie between scrapes."""
 
+MOST_DOWNTIMES_PER_DAY: Final = 1_000.0
+"""Of each member: to die and to be back takes a minute or more. What was watched for a minute may show more."""
+
 EVENTS: Final = DOWNTIMES | OF_THE_GROUP
 """Those whose values are events, each of them counted; of the others each block has one."""
 

@@ -68,24 +68,35 @@ def measure(
         convention: the one that they follow.
         query: what was asked for a quantity, for the message of an `Unknown`.
     """
-    policy, tried = watched.policy, query(Quantity.REBALANCES)
+    policy = watched.policy
+
+    def tried() -> str:  # long to write, and most groups are well
+        return f"; tried {query(Quantity.REBALANCES)}"
+
     everything = [series for group in found.values() for series in group]
     if not everything:
-        return Unknown(Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {tried}")
+        return Unknown(
+            Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {query(Quantity.REBALANCES)}"
+        )
     newest_s = samples.newest_s(everything)
     if newest_s is None:
-        return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers; tried {tried}")
+        return Unknown(
+            Reason.NOT_A_NUMBER,
+            f"the samples of group {policy.group_id} are no numbers{tried()}",
+        )
     missing = next((quantity for quantity in convention.needed if not found.get(quantity)), None)
     if missing is not None:
         return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
     newest = datetime.fromtimestamp(newest_s, UTC)
-    limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
-    if abs(watched.now - newest) > limit:
-        apart = "older than" if newest < watched.now else "ahead of the operator's clock by more than"
+    apart, limit = abs(watched.now - newest), STALE_AFTER
+    if apart > limit:
+        limit = max(limit, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
+    if apart > limit:
+        than = "older than" if newest < watched.now else "ahead of the operator's clock by more than"
         return Unknown(
             Reason.METRICS_STALE,
-            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {apart} "
-            f"{limit.total_seconds():.0f} s; tried {tried}",
+            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {than} "
+            f"{limit.total_seconds():.0f} s{tried()}",
         )
     running = {pod.name for pod in watched.pods}
     current = _aligned(
@@ -145,7 +156,7 @@ def _count(watched: Watched, current: Observed, convention: Convention, newest_s
     settled = watched.since + SETTLING
     settled_s = (watched.now - settled).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
-    removed, left, longest_gap_s = _evicted(watched, current, convention, observed)
+    removed, left, longest_gap_s, counted = _evicted(watched, current, convention, observed)
     return Record(
         since=watched.since,
         until=watched.now,
@@ -160,26 +171,35 @@ def _count(watched: Watched, current: Observed, convention: Convention, newest_s
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
         longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
+        counted_evictions=counted,
+        consumers_per_pod=_consumers_per_pod(watched, current),
     )
 
 
 def _evicted(
     watched: Watched, current: Observed, convention: Convention, observed: set[str]
-) -> tuple[int, int, float | None]:
-    """Return evictions for silence, those for want of a poll, and the longest poll gap in seconds."""
+) -> tuple[int, int, float | None, int]:
+    """Return evictions for silence, those for want of a poll, the longest poll gap in seconds.
+
+    Last, how many of the first the clients' own counters show.
+    """
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
     if set(evictions.BY_NOTICES) <= set(convention.needed):
-        return sum(evictions.unannounced(pod, current, since_s=since_s) for pod in seen), 0, None
+        removed = sum(evictions.unannounced(pod, current, since_s=since_s) for pod in seen)
+        return removed, 0, None, removed
     counted, told = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return len(counted) + len(told), 0, None
+        return len(counted) + len(told), 0, None, len(counted)
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
-    removed = left = 0
-    for changes, within in ((counted, NEAR_SCRAPES * interval), (told, evictions.POLL_GAP_SHOWN)):
-        silences, polls = evictions.split_by_poll_gaps(changes, current, limit=watched.poll_limit, within=within)
-        removed, left = removed + silences, left + polls
-    return removed, left, evictions.longest_poll_gap_s(current, since_s=since_s)
+    removed, left = evictions.split_by_poll_gaps(
+        counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
+    )
+    shown, shown_left = evictions.split_by_poll_gaps(
+        told, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
+    )
+    longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
+    return removed + shown, left + shown_left, longest_gap_s, removed
 
 
 def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> tuple[list[MemberChange], list[MemberChange]]:
@@ -197,6 +217,12 @@ def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> tuple[
     return counted, [change for change in watched.changes if change.at > watched.since and change.pod not in by_pod]
 
 
+def _consumers_per_pod(watched: Watched, current: Observed) -> int:
+    """Return the most consumers that one pod exports, by their counters of joins; at least one."""
+    joins = current.get(Quantity.REBALANCES, ())
+    return max([1, *(len(evictions.of_pod(joins, pod.name)) for pod in watched.pods)])
+
+
 def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None:
     """Return the longest silence that a member survived, in seconds.
 
@@ -207,7 +233,9 @@ def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None
 
 
 def _same_member(one: Series, other: Series) -> bool:
-    return all(one.labels.get(name) == value for name, value in other.labels.items() if name != "__name__")
+    if one.labels.get(queries.POD_LABEL) != other.labels.get(queries.POD_LABEL):
+        return False  # of most pairs this is said at once
+    return all(one.labels.get(name) == value for name, value in other.labels.items() if name != queries.NAME_LABEL)
 
 
 def _observed(current: Observed, convention: Convention, newest_s: float) -> set[str]:

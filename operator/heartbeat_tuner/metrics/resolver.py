@@ -43,7 +43,7 @@ _NO_GROUP: Final = "null"
 _NUMBERED: Final = re.compile(r"consumer-(?P<group>.+)-[0-9]+", re.DOTALL)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, slots=True)
 class Place:
     """Where a series belongs.
 
@@ -100,13 +100,13 @@ def by_group(
         groups: those that are asked for.
     """
     placed = ((place_of(series.labels, conventions, groups), series) for series in found)
-    return sorted_out((place, series) for place, series in placed if place is not None)
+    return sorted_out((place, series.in_unit(place.metric.unit_s)) for place, series in placed if place is not None)
 
 
 def sorted_out(
     placed: Iterable[tuple[Place, Series]],
 ) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
-    """Return series by group, convention and quantity, each once.
+    """Return series by group, convention and quantity, each once; they are in seconds, where they are times.
 
     A pod that is scraped by two jobs, or by two replicas of Prometheus, has every series twice; counted twice, its
     evictions would be too. Of such twins the one with the most samples stays. Those of different times are no twins: a
@@ -116,7 +116,7 @@ def sorted_out(
     for place, series in placed:
         conventions = once.setdefault(place.group, {})
         twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
-        found, twin = series.in_unit(place.metric.unit_s), twins.get(place.identity)
+        found, twin = series, twins.get(place.identity)
         if twin is not None:
             found = _succession(twin, found) or (twin if len(twin.samples) >= len(found.samples) else found)
         twins[place.identity] = found

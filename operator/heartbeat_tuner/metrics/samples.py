@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, islice, repeat
 from typing import Final, NamedTuple, overload
 
+import numpy as np
+
 _REGULAR_FOR_S: Final = 90.0
 _DRIFT_BEATS: Final = 1.5
 
@@ -85,8 +87,10 @@ class Samples(Sequence[Sample]):
 
     def between(self, after_s: float, until_s: float) -> "Samples":
         """Return the samples after one time and up to another."""
-        first, end = bisect_right(self.times_s, after_s), bisect_right(self.times_s, until_s)
-        return self if (first, end) == (0, len(self)) else self[first:end]
+        times_s = self.times_s
+        if times_s and after_s < times_s[0] and times_s[-1] <= until_s:
+            return self
+        return self[bisect_right(times_s, after_s) : bisect_right(times_s, until_s)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ class Series:
 
     def until(self, time_s: float) -> "Series":
         """Return the series without samples after `time_s`."""
-        return Series(self.labels, self.samples.between(-math.inf, time_s))
+        cut = self.samples.between(-math.inf, time_s)
+        return self if cut is self.samples else Series(self.labels, cut)
 
     def in_unit(self, unit: float) -> "Series":
         """Return the series with its values times `unit`, without what is negative: no time and no count can be."""
@@ -168,7 +173,7 @@ def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     if not after:
         return 0.0
     baseline = values[first - 1] if first else (0.0 if born_at_zero else after[0])
-    if baseline <= after[0] and all(map(operator.le, after, after[1:])):
+    if baseline <= after[0] and (np.diff(np.frombuffer(after)) >= 0).all():
         return after[-1] - baseline
     grown = 0.0
     for value in after:
@@ -212,13 +217,13 @@ def longest_silence_s(beats: Series, *, since_s: float, joins: Series | None = N
     if not shown:
         return None
     if joins is None or (joins.samples.stands_still and joins.samples.is_scraped_with(beats.samples)):
-        grown_by = list(map(operator.sub, shown.values[1:], shown.values))
-        if grown_by and min(grown_by) > 0:  # it never stood still: most series, and quickly said
-            gaps_s = list(map(operator.sub, shown.times_s[1:], shown.times_s))
-            hidden_s: Iterable[float] = map(operator.sub, gaps_s, map(operator.mul, grown_by, repeat(beat_s)))
-            if max(gaps_s) > _REGULAR_FOR_S:
-                hidden_s = [one - drift_s(gap, beat_s) for one, gap in zip(hidden_s, gaps_s, strict=True)]
-            return max(0.0, *hidden_s)
+        grown_by = np.diff(np.frombuffer(shown.values))
+        if grown_by.size and grown_by.min() > 0:  # it never stood still: most series, and quickly said
+            gaps_s = np.diff(np.frombuffer(shown.times_s))
+            hidden_s = gaps_s - grown_by * beat_s
+            if gaps_s.max() > _REGULAR_FOR_S:
+                hidden_s -= [drift_s(gap, beat_s) for gap in gaps_s.tolist()]
+            return max(0.0, float(hidden_s.max()))
     joined = {} if joins is None else dict(joins.samples.pairs())
     longest: float | None = None
     (start_s, before), last_s = shown[0], shown[0].time_s

@@ -3,17 +3,26 @@
 What is under way is counted anew in each cycle, by what the workloads themselves show: a new leader counts as its
 predecessor did. A workload that could not be read counts by what its policy's status said last, since what is unknown
 must not make room.
+
+Who may write a workload may write our name and our record into it. So a rollout counts only where the policy's status,
+or the operator's own memory, knows of the same write, and only in mode Apply. It counts no longer than its progress
+deadline: what is stuck does not spread, but keeps nobody waiting either.
+
+The last place is for cures, and where several namespaces have policies none has more than half of the places.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.api.status_v1alpha1 import ConditionType
+from heartbeat_tuner.api.status_v1alpha1 import ConditionStatus, ConditionType
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, Strategy
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.outcomes import Decided, Surprise
 
@@ -23,30 +32,93 @@ CURES: Final = frozenset(
 """Reasons of changes that a group in trouble needs; all others only save."""
 
 
+MOST_NAMED: Final = 5
+"""Holders of places that one sentence names."""
+
+_CLOCKS_DIFFER: Final = timedelta(minutes=1)
+
+Holder = tuple[str, ObjectKey]
+"""Kind and address of a workload that is being rolled out by us."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Places:
+    """The places for rollouts, and who has them.
+
+    Attributes:
+        limit: how many there are.
+        shared: whether several namespaces have policies.
+        holders: who has one.
+    """
+
+    limit: int
+    shared: bool = False
+    holders: frozenset[Holder] = frozenset()
+
+    @property
+    def share(self) -> int:
+        """How many one namespace may have."""
+        return max(1, (self.limit + 1) // 2) if self.shared and self.limit else self.limit
+
+    @property
+    def for_savings(self) -> int:
+        """How many may be taken before a change that only saves has to wait: the last one is kept, if there are two."""
+        return self.limit - 1 if self.limit > 1 else self.limit
+
+    def held_in(self, namespace: str) -> int:
+        """Return how many a namespace has."""
+        return sum(1 for _, key in self.holders if key.namespace == namespace)
+
+    @property
+    def busy(self) -> int:
+        """How many are taken: of each namespace no more than its share, whatever its workloads say of themselves."""
+        held = Counter(key.namespace for _, key in self.holders)
+        return sum(min(count, self.share) for count in held.values())
+
+    def have_room(self, outcome: Decided) -> bool:
+        """Whether a change may begin now."""
+        limit = self.limit if is_cure(outcome) else self.for_savings
+        return self.busy < limit and self.held_in(_namespace(outcome)) < self.share
+
+    def also_held(self, policies: Iterable[Policy]) -> "Places":
+        """Return the places where the workloads of these policies hold one, too."""
+        return dataclasses.replace(self, holders=self.holders | {_holder(policy) for policy in policies})
+
+    def taken(self, outcomes: Iterable[Decided]) -> "Places":
+        """Return the places after changes have begun; what rolls nothing out takes none."""
+        rolled = (one for one in outcomes if one.situation.workload.strategy is not Strategy.ON_DELETE)
+        return dataclasses.replace(self, holders=self.holders | {_holder(one.situation.policy) for one in rolled})
+
+
 def under_way(
     policies: Iterable[Policy],
     workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
     bodies: Mapping[ObjectKey, Mapping[str, Any]],
-) -> int:
-    """Return how many workloads are being rolled out by us.
+    *,
+    known: Mapping[ObjectKey, Application],
+    now: datetime,
+) -> frozenset[Holder]:
+    """Return the workloads that are being rolled out by us.
 
     Args:
-        policies: that were looked at.
+        policies: that were looked at, each with the last change that its status knows.
         workloads: of each policy, or why it could not be read.
         bodies: the policies' objects, with their statuses.
+        known: the last change of each policy that the operator made itself, as far as it remembers.
+        now: the time.
     """
-    rolling = set[tuple[str, ObjectKey]]()
+    rolling = set[Holder]()
     for policy in policies:
         match workloads[policy.key]:
             case Workload() as workload:
-                is_ours = workload.our_rollout
+                is_ours = _is_rolled_out_by_us(policy, workload, known.get(policy.key), now)
             case Finding(reason=Reason.API_SERVER_ERROR) | Surprise():
-                is_ours = _was_rolling_out(bodies[policy.key])
+                is_ours = policy.mode is Mode.APPLY and _was_rolling_out(bodies[policy.key], policy, now)
             case Finding():
                 is_ours = False
         if is_ours:
-            rolling.add((policy.workload.kind, policy.workload.key))
-    return len(rolling)
+            rolling.add(_holder(policy))
+    return frozenset(rolling)
 
 
 def in_turn(outcomes: Iterable[Decided]) -> list[Decided]:
@@ -54,28 +126,100 @@ def in_turn(outcomes: Iterable[Decided]) -> list[Decided]:
     return sorted((one for one in outcomes if one.decision.to_apply is not None), key=_rank)
 
 
-def held(outcome: Decided, *, limit: int, busy: int) -> Decided:
-    """Return an outcome whose turn has not come.
+def next_in_turn(waiting: Sequence[Decided], places: Places) -> list[Decided]:
+    """Return those that may begin now, of all that wait, in the order of `in_turn`.
 
-    Args:
-        outcome: what was decided.
-        limit: how many rollouts may be under way.
-        busy: how many are.
+    Where several may, the namespace with the fewest rollouts goes first; cures go before savings everywhere.
     """
+    queues: dict[str, list[Decided]] = {}
+    for one in reversed(waiting):
+        queues.setdefault(_namespace(one), []).append(one)
+    begun = list[Decided]()
+    while heads := [queue[-1] for queue in queues.values() if queue and places.have_room(queue[-1])]:
+        first = min(heads, key=lambda one: (not is_cure(one), places.held_in(_namespace(one)), _rank(one)))
+        queues[_namespace(first)].pop()
+        begun.append(first)
+        places = places.taken([first])
+    return begun
+
+
+def held(outcome: Decided, places: Places) -> Decided:
+    """Return an outcome whose turn has not come, with who holds the places.
+
+    Of other namespaces only the number is told: their names are nobody's business.
+    """
+    namespace, count = _namespace(outcome), len(places.holders)
     sentence = (
-        f"{busy} rollouts of the tuner's are under way in the fleet, and rollout.maxConcurrent of the operator's "
-        f"configuration allows {limit}; this change waits for its turn: cures first, then what saves most"
+        f"{count} rollouts of the tuner's are under way in the fleet{_named(places, namespace)}, and "
+        f"rollout.maxConcurrent of the operator's configuration allows {places.limit}; this change waits for its turn: "
+        f"cures first, then what saves most"
     )
+    if places.busy < places.limit:
+        sentence += (
+            f". Namespace {namespace} has its share of {places.share}"
+            if places.held_in(namespace) >= places.share
+            else ". The last place is kept for cures"
+        )
     hold = Finding(Reason.FLEET_BUDGET_SPENT, sentence)
     return dataclasses.replace(outcome, decision=dataclasses.replace(outcome.decision, hold=hold))
+
+
+def is_cure(outcome: Decided) -> bool:
+    """Whether a group in trouble needs the change."""
+    return outcome.decision.finding.reason in CURES
+
+
+def _named(places: Places, namespace: str) -> str:
+    if not places.holders:
+        return ""
+    own = sorted(f"{kind} {key}" for kind, key in places.holders if key.namespace == namespace)
+    others = len(places.holders) - len(own)
+    parts = own[:MOST_NAMED]
+    if len(own) > MOST_NAMED:
+        parts.append(f"{len(own) - MOST_NAMED} more of this namespace")
+    if others:
+        parts.append(f"{others} of other namespaces")
+    return f" ({', '.join(parts)})"
+
+
+def _is_rolled_out_by_us(policy: Policy, workload: Workload, known: Application | None, now: datetime) -> bool:
+    """Whether an unfinished rollout is of a write of ours, as record and memory agree, and is not overdue."""
+    if not workload.our_rollout or policy.mode is not Mode.APPLY or workload.strategy is Strategy.ON_DELETE:
+        return False
+    record = workload.applications.get(policy.workload.container)
+    if record is None or record.at > now + _CLOCKS_DIFFER:
+        return False
+    if not any(one is not None and _is_same(record, one) for one in (known, policy.application)):
+        return False
+    return not workload.rollout.is_overdue(record.at, now)
+
+
+def _is_same(record: Application, other: Application) -> bool:
+    return (record.at, record.values, record.workload_uid) == (other.at, other.values, other.workload_uid)
+
+
+def _holder(policy: Policy) -> Holder:
+    return policy.workload.kind, policy.workload.key
+
+
+def _namespace(outcome: Decided) -> str:
+    return outcome.key.namespace
 
 
 def _rank(outcome: Decided) -> tuple[bool, float, ObjectKey]:
     forecast = outcome.decision.forecast
     saving = 0.0 if forecast is None or forecast.new is None else forecast.now.net_per_day - forecast.new.net_per_day
-    return outcome.decision.finding.reason not in CURES, -saving, outcome.key
+    return not is_cure(outcome), -saving, outcome.key
 
 
-def _was_rolling_out(body: Mapping[str, Any]) -> bool:
+def _was_rolling_out(body: Mapping[str, Any], policy: Policy, now: datetime) -> bool:
+    """Whether a status leaves a rollout possible: it said that one is under way, or nobody could look since."""
+    last = policy.application
+    if last is None or now - last.at >= DEFAULT_DEADLINE:
+        return False
     conditions = parsing.status_of(body).conditions
-    return any(one.type is ConditionType.APPLIED and one.reason is Reason.ROLLING_OUT for one in conditions)
+    return any(
+        one.type is ConditionType.APPLIED
+        and (one.reason is Reason.ROLLING_OUT or one.status is ConditionStatus.UNKNOWN)
+        for one in conditions
+    )

@@ -3,6 +3,7 @@
 A new policy, a query that failed, an operator that has just started: all of it is a stretch that is missing.
 """
 
+import functools
 import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
@@ -31,10 +32,9 @@ class Coverage:
         """Let the window end at a later time, and forget what is not wanted any more."""
         self.until_s = until_s
         begin_s = until_s - WINDOW_S
+        cut = functools.cache(lambda known: spans.only_after(known, begin_s))  # most groups were read with others
         self._read = {
-            quantity: {
-                group: spans.only_after(self._read.get(quantity, {}).get(group, _NOTHING), begin_s) for group in groups
-            }
+            quantity: {group: cut(self._read.get(quantity, {}).get(group, _NOTHING)) for group in groups}
             for quantity, groups in wanted.items()
         }
 
@@ -49,9 +49,10 @@ class Coverage:
     def add(self, ask: Ask) -> None:
         """Note that something was read."""
         read, namespaces = self._read[ask.quantity], frozenset(ask.namespaces)
+        with_it = functools.cache(lambda known: spans.with_span(known, ask.span))
         for group, known in read.items():
             if group[0] in namespaces:
-                read[group] = spans.with_span(known, ask.span)
+                read[group] = with_it(known)
 
     def forget_until(self, time_s: float, group: GroupKey) -> None:
         """Take what was read of a group before a time for unread."""

@@ -9,13 +9,14 @@ import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import structlog
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.api.applied import values_of
+from heartbeat_tuner.api.applied import values_of, writing_of
 from heartbeat_tuner.api.status_v1alpha1 import Status
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
@@ -27,18 +28,26 @@ from heartbeat_tuner.domain.errors import (
 )
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.exposed import Point
-from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
-from heartbeat_tuner.reconcile import budget, exposing, occupation, reporting
+from heartbeat_tuner.reconcile import budget, exposing, occupation, releasing, reporting
+from heartbeat_tuner.reconcile.budget import Holder, Places
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.occupation import Occupied
-from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surprise
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.progress import Moved
 
 CONCURRENT_WRITES: Final = 10
+
+MOST_LOGGED: Final = 20
+"""Workloads that one line of the log names."""
+
+PARSED_AT_ONCE: Final = 100
+"""Policies that are parsed before others have a turn: a second's work at ten thousand that are new."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -65,11 +74,13 @@ class _Finished:
         outcome: what became of it.
         written: whether its status was written; None if that failed.
         points: what Prometheus is told.
+        standing: the verdict of a status that was left as it is; None where this cycle found one, or none at all.
     """
 
-    outcome: Outcome | Surprise
+    outcome: Result
     written: bool | None
     points: Sequence[Point] = ()
+    standing: Verdict | None = None
 
 
 class Cycle:
@@ -106,7 +117,10 @@ class Cycle:
         self._slots = slots
         self._clock = clock
         self._max_rollouts = max_rollouts
-        self._decider = Decider(heartbeat_budgets)
+        self._decider = Decider(heartbeat_budgets, gatherer.moved)
+        self._known: dict[ObjectKey, Application] = {}
+        self._known_policies: Mapping[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
+        self._holders: frozenset[Holder] = frozenset()
 
     async def run(self) -> CycleReport:
         """Look at every policy once and do what is due.
@@ -115,51 +129,115 @@ class Cycle:
             NotLeaderError: the leadership ended meanwhile; nothing was written or reported after that.
         """
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
-        settled, usable = _parsed(bodies)
+        settled, usable = await self._parsed(bodies)
         gathered = await self._gatherer.gather(usable)
         outcomes = await self._decider.decided({**settled, **gathered})
-        busy = budget.under_way(usable, self._gatherer.workloads, bodies)
-        outcomes |= await self._carried_out(bodies, outcomes, busy=busy)
+        places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
+        outcomes |= await self._carried_out(bodies, outcomes, places)
         occupied = await occupation.read(self._slots, usable, self._gatherer.workloads)
-        by_key = {policy.key: policy for policy in usable}
+        by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
         finished = await _of_all(
             outcomes.items(),
             lambda one: self._finished(bodies[one[0]], by_key.get(one[0]), one[1], occupied.get(one[0])),
+            self._gatherer.moved,
         )
         return _counted(dict(zip(outcomes, finished, strict=True)))
 
+    async def _parsed(
+        self, bodies: Mapping[ObjectKey, Mapping[str, Any]]
+    ) -> tuple[dict[ObjectKey, Finding], list[Policy]]:
+        """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at.
+
+        A policy is parsed once for each version of it.
+        """
+        parsed: dict[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
+        for number, (key, body) in enumerate(bodies.items(), 1):
+            version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
+            before, known = self._known_policies.get(key, (None, None))
+            found = _policy(body) if known is None or before != version else known
+            parsed[key] = (version, found)
+            if number % PARSED_AT_ONCE == 0:
+                await asyncio.sleep(0)  # others have a turn
+        self._known_policies = parsed
+        settled = {key: found for key, (_, found) in parsed.items() if isinstance(found, Finding)}
+        policies = [found for _, found in parsed.values() if isinstance(found, Policy)]
+        holders: dict[WorkloadRef, Policy] = {}
+        for policy in sorted(policies, key=lambda one: (one.created, one.key)):
+            holder = holders.setdefault(policy.workload, policy)
+            if holder is not policy:
+                sentence = (
+                    f"policy {holder.key} is older and tunes container {policy.workload.container} of "
+                    f"{policy.workload} already; delete one of the two"
+                )
+                settled[policy.key] = Finding(Reason.CONFLICT, sentence)
+        return settled, [policy for policy in policies if policy.key not in settled]
+
+    async def _released(
+        self, bodies: Mapping[ObjectKey, Mapping[str, Any]], policies: Iterable[Policy]
+    ) -> list[Policy]:
+        """Let go of entries that somebody overruled; return the policies whose workloads are rolled out by that."""
+        held = self._gatherer.holdings
+        wanted = [one for one in policies if one.key in held and releasing.is_due(one, held[one.key])]
+        began = await _of_all(
+            wanted,
+            lambda one: releasing.release(one, bodies[one.key], self._workloads, self._policies),
+            self._gatherer.moved,
+        )
+        return [policy for policy, rolls in zip(wanted, began, strict=True) if rolls]
+
     async def _carried_out(
         self,
-        bodies: Mapping[ObjectKey, Mapping[str, Any]],
-        outcomes: Mapping[ObjectKey, Outcome | Surprise],
-        *,
-        busy: int,
-    ) -> dict[ObjectKey, Outcome | Surprise]:
+        bodies: dict[ObjectKey, Mapping[str, Any]],
+        outcomes: Mapping[ObjectKey, Result],
+        places: Places,
+    ) -> dict[ObjectKey, Result]:
         """Write what decisions ask for, in turn, until the fleet's budget is spent; a refused write spends nothing.
 
         Args:
-            bodies: the policies.
+            bodies: the policies; those in whose status a write is noted are replaced.
             outcomes: of each.
-            busy: how many rollouts of ours are under way.
+            places: for rollouts, and who has them.
         """
         waiting = budget.in_turn([one for one in outcomes.values() if isinstance(one, Decided)])
-        done: dict[ObjectKey, Outcome | Surprise] = {}
-        while waiting and busy < self._max_rollouts:
-            count = self._max_rollouts - busy
-            turn, waiting = waiting[:count], waiting[count:]
-            written = await _of_all(turn, lambda one: self._written(bodies[one.key], one))
+        done: dict[ObjectKey, Result] = {}
+        while turn := budget.next_in_turn(waiting, places):
+            written = await _of_all(turn, lambda one: self._written(bodies, one), self._gatherer.moved)
             done |= {one.key: outcome for one, outcome in zip(turn, written, strict=True)}
-            busy += sum(1 for one in written if isinstance(one, Surprise) or one.may_have_begun)
-        return done | {one.key: budget.held(one, limit=self._max_rollouts, busy=busy) for one in waiting}
+            waiting = [one for one in waiting if one.key not in done]
+            places = places.taken(
+                begun
+                for begun, outcome in zip(turn, written, strict=True)
+                if isinstance(outcome, Surprise) or outcome.may_have_begun
+            )
+        self._tell_holders(places)
+        return done | {one.key: budget.held(one, places) for one in waiting}
+
+    def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> Places:
+        """Return the places for rollouts, and who has them before anything is written."""
+        self._known = {one.key: self._known[one.key] for one in policies if one.key in self._known}
+        holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
+        shared = len({policy.key.namespace for policy in policies}) > 1
+        return Places(self._max_rollouts, shared, holders)
+
+    def _tell_holders(self, places: Places) -> None:
+        """Tell the log who holds the places, whenever that changes; a status names only its own namespace's."""
+        if places.holders != self._holders:
+            self._holders = places.holders
+            named = sorted(f"{kind} {key}" for kind, key in places.holders)[:MOST_LOGGED]
+            _log.info("rollouts under way", count=len(places.holders), workloads=named)
 
     async def _finished(
-        self, body: Mapping[str, Any], policy: Policy | None, outcome: Outcome | Surprise, occupied: Occupied | None
+        self, body: Mapping[str, Any], policy: Policy | None, outcome: Result, occupied: Occupied | None
     ) -> _Finished:
         """Report; a surprise costs this policy this pass."""
         if isinstance(outcome, Surprise):
             return await self._surprised(body, policy, outcome)
+        if isinstance(outcome, NotRead):
+            status = parsing.status_of(body)
+            points = exposing.points(policy, outcome, status)
+            return _Finished(outcome, written=False, points=points, standing=status.verdict)
         try:
-            status = self._status_after(body, outcome, occupied)
+            status = self._status_after(body, outcome, occupied, policy)
             points = exposing.points(policy, outcome, status)
             return _Finished(outcome, await self._reported(body, status), points)
         except NotLeaderError:
@@ -174,7 +252,7 @@ class Cycle:
         )
         sentence = f"the operator failed on this policy ({type(surprise.error).__name__}); its log says more"
         try:
-            status = self._status_after(body, Blocked(Finding(Reason.INTERNAL_ERROR, sentence)))
+            status = self._status_after(body, Blocked(Finding(Reason.INTERNAL_ERROR, sentence)), policy=policy)
             points = exposing.points(policy, surprise, status)
             return _Finished(surprise, await self._reported(body, status), points)
         except NotLeaderError:
@@ -183,29 +261,39 @@ class Cycle:
             _log.exception("the status could not tell of it", policy=str(parsing.key_of(body)))
             return _Finished(surprise, None)
 
-    async def _written(self, body: Mapping[str, Any], outcome: Decided) -> Decided | Surprise:
+    async def _written(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided | Surprise:
         """Write what the decision asks for."""
         try:
-            return await self._applied(body, outcome)
+            return await self._applied(bodies, outcome)
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
-    async def _applied(self, body: Mapping[str, Any], outcome: Decided) -> Decided:
+    async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
         situation, target, current = outcome.situation, outcome.decision.to_apply, outcome.current
         if target is None or current is None:
             return outcome
         policy = situation.policy
+        names = policy.env_names.values()
+        entries = situation.workload.entries_after(policy, target)
         application = Application(
             values=target,
             previous=current,
-            at=self._clock.now().replace(microsecond=0),
+            at=_later_than(policy, self._clock.now()),
             workload_uid=situation.workload.uid,
             container=policy.workload.container,
+            entries={name: text for name, text in entries.items() if text and name in names},
         )
+        self._known[policy.key] = application  # before the write: its answer may be lost
         try:
-            await self._write(body, situation, application)
+            workload = await self._ready(bodies[policy.key], situation)
+            held = workload.holdings
+            if held is not None and held.revision is not None:
+                intent = Intent(application, held.revision)
+                bodies[policy.key] = await self._noted(bodies[policy.key], intent)
+                outcome = dataclasses.replace(outcome, intent=intent)
+            await self._workloads.apply(policy, workload, application)
         except WriteConflictError as error:
             return dataclasses.replace(outcome, failure=Finding(Reason.CHANGED_MEANWHILE, str(error)))
         except FieldOwnedError as error:
@@ -223,20 +311,34 @@ class Cycle:
         )
         return dataclasses.replace(outcome, application=application)
 
-    async def _write(self, body: Mapping[str, Any], situation: Situation, application: Application) -> None:
-        """Write values into the workload.
+    async def _noted(self, body: Mapping[str, Any], intent: Intent) -> Mapping[str, Any]:
+        """Note in the policy's status what is about to be written; return the policy as stored.
+
+        Should this process end right after the write, and somebody roll that back, nothing else would say that it was
+        ever done, and it would be done again.
+
+        Raises:
+            WriteConflictError: the policy is not what was gathered: its status may know more than this one.
+            ApiServerError: the API server did not answer or refused.
+        """
+        status = parsing.status_of(body).model_copy(update={"writing": writing_of(intent)})
+        stored = await self._policies.write_status(body, reporting.document(status))
+        self._store.refresh(stored)
+        return stored
+
+    async def _ready(self, body: Mapping[str, Any], situation: Situation) -> Workload:
+        """Return the workload as it is to be written.
 
         Raises:
             WriteConflictError: the workload or the policy is not what was gathered.
-            FieldOwnedError: another manager owns an entry.
-            ApiServerError: anything else.
+            ApiServerError: the API server did not answer.
         """
         policy = situation.policy
         workload = await self._as_gathered(situation)
         # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
         if not await self._policies.is_current(body):
             raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")
-        await self._workloads.apply(policy, workload, application)
+        return workload
 
     async def _as_gathered(self, situation: Situation) -> Workload:
         """Return the workload in its newest version, as long as nothing else of it has changed.
@@ -259,10 +361,21 @@ class Cycle:
             raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
         return dataclasses.replace(workload, resource_version=found.resource_version)
 
-    def _status_after(self, body: Mapping[str, Any], outcome: Outcome, occupied: Occupied | None = None) -> Status:
+    def _status_after(
+        self,
+        body: Mapping[str, Any],
+        outcome: Outcome,
+        occupied: Occupied | None = None,
+        policy: Policy | None = None,
+    ) -> Status:
         """Return the status that should stand now."""
         previous, now = parsing.status_of(body), self._clock.now()
-        status = reporting.status_after(previous, outcome, generation=body["metadata"]["generation"], now=now)
+        generation = body["metadata"]["generation"]
+        status = reporting.status_after(previous, outcome, generation=generation, now=now, policy=policy)
+        surprised = isinstance(outcome, Blocked) and outcome.finding.reason is Reason.INTERNAL_ERROR
+        if policy is not None and not surprised:  # after a surprise nobody knows what was done: what is noted stays
+            intent = outcome.open_intent if isinstance(outcome, Decided) else policy.intent
+            status = status.model_copy(update={"writing": None if intent is None else writing_of(intent)})
         return status if occupied is None else status.model_copy(update={"slots": occupied.slots})
 
     async def _reported(self, body: Mapping[str, Any], status: Status) -> bool | None:
@@ -292,8 +405,8 @@ class Cycle:
         return True
 
 
-async def _of_all(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
-    """Return what `work` gives for each item, a few at a time.
+async def _of_all(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]], moved: Moved) -> list[_Result]:
+    """Return what `work` gives for each item, a few at a time; `moved` is called after each.
 
     Raises:
         NotLeaderError: the leadership ended meanwhile; all have ended, too.
@@ -306,6 +419,8 @@ async def _of_all(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Res
                 return await work(item)
             except NotLeaderError as error:
                 return error  # the others find out too
+            finally:
+                moved()
 
     results = await asyncio.gather(*(one(item) for item in items))
     for result in results:
@@ -314,32 +429,27 @@ async def _of_all(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Res
     return [result for result in results if not isinstance(result, NotLeaderError)]
 
 
-def _parsed(bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> tuple[dict[ObjectKey, Finding], list[Policy]]:
-    """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at."""
-    settled: dict[ObjectKey, Finding] = {}
-    policies: list[Policy] = []
-    for key, body in bodies.items():
-        try:
-            policies.append(parsing.policy_of(body))
-        except InvalidPolicyError as error:
-            settled[key] = Finding(Reason.INVALID_POLICY, str(error))
-    holders: dict[WorkloadRef, Policy] = {}
-    for policy in sorted(policies, key=lambda one: (one.created, one.key)):
-        holder = holders.setdefault(policy.workload, policy)
-        if holder is not policy:
-            sentence = (
-                f"policy {holder.key} is older and tunes container {policy.workload.container} of {policy.workload} "
-                f"already; delete one of the two"
-            )
-            settled[policy.key] = Finding(Reason.CONFLICT, sentence)
-    return settled, [policy for policy in policies if policy.key not in settled]
+def _later_than(policy: Policy, now: datetime) -> datetime:
+    """Return the time of a write, to the second: the newest of two notes is found by it, whoever's clock goes wrong."""
+    intended = None if policy.intent is None else policy.intent.application
+    earlier = [one.at + timedelta(seconds=1) for one in (policy.application, intended) if one is not None]
+    return max([now.replace(microsecond=0), *earlier])
+
+
+def _policy(body: Mapping[str, Any]) -> Policy | Finding:
+    """Return what a policy asks for, or why it cannot be used."""
+    try:
+        return parsing.policy_of(body)
+    except InvalidPolicyError as error:
+        return Finding(Reason.INVALID_POLICY, str(error))
 
 
 def _counted(finished: Mapping[ObjectKey, _Finished]) -> CycleReport:
     results = finished.values()
     decided = [one.outcome for one in results if isinstance(one.outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)
-    verdicts[Verdict.UNKNOWN] += len(results) - len(decided)
+    verdicts.update(standing := [one.standing for one in results if one.standing is not None])
+    verdicts[Verdict.UNKNOWN] += len(results) - len(decided) - len(standing)
     return CycleReport(
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         workload_writes=sum(1 for outcome in decided if outcome.application is not None),

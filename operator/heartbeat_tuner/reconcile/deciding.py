@@ -15,7 +15,8 @@ from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.reconcile.gathering import Gathered
-from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome, Surprise
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, Surprise
+from heartbeat_tuner.reconcile.progress import Moved
 from heartbeat_tuner.tails.group_model import Unfitted
 
 REMEMBERED: Final = 20_000
@@ -27,18 +28,21 @@ class Decider:
 
     Args:
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+        moved: called after each policy.
     """
 
-    def __init__(self, heartbeat_budgets: Mapping[str, float]) -> None:
+    def __init__(self, heartbeat_budgets: Mapping[str, float], moved: Moved) -> None:
         self._budgets = heartbeat_budgets
+        self._moved = moved
         self._answers = Remembered(REMEMBERED)
 
-    async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Outcome | Surprise]:
+    async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Result]:
         """Return what is to be done for each policy; nothing is written here."""
-        found: dict[ObjectKey, Outcome | Surprise] = {}
+        found: dict[ObjectKey, Result] = {}
         for key, one in gathered.items():
             found[key] = self._decided(one)
-            await asyncio.sleep(0)  # thousands of decisions take seconds, and the lease has to be renewed meanwhile
+            self._moved()
+            await asyncio.sleep(0)  # thousands of decisions take seconds, and probes have to be answered meanwhile
         for cluster, per_s in self._budgets.items():
             decided = {
                 key: one
@@ -48,9 +52,9 @@ class Decider:
             found |= await self._held(decided, per_s, cluster)
         return found
 
-    def _decided(self, found: Gathered) -> Outcome | Surprise:
+    def _decided(self, found: Gathered) -> Result:
         """Decide on one policy; a surprise costs this policy this pass."""
-        if isinstance(found, Surprise):
+        if isinstance(found, Surprise | NotRead):
             return found
         if not isinstance(found, Situation):
             return Blocked(found)
@@ -61,23 +65,23 @@ class Decider:
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
-    async def _held(
-        self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str
-    ) -> dict[ObjectKey, Outcome | Surprise]:
+    async def _held(self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str) -> dict[ObjectKey, Result]:
         """Decide anew on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
         wanted = heartbeat_budget.demand((one.situation, one.decision) for one in decided.values())
         if not wanted.exceeds(per_s):
             return {}
-        found: dict[ObjectKey, Outcome | Surprise] = {}
+        found: dict[ObjectKey, Result] = {}
         slopes = {}
         for wish in wanted.wishes:
             try:
                 slopes[wish.key] = self._slope(decided[wish.key])
             except Exception as error:  # noqa: BLE001 - likewise
                 found[wish.key] = Surprise(error)
+            self._moved()
             await asyncio.sleep(0)
         for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster).items():
             found.setdefault(key, self._decided(dataclasses.replace(decided[key].situation, held=limit)))
+            self._moved()
             await asyncio.sleep(0)
         return found
 

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.exposed import Bound, Family, Point, Values
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.verdicts import Prediction
-from heartbeat_tuner.reconcile.outcomes import Decided, Outcome, Surprise
+from heartbeat_tuner.reconcile.outcomes import Decided, Result
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 from heartbeat_tuner.tails.model import TailModel
 
@@ -40,7 +40,7 @@ _FAMILY_OF: Final = {
 _Point = tuple[Family, tuple[str, ...], float | None]
 
 
-def points(policy: Policy | None, outcome: Outcome | Surprise, status: Status) -> tuple[Point, ...]:
+def points(policy: Policy | None, outcome: Result, status: Status) -> tuple[Point, ...]:
     """Return what is known of one policy.
 
     Args:
@@ -55,7 +55,7 @@ def points(policy: Policy | None, outcome: Outcome | Surprise, status: Status) -
     )
 
 
-def _all(policy: Policy | None, outcome: Outcome | Surprise, status: Status) -> Iterator[_Point]:
+def _all(policy: Policy | None, outcome: Result, status: Status) -> Iterator[_Point]:
     if policy is not None:
         yield from _of_policy(policy)
     if status.verdict is not None and status.reason is not None:

@@ -1,21 +1,33 @@
 """One `Situation` per policy, read in batches.
 
-Metrics are read for all policies at once (`metrics_reading`), groups once per cluster; workloads one by one, a few at
-a time.
+Metrics are read for all policies at once (`metrics_reading`), groups once per cluster; workloads are looked up in a
+view that watches keep up to date.
 What cannot be read becomes a value: a `Finding` where the policy names something that is not there, an `Unknown`
 record where metrics are. A failure costs only the policies it concerns.
 """
 
 import asyncio
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
+from heartbeat_tuner.decision import plausibility, taking_back
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, MissingWorkload, Record, Unknown, UnreadableGroup, Workload
-from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.evidence import (
+    Cluster,
+    Group,
+    Holdings,
+    MissingWorkload,
+    Record,
+    Unknown,
+    UnreadableGroup,
+    Workload,
+)
+from heartbeat_tuner.domain.grants import Grants
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import record, resolver
@@ -23,17 +35,34 @@ from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.record import Watched
 from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.ports import Clock, Groups, MetricsSource, Workloads
-from heartbeat_tuner.reconcile import mapped, own_client_ids, reading_plan, sightings
+from heartbeat_tuner.ports import Clock, Groups, MetricsSource, WorkloadViews
+from heartbeat_tuner.reconcile import mapped, own_client_ids, owners, reading_plan, sightings, strangers, unread
 from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
-from heartbeat_tuner.reconcile.outcomes import Surprise
+from heartbeat_tuner.reconcile.outcomes import NotRead, Surprise
+from heartbeat_tuner.reconcile.owners import Owners, Shown
+from heartbeat_tuner.reconcile.progress import Moved, MovingMetrics, nobody_looks
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.sightings import Ledger
+from heartbeat_tuner.reconcile.strangers import Strangers
 
-CONCURRENT_READS: Final = 10
+READ_AT_ONCE: Final = 50
+"""Workloads that are looked at before others have a turn: it takes milliseconds where all of them have changed."""
 
-Gathered = Situation | Finding | Surprise
+STRANGERS_KEPT: Final = timedelta(minutes=15)
+"""Who disturbs a group is seen again by then; who was scaled away is forgotten."""
+
+LOOKS_AGAIN: Final = 5
+LOOK_AGAIN_AFTER_S: Final = 1.0
+"""Together as long as KafkaJS waits for a fetch by default: in a storm each member joins once in that time."""
+
+MOST_LOOKED_AT_AGAIN: Final = 100
+"""Groups in one cycle: more would cost the brokers, and the others' decisions, too much."""
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits for so many seconds."""
+
+Gathered = Situation | Finding | NotRead | Surprise
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,37 +77,68 @@ class Gatherer:
     """Reads everything that one cycle needs; remembers what no single look can show: samples, and member ids."""
 
     def __init__(
-        self, *, metrics: MetricsSource, groups: Groups, workloads: Workloads, models: ModelShelf, clock: Clock
+        self,
+        *,
+        metrics: MetricsSource,
+        groups: Groups,
+        workloads: WorkloadViews,
+        models: ModelShelf,
+        clock: Clock,
+        sleep: Sleep,
+        grants: Grants = MappingProxyType({}),
+        moved: Moved = nobody_looks,
     ) -> None:
-        self._metrics = metrics
-        self._reader = MetricsReader(metrics)
+        self.moved = moved
+        """Called whenever an answer was read, or a policy's situation was put together."""
+        self._metrics = MovingMetrics(metrics, moved)
+        self._reader = MetricsReader(self._metrics)
         self._mapped: Mapping[ObjectKey, mapped.Read] = {}
         self._groups = groups
         self._workloads = workloads
         self._models = models
         self._clock = clock
+        self._sleep = sleep
+        self._owners = Owners(grants)
         self._ledgers: dict[ObjectKey, Ledger] = {}
         self._settled: dict[ObjectKey, Group] = {}
+        self._group_reads = unread.NEVER
+        self._strangers: dict[ObjectKey, Strangers] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] = {}
         self.workloads: Mapping[ObjectKey, Workload | Finding | Surprise] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
+        self.holdings: dict[ObjectKey, Holdings] = {}
+        """What of ours stands in the workloads of these policies, those too whose settings cannot be read."""
+        self.seen: Mapping[ObjectKey, Policy] = {}
+        """The policies whose workload was seen, with what was last applied to it and what of it was taken back."""
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
         """Return a situation per policy, or why there is none."""
+        self.holdings = {}
         kafka, workloads = await asyncio.gather(self._read_kafka(policies), self._read_workloads(policies))
         self.workloads = workloads
+        await self._look_again(policies, kafka, workloads)
+        looked_at = self._clock.now()
+        shown = await self._owners.seen(policies, _described(policies, kafka, workloads), now=looked_at)
+        self._group_reads = unread.observe(self._group_reads, shown, now=looked_at)
+        self.seen = {
+            policy.key: taking_back.seen(policy, held, now=looked_at)
+            for policy in policies
+            if (held := self.holdings.get(policy.key)) is not None
+        }
         # Before the metrics: where a client.id names no group, the broker says whose it is.
-        self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, kafka, workloads))
+        self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, shown, workloads))
         read_at = self._clock.now()  # what comes later was not read, however long reading takes
         surprise = await self._read_metrics(policies, now=read_at)
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
+        self._strangers = {policy.key: self._strangers.get(policy.key, Strangers()) for policy in policies}
         self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
             found[policy.key] = self._gathered(
-                policy, workloads[policy.key], kafka[policy.cluster], surprise, read_at=read_at
+                policy, workloads[policy.key], kafka[policy.cluster], surprise, shown, read_at=read_at
             )
-            await asyncio.sleep(0)  # hundreds of records take seconds, and the lease has to be renewed meanwhile
+            self.moved()
+            await asyncio.sleep(0)  # hundreds of records take seconds, and probes have to be answered meanwhile
         return found
 
     def _gathered(
@@ -87,6 +147,7 @@ class Gatherer:
         workload: Workload | Finding | Surprise,
         kafka: _KafkaView | Finding | Surprise,
         surprise: Surprise | None,
+        shown: Shown,
         *,
         read_at: datetime,
     ) -> Gathered:
@@ -97,30 +158,47 @@ class Gatherer:
         if surprise is not None:
             return surprise
         try:
-            return self._situation(policy, workload, kafka, read_at=read_at)
+            return self._situation(policy, workload, kafka, shown, read_at=read_at)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
     def _situation(
-        self, policy: Policy, workload: Workload | Finding, kafka: _KafkaView | Finding, *, read_at: datetime
-    ) -> Situation | Finding:
+        self,
+        policy: Policy,
+        workload: Workload | Finding,
+        kafka: _KafkaView | Finding,
+        shown: Shown,
+        *,
+        read_at: datetime,
+    ) -> Situation | Finding | NotRead:
         if isinstance(workload, Finding):
             return workload
         if isinstance(kafka, Finding):
             return kafka
-        group = kafka.groups[policy.group_id]
-        if group is None:
-            sentence = f"Kafka cluster {policy.cluster} knows no consumer group {policy.group_id}"
-            return Finding(Reason.GROUP_NOT_FOUND, sentence)
-        if isinstance(group, UnreadableGroup):
-            return Finding(Reason.GROUP_UNREADABLE, group.message)
         now = self._clock.now()
+        last_read = self._group_reads.get(policy.key)
+        if unread.is_unread(shown[policy.key]) and last_read is not None and not last_read.stale(now):
+            return NotRead()
+        group = _group(policy, shown)
+        if isinstance(group, Finding):
+            return group
         ledger = sightings.observe(
             self._ledgers[policy.key], workload.pods, group.members, now=read_at, keep_since=read_at - RECORD_WINDOW
         )
         self._ledgers[policy.key] = ledger
-        policy = dataclasses.replace(policy, application=_last_application(policy, workload))
+        self._strangers[policy.key] = strangers.observe(
+            self._strangers[policy.key],
+            workload.pods,
+            group.members,
+            now=read_at,
+            keep_since=read_at - STRANGERS_KEPT,
+        )
+        application = taking_back.last_application(policy, workload.uid, workload.applications)
+        policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
+            misread = plausibility.unreadable(policy, workload.current, group, kafka.cluster)
+            if misread is not None:
+                return misread
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             self._settled[policy.key] = group
@@ -133,6 +211,8 @@ class Gatherer:
             self._record(policy, workload, ledger, now=read_at),
             self._models.of(policy, now=now),
             self._settled.get(policy.key),
+            ownership=self._owners.noted(policy),
+            strangers=self._strangers[policy.key].members,
         )
 
     def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
@@ -180,60 +260,94 @@ class Gatherer:
         try:
             # One after the other, so that an outage is always told in the words of the same request.
             groups = await self._groups.describe(name, group_ids)
+            self.moved()
             cluster = await self._groups.cluster(name)
         except ClusterUnreachableError as error:
             return Finding(Reason.CLUSTER_UNREACHABLE, str(error))
         except Exception as error:  # noqa: BLE001 - one cluster's surprise is not the others' loss
             return Surprise(error)
+        finally:
+            self.moved()
         return _KafkaView(cluster, groups)
 
+    async def _look_again(
+        self,
+        policies: Sequence[Policy],
+        kafka: dict[str, _KafkaView | Finding | Surprise],
+        workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
+    ) -> None:
+        """Look a few times more for members of groups that none was seen of, and replace these groups in `kafka`.
+
+        A group in a storm has members for a second in five: one look finds none as often as not.
+        """
+        for _ in range(LOOKS_AGAIN):
+            missing = self._owners.missing(_described(policies, kafka, workloads))[:MOST_LOOKED_AT_AGAIN]
+            if not missing:
+                return
+            await self._sleep(LOOK_AGAIN_AFTER_S)
+            for name, view in (await self._read_kafka(missing)).items():
+                before = kafka[name]
+                if isinstance(view, _KafkaView) and isinstance(before, _KafkaView):
+                    kafka[name] = dataclasses.replace(view, groups={**before.groups, **view.groups})
+
     async def _read_workloads(self, policies: Sequence[Policy]) -> dict[ObjectKey, Workload | Finding | Surprise]:
-        limit = asyncio.Semaphore(CONCURRENT_READS)
+        await self._workloads.cover(policies)
+        found: dict[ObjectKey, Workload | Finding | Surprise] = {}
+        for number, policy in enumerate(policies, 1):
+            found[policy.key] = await self._read_workload(policy)
+            if number % READ_AT_ONCE == 0:
+                await asyncio.sleep(0)  # others have a turn
+        return found
 
-        async def read(policy: Policy) -> Workload | Finding | Surprise:
-            async with limit:
-                try:
-                    workload = await self._workloads.read(policy)
-                except ApiServerError as error:
-                    return Finding(Reason.API_SERVER_ERROR, str(error))
-                except Exception as error:  # noqa: BLE001 - likewise
-                    return Surprise(error)
-            if isinstance(workload, MissingWorkload):
-                return Finding(workload.reason, workload.message)
-            return workload
-
-        found = await asyncio.gather(*(read(policy) for policy in policies))
-        return {policy.key: workload for policy, workload in zip(policies, found, strict=True)}
+    async def _read_workload(self, policy: Policy) -> Workload | Finding | Surprise:
+        try:
+            workload = await self._workloads.read(policy)
+        except ApiServerError as error:
+            return Finding(Reason.API_SERVER_ERROR, str(error))
+        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            return Surprise(error)
+        finally:
+            self.moved()
+        held = workload.holdings
+        if held is not None:
+            self.holdings[policy.key] = held
+        if isinstance(workload, MissingWorkload):
+            return Finding(workload.reason, workload.message)
+        return workload
 
 
 def _tried(quantity: Quantity, policy: Policy) -> str:
     return mapped.query([policy]) if policy.naming.maps else reading_plan.whole_query(quantity, policy)
 
 
-def _looks(
+def _described(
     policies: Sequence[Policy],
     kafka: Mapping[str, _KafkaView | Finding | Surprise],
     workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
-) -> Iterator[own_client_ids.Look]:
-    """Yield what is seen of each policy's group: its pods, and its members if the broker shows them."""
+) -> Iterator[owners.Look]:
+    """Yield what was read of each policy, where both its workload and its group were."""
     for policy in policies:
         workload, view = workloads[policy.key], kafka[policy.cluster]
-        group = view.groups.get(policy.group_id) if isinstance(view, _KafkaView) else None
+        if isinstance(workload, Workload) and isinstance(view, _KafkaView) and policy.group_id in view.groups:
+            yield policy, workload, view.groups[policy.group_id]
+
+
+def _group(policy: Policy, shown: Shown) -> Group | Finding:
+    """Return the policy's group, or why there is none that it may be shown."""
+    group = shown[policy.key]
+    if group is None:
+        sentence = f"Kafka cluster {policy.cluster} knows no consumer group {policy.group_id}"
+        return Finding(Reason.GROUP_NOT_FOUND, sentence)
+    if isinstance(group, UnreadableGroup):
+        return Finding(Reason.GROUP_UNREADABLE, group.message)
+    return group
+
+
+def _looks(
+    policies: Sequence[Policy], shown: Shown, workloads: Mapping[ObjectKey, Workload | Finding | Surprise]
+) -> Iterator[own_client_ids.Look]:
+    """Yield what is seen of each policy's group: its pods, and its members if they may be shown to it."""
+    for policy in policies:
+        workload, group = workloads[policy.key], shown.get(policy.key)
         pods = workload.pods if isinstance(workload, Workload) else None
         yield (policy.key.namespace, policy.group_id), pods, group.members if isinstance(group, Group) else ()
-
-
-def _last_application(policy: Policy, workload: Workload) -> Application | None:
-    """Return our last write to the policy's container of this very object, from its own note or from the status.
-
-    Either may be the newer: the status may not have been written, and the note may be gone with a replaced manifest.
-    A container of another name has not been written to: it was made, or renamed, by a rollout of the owner's.
-    """
-    container = policy.workload.container
-    noted = (policy.application, workload.applications.get(container))
-    ours = [
-        one
-        for one in noted
-        if one is not None and one.workload_uid == workload.uid and one.container in {"", container}
-    ]
-    return max(ours, key=lambda one: one.at, default=None)

@@ -9,7 +9,10 @@ from heartbeat_tuner.reconcile.elector import Elector
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 MISSED_CYCLES: Final = 3
-"""The leader's loop counts as stuck when this many intervals passed without a finished cycle."""
+"""The leader's loop counts as stuck when for this many intervals nothing moved: no part of a cycle was done."""
+
+FAILURES: Final = 2
+"""After so many failed cycles one after the other only a finished one counts: who always fails moves, too."""
 
 GRACE: Final = timedelta(seconds=60)
 """And at least this long: a cycle may wait for a slow Prometheus once."""
@@ -40,18 +43,31 @@ class Health:
         self._store = store
         self._stuck_after_s = max(GRACE, MISSED_CYCLES * interval).total_seconds()
         self._monotonic = monotonic
-        self._moved_at_s = monotonic()
+        self._moved_at_s = self._finished_at_s = monotonic()
+        self._failures = 0
 
     def moved(self) -> None:
-        """Take note that a leadership began, or a cycle finished."""
+        """Take note that a cycle has done a part of its work."""
         self._moved_at_s = self._monotonic()
+
+    def finished(self) -> None:
+        """Take note that a cycle finished, or a leadership began."""
+        self._moved_at_s = self._finished_at_s = self._monotonic()
+        self._failures = 0
+
+    def failed(self) -> None:
+        """Take note that a cycle failed unexpectedly."""
+        self._failures += 1
 
     def unhealthy(self) -> str:
         """Return why this process should be started anew: a stuck loop on the leader, or a watch that is mute."""
         now_s = self._monotonic()
-        silent_s, behind_s = now_s - self._moved_at_s, self._store.watch_behind_s(now_s)
-        if self._elector.leads and silent_s > self._stuck_after_s:
-            return f"no cycle has finished for {silent_s:.0f} s"
+        alive_at_s = self._finished_at_s if self._failures >= FAILURES else self._moved_at_s
+        behind_s = self._store.watch_behind_s(now_s)
+        if self._elector.leads and now_s - alive_at_s > self._stuck_after_s:
+            unmoved_s = now_s - self._moved_at_s
+            hangs = f", and nothing has moved for {unmoved_s:.0f} s" if self._moved_at_s > self._finished_at_s else ""
+            return f"no cycle has finished for {now_s - self._finished_at_s:.0f} s{hangs}"
         if behind_s > WATCH_MAY_LAG.total_seconds():
             return f"the watch has not shown for {behind_s:.0f} s what a list did"
         return ""

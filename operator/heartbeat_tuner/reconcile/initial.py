@@ -18,6 +18,7 @@ from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import has_settled
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided
 
@@ -61,7 +62,9 @@ def statement(initial: Initial, outcome: Decided) -> tuple[ConditionStatus, Find
         return None
     told = ", ".join(f"{setting} {durations.show(value)}" for setting, value in values.items())
     workload = outcome.situation.policy.workload
-    if outcome.current is not None and has(outcome.current, values):
+    situation = outcome.situation
+    stays = any(has_settled(pod.ready_since, pod.restarts, situation.now) for pod in situation.workload.pods)
+    if stays and outcome.current is not None and has(outcome.current, values):
         sentence = f"the pods of {workload} run with the values that the webhook sets in each: {told}"
         return ConditionStatus.TRUE, Finding(Reason.APPLIED, sentence)
     sentence = f"the webhook sets in each pod of {workload} that is created: {told}; {workload} itself is not written"

@@ -1,48 +1,81 @@
 """The raw samples of the record's window, kept between cycles: of the groups that policies name, and of no others.
 
 What is read again replaces what is there: samples that came late are taken in, and none is kept twice. It keeps a large
-fleet: the quantities of one pod come from the same scrapes, so their times are one array, and so are the values of
-counters that stand still at the same value.
+fleet: the quantities of one pod come from the same scrapes, so their times are kept once, a counter that stands still
+is its one value, and all else is packed. A cycle brings little that is new, of very many series: none is looked at
+twice in it, and of what was there no more than its end is.
 """
 
-import sys
 import weakref
 from array import array
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple, TypeAlias
 
 from heartbeat_tuner.metrics import queries, resolver
 from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.labels import Labels
 from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey, Observed, Place
 from heartbeat_tuner.metrics.samples import Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Kind
+from heartbeat_tuner.reconcile.packed import Packed, packed
 from heartbeat_tuner.reconcile.spans import Span
 
 LATE_S: Final = 60.0
 """A sample is there at the latest so long after its time: a scrape is stored when it ends, 10 s at most by default, and
 remote write sends it some seconds later."""
 
-_Labels = tuple[str, ...]
-"""Names and values in turn, by name."""
+_Numbers: TypeAlias = "Packed | array[float]"
+_Values: TypeAlias = "Packed | array[float] | float"
+
+_NONE: Final = array("d")
 
 
 class _Kept:
     """One series.
 
     Attributes:
+        labels: its labels.
         place: where it belongs.
-        series: its samples.
+        times_s: when it was scraped; the same object as that of others of the same scrapes.
+        values: what was then; a number if it was the same always.
         shown_s: when it was seen last, or at most that: it may consist of nothing that is a number.
     """
 
-    __slots__ = ("place", "series", "shown_s")
+    __slots__ = ("labels", "place", "shown_s", "times_s", "values")
 
-    def __init__(self, place: Place, series: Series) -> None:
+    def __init__(self, labels: Labels, place: Place) -> None:
+        self.labels = labels
         self.place = place
-        self.series = series
+        self.times_s: _Numbers = _NONE
+        self.values: _Values = _NONE
         self.shown_s = float("-inf")
+
+
+class _Splice(NamedTuple):
+    """What became of times; the values go the same way.
+
+    Attributes:
+        old: the times that were there.
+        new: those that were read.
+        span: where they stand for the old ones.
+        keep_after_s: older ones went.
+        begin: the first of the old that stays.
+        end: the first of the old that new ones stand for.
+        behind: the first of the old behind the new ones.
+        times_s: what became of them.
+        fullest_s: of all times of the pod in this cycle those with the most scrapes.
+    """
+
+    old: _Numbers
+    new: "array[float]"
+    span: Span
+    keep_after_s: float
+    begin: int
+    end: int
+    behind: int
+    times_s: _Numbers
+    fullest_s: _Numbers
 
 
 class KeptSeries:
@@ -56,10 +89,11 @@ class KeptSeries:
         self._conventions = conventions
         self._groups: frozenset[GroupKey] = frozenset()
         self._own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
-        self._kept: dict[_Labels, _Kept] = {}
+        self._kept: dict[Labels, _Kept] = {}
         self._by_group: dict[GroupKey, list[_Kept]] = {}
         self._newest_s: dict[str, float] = {}
-        self._times: dict[tuple[str, str], array[float]] = {}
+        self._splices: dict[tuple[str, str], _Splice] = {}
+        self._others: set[Labels] = set()
         self._constants: weakref.WeakValueDictionary[tuple[float, int], array[float]] = weakref.WeakValueDictionary()
 
     def keep_only(
@@ -77,28 +111,27 @@ class KeptSeries:
         if self._groups == groups and self._own_ids == own_ids:
             return frozenset()
         grown = frozenset(group for key, group in own_ids.items() if self._own_ids.get(key) != group)
+        gone = self._groups.difference(groups)
+        others_too = self._own_ids != own_ids or not self._groups.issuperset(groups)
         self._groups, self._own_ids = frozenset(groups), dict(own_ids)
-        for key, kept in list(self._kept.items()):
-            place = self._place_of(kept.series.labels)
-            if place is None:
-                del self._kept[key]
-            else:
-                kept.place = place
-        self._index()
+        self._others.clear()
+        for group, those in list(self._by_group.items()):
+            if group in gone or others_too:
+                self._place_again(group, those, is_gone=group in gone)
         return grown
 
     def forget_all(self) -> None:
         """Begin anew."""
         self._kept.clear()
+        self._by_group.clear()
         self._newest_s.clear()
-        self._times.clear()
-        self._index()
+        self._splices.clear()
 
     def take(self, found: Sequence[Series], span: Span, *, keep_after_s: float) -> frozenset[GroupKey]:
         """Let what was found in a span stand for what was known of it.
 
         Args:
-            found: everything that Prometheus had of a quantity in the span.
+            found: what Prometheus had of a quantity in the span.
             span: what was read.
             keep_after_s: older samples are forgotten.
 
@@ -107,33 +140,33 @@ class KeptSeries:
         """
         late: set[GroupKey] = set()
         for series in found:
-            key = _key(series.labels)
-            kept = self._kept.get(key)
+            labels = series.labels if isinstance(series.labels, Labels) else Labels(series.labels)
+            kept = self._kept.get(labels) or self._begun(labels)
             if kept is None:
-                place = self._place_of(series.labels)
-                if place is None:
-                    continue
-                labels = {sys.intern(name): sys.intern(value) for name, value in series.labels.items()}
-                kept = _Kept(place, Series(labels, Samples(array("d"), array("d"))))
-                self._kept[_key(labels)] = kept
-                self._by_group.setdefault(place.group, []).append(kept)
+                continue
             new = series.samples.between(*span)
-            if kept.place.metric.quantity.kind is Kind.COUNTER and _is_late(kept.series.samples, new, span):
+            if kept.place.metric.quantity.kind is Kind.COUNTER and _is_late(kept.times_s, new.times_s, span):
                 late.add(kept.place.group)
             kept.shown_s = max(kept.shown_s, new.times_s[-1] if new else span.until_s)
-            self._put(kept, _spliced(kept.series.samples, new, span, keep_after_s))
+            self._put(kept, new, span, keep_after_s)
         return frozenset(late)
 
     def forget_until(self, time_s: float) -> None:
         """Forget all samples up to a time, and series that have not been seen since."""
-        for key, kept in list(self._kept.items()):
-            samples = kept.series.samples
-            if samples and samples.times_s[0] <= time_s:
-                self._put(kept, samples.between(time_s, float("inf")))
-            if not kept.series.samples and kept.shown_s <= time_s:
-                del self._kept[key]
+        gone: list[_Kept] = []
+        for kept in self._kept.values():
+            if kept.times_s and _first_s(kept.times_s) <= time_s:
+                self._put(kept, Samples(_NONE, _NONE), Span(time_s, time_s), time_s)
+            if kept.shown_s <= time_s and not kept.times_s:
+                gone.append(kept)
+        for kept in gone:
+            del self._kept[kept.labels]
+        for group in {kept.place.group for kept in gone}:
+            left = [kept for kept in self._by_group.pop(group) if kept.times_s or kept.shown_s > time_s]
+            if left:
+                self._by_group[group] = left
         self._newest_s = {name: newest_s for name, newest_s in self._newest_s.items() if newest_s > time_s}
-        self._index()
+        self._splices.clear()
 
     def newest_s(self, namespace: str) -> float | None:
         """Return the time of the newest sample of a namespace; None if there is none."""
@@ -141,64 +174,139 @@ class KeptSeries:
 
     def of_group(self, group: GroupKey) -> Mapping[Convention, Observed]:
         """Return the series of a group by convention and quantity, each once and in seconds."""
-        placed = ((one.place, one.series) for one in self._by_group.get(group, ()))
+        times: dict[int, array[float]] = {}
+        placed: list[tuple[Place, Series]] = []
+        for kept in self._by_group.get(group, ()):
+            times_s = times.get(id(kept.times_s))
+            if times_s is None:
+                times_s = times[id(kept.times_s)] = _unpacked(kept.times_s)
+            values = kept.values
+            plain = self._constant(values, len(times_s)) if isinstance(values, float) else _unpacked(values)
+            series, unit_s = Series(kept.labels, Samples(times_s, plain)), kept.place.metric.unit_s
+            never_falls = isinstance(values, float | Packed)
+            if unit_s != 1.0 or not never_falls or plain[0] < 0:
+                series = series.in_unit(unit_s)
+            placed.append((kept.place, series))
         return resolver.sorted_out(placed).get(group, {})
 
     def sizes(self) -> tuple[int, int]:
         """Return how many series and samples are kept."""
-        return len(self._kept), sum(len(one.series.samples) for one in self._kept.values())
+        return len(self._kept), sum(len(one.times_s) for one in self._kept.values())
 
-    def _place_of(self, labels: Mapping[str, str]) -> Place | None:
-        return resolver.place_of(labels, self._conventions, self._groups, self._own_ids)
+    def _begun(self, labels: Labels) -> _Kept | None:
+        """Return a series that was not there; None if it is of none of the groups."""
+        if labels in self._others:
+            return None
+        place = resolver.place_of(labels, self._conventions, self._groups, self._own_ids)
+        if place is None:
+            self._others.add(labels)
+            return None
+        kept = self._kept[labels] = _Kept(labels, place)
+        self._by_group.setdefault(place.group, []).append(kept)
+        return kept
 
-    def _index(self) -> None:
-        self._by_group = {}
-        for kept in self._kept.values():
-            self._by_group.setdefault(kept.place.group, []).append(kept)
-        pods = {self._pod(kept) for kept in self._kept.values()}
-        self._times = {pod: times_s for pod, times_s in self._times.items() if pod in pods}
+    def _place_again(self, group: GroupKey, those: Sequence[_Kept], *, is_gone: bool) -> None:
+        """Look again whose series these of a group are; one that names its group cannot have come to another."""
+        left: list[_Kept] = []
+        for kept in those:
+            if not kept.place.convention.group_label:
+                place = resolver.place_of(kept.labels, self._conventions, self._groups, self._own_ids)
+            else:
+                place = None if is_gone else kept.place
+            if place is None:
+                del self._kept[kept.labels]
+                continue
+            kept.place = place
+            (left if place.group == group else self._by_group.setdefault(place.group, [])).append(kept)
+        if left:
+            self._by_group[group] = left
+        else:
+            del self._by_group[group]
 
-    def _put(self, kept: _Kept, samples: Samples) -> None:
-        times_s, values = samples.times_s, samples.values
-        if times_s:
-            namespace = kept.place.group[0]
-            self._newest_s[namespace] = max(self._newest_s.get(namespace, times_s[-1]), times_s[-1])
-            times_s = self._same_times(self._pod(kept), times_s)
-            if samples.stands_still:
-                values = self._constants.setdefault((values[0], len(values)), values)
-        kept.series = Series(kept.series.labels, Samples(times_s, values))
+    def _put(self, kept: _Kept, new: Samples, span: Span, keep_after_s: float) -> None:
+        """Let new samples stand for those of a span."""
+        splice = self._spliced(kept, new.times_s, span, keep_after_s)
+        if not splice.times_s:
+            kept.times_s = kept.values = _NONE
+            return
+        kept.values = _with_values(kept.values, new.values, splice)
+        kept.times_s = splice.times_s
+        namespace, newest_s = kept.place.group[0], _last_s(splice.times_s)
+        if newest_s > self._newest_s.get(namespace, float("-inf")):
+            self._newest_s[namespace] = newest_s
 
-    def _same_times(self, pod: tuple[str, str], times_s: "array[float]") -> "array[float]":
-        known = self._times.get(pod)
-        if known is not None and len(known) == len(times_s) and known.tobytes() == times_s.tobytes():
+    def _spliced(self, kept: _Kept, new: "array[float]", span: Span, keep_after_s: float) -> _Splice:
+        """Return what becomes of a series' times: that of another series of the pod, if it is the same."""
+        pod = kept.place.group[0], kept.labels.get(queries.POD_LABEL, "")
+        known = self._splices.get(pod)
+        asked = (kept.times_s, new, span, keep_after_s)
+        if known is not None and known.old is kept.times_s and known[1:4] == asked[1:]:
             return known
-        self._times[pod] = times_s
-        return times_s
+        begin = _count_until(kept.times_s, keep_after_s)
+        end = max(begin, _count_until(kept.times_s, span.after_s))
+        behind = max(begin, _count_until(kept.times_s, span.until_s))
+        times_s = _joined(kept.times_s, new, begin, end, behind)
+        fullest_s = times_s if known is None else known.fullest_s
+        if _are_the_same(fullest_s, times_s):  # read in other pieces
+            times_s = fullest_s
+        elif len(times_s) > len(fullest_s):
+            fullest_s = times_s
+        splice = self._splices[pod] = _Splice(*asked, begin, end, behind, times_s, fullest_s)
+        return splice
 
-    @staticmethod
-    def _pod(kept: _Kept) -> tuple[str, str]:
-        return kept.place.group[0], kept.series.labels.get(queries.POD_LABEL, "")
-
-
-def _key(labels: Mapping[str, str]) -> _Labels:
-    return tuple(chain.from_iterable(sorted(labels.items())))
-
-
-def _spliced(old: Samples, new: Samples, span: Span, keep_after_s: float) -> Samples:
-    """Return old samples with those of a span replaced by new ones."""
-    first = bisect_right(old.times_s, keep_after_s)
-    before = slice(first, max(first, bisect_right(old.times_s, span.after_s)))
-    behind = slice(max(first, bisect_right(old.times_s, span.until_s)), None)
-    return Samples(
-        old.times_s[before] + new.times_s + old.times_s[behind], old.values[before] + new.values + old.values[behind]
-    )
+    def _constant(self, value: float, count: int) -> "array[float]":
+        return self._constants.setdefault((value, count), array("d", [value]) * count)
 
 
-def _is_late(old: Samples, new: Samples, span: Span) -> bool:
+def _with_values(old: _Values, new: "array[float]", splice: _Splice) -> _Values:
+    """Return values after a splice of their times."""
+    if isinstance(old, float):
+        if not new or new.count(old) == len(new):
+            return old
+        old = array("d", [old]) * len(splice.old)
+    found = _joined(old, new, splice.begin, splice.end, splice.behind)
+    if isinstance(found, Packed):
+        return found if found.first < found.last else found.last / found.scale
+    return found[0] if found.count(found[0]) == len(found) else packed(found)
+
+
+def _joined(old: _Numbers, new: "array[float]", begin: int, end: int, behind: int) -> _Numbers:
+    """Return old numbers from `begin` to `end`, new ones, and the old ones behind them."""
+    if isinstance(old, Packed) and new and begin < end and behind == len(old):
+        found = old.spliced(begin, end, new)
+        if found is not None:
+            return found
+    plain = _unpacked(old)
+    return packed(plain[begin:end] + new + plain[behind:])
+
+
+def _unpacked(numbers: _Numbers) -> "array[float]":
+    return numbers.unpacked() if isinstance(numbers, Packed) else numbers
+
+
+def _count_until(times_s: _Numbers, time_s: float) -> int:
+    return times_s.count_until(time_s) if isinstance(times_s, Packed) else bisect_right(times_s, time_s)
+
+
+def _first_s(times_s: _Numbers) -> float:
+    return times_s.first / times_s.scale if isinstance(times_s, Packed) else times_s[0]
+
+
+def _last_s(times_s: _Numbers) -> float:
+    return times_s.last / times_s.scale if isinstance(times_s, Packed) else times_s[-1]
+
+
+def _are_the_same(one: _Numbers, other: _Numbers) -> bool:
+    if isinstance(one, Packed) and isinstance(other, Packed):
+        return (one.first, one.scale) == (other.first, other.scale) and one.steps == other.steps
+    return type(one) is type(other) and one == other
+
+
+def _is_late(old: _Numbers, new: "array[float]", span: Span) -> bool:
     """Whether samples begin with a span, as near as they are scraped, though there were none just before it."""
     if not new:
         return False
-    interval_s = new.times_s[1] - new.times_s[0] if len(new) > 1 else 0.0
-    if new.times_s[0] > span.after_s + min(LATE_S, max(LATE_S / 2, interval_s)):
+    interval_s = new[1] - new[0] if len(new) > 1 else 0.0
+    if new[0] > span.after_s + min(LATE_S, max(LATE_S / 2, interval_s)):
         return False
-    return not old or old.times_s[-1] < new.times_s[0] - LATE_S
+    return not old or _last_s(old) < new[0] - LATE_S

@@ -21,6 +21,7 @@ async def run_until(
     *,
     interval: timedelta,
     finished: Callable[[CycleReport, float], None],
+    failed: Callable[[], None],
 ) -> None:
     """Run a cycle every `interval` until `stopped` is set.
 
@@ -33,6 +34,7 @@ async def run_until(
         run_cycle: one pass.
         interval: from start to start.
         finished: called after each good pass with its report and its length in seconds.
+        failed: called after each pass that failed unexpectedly.
     """
     while not stopped.is_set():
         began = time.monotonic()
@@ -43,6 +45,7 @@ async def run_until(
             return
         except Exception:  # noqa: BLE001 - an unforeseen error may cost a pass, never the operator
             _log.exception("cycle failed")
+            failed()
         left_s = interval.total_seconds() - (time.monotonic() - began)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stopped.wait(), timeout=max(left_s, 0.0))

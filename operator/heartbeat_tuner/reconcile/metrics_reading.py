@@ -33,10 +33,20 @@ from heartbeat_tuner.reconcile.kept_series import KeptSeries
 from heartbeat_tuner.reconcile.reading_plan import BASELINE_MARGIN, READ, WINDOW_S, Ask, Missing, Size
 
 REQUESTS: Final = 20
-"""How many requests one cycle makes for what is new, however many policies there are."""
+"""How many requests one cycle makes for what is new: more than ten thousand policies need, if cycles are in time."""
 
 WEIGHT: Final = 15 * reading_plan.REQUEST_WEIGHT
-"""How much they may bring: fifteen full answers, some ten seconds of reading."""
+"""How much they may bring: fifteen full answers, some three seconds of reading."""
+
+MARGIN: Final = 1.25
+"""A fleet that needs more, or that has more to be read after a long cycle, is given this times what it needs, by what
+was read of it before: else what is left would make the next cycle longer still."""
+
+MOST: Final = 3
+"""Requests and weight are never more than this times the above, whatever a fleet needs."""
+
+PIECE: Final = 500
+"""So many series are taken in before others have their turn: some hundredths of a second."""
 
 BACKFILL_REQUESTS: Final = 60
 BACKFILL_WEIGHT: Final = 20 * reading_plan.REQUEST_WEIGHT
@@ -146,7 +156,7 @@ class MetricsReader:
         self._most = min(reading_plan.REQUEST_WEIGHT, self._most * (1 + self._regained))
         self._regained = min(1.0, 2 * self._regained)
         began_s = asyncio.get_running_loop().time()
-        recent = _Share(REQUESTS, WEIGHT, began_s + PATIENCE_S)
+        recent = self._share(came_last, began_s + PATIENCE_S)
         older = _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT, began_s + BACKFILL_PATIENCE_S)
         for _ in range(reading_plan.SLICES):
             missing = self._missing()
@@ -176,6 +186,14 @@ class MetricsReader:
     def kept(self) -> tuple[int, int]:
         """How many series and samples are in memory."""
         return self._kept.sizes()
+
+    def _share(self, floods: Collection[str], until_s: float) -> _Share:
+        """Return what this cycle may ask for what is new, by what is known of its size; floods are given nothing."""
+        needed = reading_plan.needed(
+            {name: stretches for name, stretches in self._missing().items() if name not in floods}, self._sizes
+        )
+        requests = min(MOST * REQUESTS, max(REQUESTS, math.ceil(MARGIN * needed.requests)))
+        return _Share(requests, min(MOST * WEIGHT, max(WEIGHT, MARGIN * needed.weight)), until_s)
 
     def _begin(self, policies: Sequence[Policy], own_ids: Mapping[ClientKey, GroupKey], until_s: float) -> None:
         """Let the window end now; what a clock that went back has told of the future is forgotten."""
@@ -231,7 +249,7 @@ class MetricsReader:
             found = await self._metrics.instant(query, at=datetime.fromtimestamp(ask.span.until_s, UTC))
         except MetricsUnavailableError as error:
             return self._failed(ask, query, error)
-        share.weight -= self._took(ask, found)
+        share.weight -= await self._took(ask, found)
         return ()
 
     def _learn_from(self, refused: Sequence[Ask]) -> None:
@@ -241,16 +259,20 @@ class MetricsReader:
                 self._most = min(self._most, REFUSED * reading_plan.weight(ask, self._sizes))
                 self._regained = REGAINED
 
-    def _took(self, ask: Ask, found: Sequence[Series]) -> float:
+    async def _took(self, ask: Ask, found: Sequence[Series]) -> float:
         """Keep what was found, and return what it weighs."""
         series, counts = Counter[str](), Counter[str]()
-        for one in found:
-            namespace = one.labels.get(queries.NAMESPACE_LABEL, "")
-            series[namespace] += 1
-            counts[namespace] += len(one.samples)
+        late: set[GroupKey] = set()
+        for first in range(0, len(found), PIECE):
+            piece = found[first : first + PIECE]
+            for one in piece:
+                namespace = one.labels.get(queries.NAMESPACE_LABEL, "")
+                series[namespace] += 1
+                counts[namespace] += len(one.samples)
+            late |= self._kept.take(piece, ask.span, keep_after_s=self._coverage.until_s - WINDOW_S)
+            await asyncio.sleep(0)  # a large answer takes a second, and the lease has to be renewed meanwhile
         sizes = {name: Size(series[name], counts[name] / ask.span.length_s) for name in ask.namespaces}
         self._sizes |= {(ask.quantity, name): size for name, size in sizes.items()}
-        late = self._kept.take(found, ask.span, keep_after_s=self._coverage.until_s - WINDOW_S)
         again = [group for group in late if self._coverage.covers(ask.quantity, group, ask.span.after_s)]
         self._coverage.add(ask)
         for group in again:

@@ -7,7 +7,7 @@ get, its own dates say.
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -30,12 +30,21 @@ class ModelShelf:
 
     Args:
         models: where they are.
+        asked: says the namespaces and groups of all policies, whose models are read whatever else there is.
         every: from the end of one read to the next.
         retry: the same after one that failed.
     """
 
-    def __init__(self, models: Models, *, every: timedelta = EVERY, retry: timedelta = RETRY) -> None:
+    def __init__(
+        self,
+        models: Models,
+        *,
+        asked: Callable[[], Collection[tuple[str, str]]] = frozenset,
+        every: timedelta = EVERY,
+        retry: timedelta = RETRY,
+    ) -> None:
         self._models = models
+        self._asked = asked
         self._every = every
         self._retry = retry
         self._missing = Unfitted("no ConsumerGroupModel was read yet")
@@ -66,7 +75,7 @@ class ModelShelf:
 
     async def _read(self) -> bool:
         try:
-            found = await self._models.read()
+            found = await self._models.read(self._asked())
         except TunerError as error:
             if not self._failing:
                 _log.warning("models not read, trying again", error=str(error))

@@ -4,6 +4,7 @@ The operator only looks: the webhook gives slots, in Leases, and is not asked. O
 and there is none while no policy gives ids.
 """
 
+import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,14 @@ from heartbeat_tuner.api.status_v1alpha1 import MAX_GATED, MAX_SLOTS, GatedPod, 
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, ObjectKey, Policy
+from heartbeat_tuner.membership.limits import crowded
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
 from heartbeat_tuner.membership.values import GroupProtocol, Pod, Pool, View
 from heartbeat_tuner.ports import SlotViews
 
 _HELD: Final = frozenset({State.HELD, State.TERMINATING})
+
+_NOTHING: Final = View((), (), datetime.min.replace(tzinfo=UTC))
 
 _log = structlog.get_logger()
 
@@ -61,6 +65,10 @@ async def read(
         _log.exception("surprise in slots")
         return found
     for policy in giving:
+        await asyncio.sleep(0)  # to look through the pods of all of them takes a while, and probes must be answered
+        if crowded(views.get(slot_names.place_of(policy.uid, policy.workload.key), _NOTHING)):
+            _log.warning("slots not shown: too many pods or Leases have their ids", policy=str(policy.key))
+            continue
         try:
             found[policy.key] = _occupied(views, policy, workloads.get(policy.key))
         except Exception:  # noqa: BLE001 - one policy's surprise is not the others' loss
@@ -87,7 +95,7 @@ def shown(views: Mapping[SlotPlace, View], place: SlotPlace, size: int | None) -
         place: whose slots.
         size: how many there are to give; None where that is not known.
     """
-    view = views.get(place, View((), (), datetime.min.replace(tzinfo=UTC)))
+    view = views.get(place, _NOTHING)
     # Which protocol it is, and how long a session, decides when a slot may be given, and nothing of what is shown.
     slots = occupancy(view, Pool(size or 0, GroupProtocol.CONSUMER, timedelta(0)))
     states = Counter(slot.state for slot in slots)

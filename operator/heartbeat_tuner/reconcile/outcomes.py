@@ -4,7 +4,7 @@ import dataclasses
 
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Application, ObjectKey
+from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey
 from heartbeat_tuner.domain.verdicts import Decision, Finding
 
 
@@ -25,6 +25,7 @@ class Decided:
         application: what was written in this cycle; None if nothing was.
         failure: why a write that was due did not happen; None if it did or none was due.
         in_doubt: nobody answered the write: it may have happened all the same.
+        intent: of that write, as the policy's status has it since before; None where none was noted in this cycle.
     """
 
     situation: Situation
@@ -32,6 +33,14 @@ class Decided:
     application: Application | None = None
     failure: Finding | None = None
     in_doubt: bool = False
+    intent: Intent | None = None
+
+    @property
+    def open_intent(self) -> Intent | None:
+        """A write of which nobody knows whether it was done; this cycle's, or an earlier one's."""
+        if self.intent is None:
+            return self.situation.policy.intent
+        return self.intent if self.in_doubt else None
 
     @property
     def key(self) -> ObjectKey:
@@ -62,4 +71,11 @@ class Surprise:
     error: Exception
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotRead:
+    """The group's turn to be read did not come in this cycle: the status stands as it is."""
+
+
 Outcome = Blocked | Decided
+Result = Outcome | NotRead | Surprise
+"""What a cycle made of a policy."""

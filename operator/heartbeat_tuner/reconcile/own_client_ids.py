@@ -8,10 +8,10 @@ member that was just removed is not shown. Pure; what is known is a value.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Member, Pod
 from heartbeat_tuner.metrics import resolver
 from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
-from heartbeat_tuner.reconcile import sightings
 
 Look = tuple[GroupKey, Sequence[Pod] | None, Sequence[Member]]
 """A policy's group, the living pods of its workload (None: they could not be read), and the members that are shown."""
@@ -33,7 +33,7 @@ def observe(known: Mapping[ClientKey, GroupKey], looks: Iterable[Look]) -> dict[
         here = {key for key, owner in known.items() if owner == group and (names is None or key[1] in names)}
         tenants = Counter(pod.ip for pod in pods or ())
         for pod in pods or ():
-            shown = [one for one in members if tenants[pod.ip] == 1 and sightings.same_address(one.host, pod.ip)]
+            shown = [one for one in members if tenants[pod.ip] == 1 and members_at_pods.is_at(one, pod)]
             here |= {
                 (group[0], pod.name, one.client_id)
                 for one in shown

@@ -91,6 +91,12 @@ class PolicyStore:
         self._shown = {key: version for key, version in self._shown.items() if key in self._bodies}
         return Mended(tuple(missed), tuple(gone))
 
+    def groups(self) -> frozenset[tuple[str, str]]:
+        """Return the namespace and the group of every policy."""
+        specs = ((key.namespace, body.get("spec")) for key, body in self._bodies.items())
+        named = ((namespace, spec.get("groupId")) for namespace, spec in specs if isinstance(spec, Mapping))
+        return frozenset((namespace, group) for namespace, group in named if isinstance(group, str))
+
     def watch_behind_s(self, now_s: float) -> float:
         """Return for how many seconds the watch has failed to show what a list did; 0 if it is not behind."""
         return max((now_s - debt.since_s for debt in self._debts.values()), default=0.0)

@@ -101,6 +101,19 @@ class Size:
         return SERIES_WEIGHT * self.series + self.samples_per_s * length_s
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Need:
+    """What it takes to read what is missing, as far as its size is known.
+
+    Attributes:
+        requests: how many, if each is as large as may be.
+        weight: of their answers.
+    """
+
+    requests: int
+    weight: float
+
+
 Sizes = Mapping[tuple[Quantity, str], Size]
 Missing = Mapping[str, Mapping[Quantity, Span]]
 """Of each namespace the newest stretch of each quantity that is to be read."""
@@ -197,6 +210,16 @@ def pieces(ask: Ask, sizes: Sizes, *, most: float) -> list[Ask]:
 def weight(ask: Ask, sizes: Sizes) -> float:
     """Return what a query weighs, as far as is known."""
     return sum(known_size(sizes, ask.quantity, name).weight(ask.span.length_s) for name in ask.namespaces)
+
+
+def needed(missing: Missing, sizes: Sizes) -> Need:
+    """Return what it takes to read the newest slice of what is missing, in full requests."""
+    planned = [
+        piece
+        for ask in asks(missing, sizes, most=REQUEST_WEIGHT, first=(), last=())
+        for piece in pieces(ask, sizes, most=REQUEST_WEIGHT)
+    ]
+    return Need(len(planned), sum(weight(piece, sizes) for piece in planned))
 
 
 def known_size(sizes: Sizes, quantity: Quantity, namespace: str) -> Size:

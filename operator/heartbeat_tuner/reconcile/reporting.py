@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from heartbeat_tuner.api.applied import applied_of, values_of
+from heartbeat_tuner.api.applied import applied_of, noted_of, values_of
 from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.status_v1alpha1 import (
+    CONSUMER,
     Applied,
     Basis,
     Condition,
@@ -29,11 +30,14 @@ from heartbeat_tuner.api.status_v1alpha1 import (
     Summary,
     Values,
 )
+from heartbeat_tuner.decision import taking_back
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.policies import Application, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, Prediction, Verdict
-from heartbeat_tuner.reconcile import advising, initial
+from heartbeat_tuner.reconcile import advising, contradicting, hiding, initial, landing
+from heartbeat_tuner.reconcile.landing import Change
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from heartbeat_tuner.tails.group_model import Unfitted
 
@@ -51,17 +55,29 @@ _QUIET_REASONS: Final = frozenset(
         Reason.WITHIN_OBJECTIVE,
         Reason.OUTSIDE_WINDOW,
         Reason.FLEET_BUDGET_SPENT,
+        Reason.SCALED_TO_ZERO,
     }
 )
 """Reasons that are no news by themselves."""
 
-_EXACT_REASONS: Final = frozenset({Reason.OUTSIDE_WINDOW})
-"""Reasons whose numbers are what people read, and stand still by themselves: when a window opens."""
+_EXACT_REASONS: Final = frozenset({Reason.OUTSIDE_WINDOW, Reason.ROLLING_OUT})
+"""Reasons whose numbers are what people read, and stand still by themselves: an opening, the pods of a rollout."""
 
 _OF_OUR_ROLLOUT: Final = frozenset(
-    {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING, Reason.ROLLOUT_IN_PROGRESS}
+    {
+        Reason.TOO_LITTLE_DATA,
+        Reason.NOT_WORTH_RESTART,
+        Reason.REBALANCING,
+        Reason.ROLLOUT_IN_PROGRESS,
+        Reason.ROLLOUT_PAUSED,
+        Reason.COOLDOWN,
+    }
 )
 """Reasons that hold back values which a rollout of ours is bringing already."""
+
+SUSPENDED: Final = "spec.suspend is true: nothing is written"
+
+_NOT_READY: Final = "not known while the policy is not Ready: "
 
 LEAST_FIGURE: Final = 0.001
 """Evictions a month, or seconds a day, that are as good as none."""
@@ -93,21 +109,44 @@ class _Statement:
     finding: Finding
 
 
-def status_after(previous: Status, outcome: Outcome, *, generation: int, now: datetime) -> Status:
-    """Return the status that should stand after `outcome`; equal to `previous` when nothing happened."""
+def status_after(
+    previous: Status, outcome: Outcome, *, generation: int, now: datetime, policy: Policy | None = None
+) -> Status:
+    """Return the status that should stand after `outcome`; equal to `previous` when nothing happened.
+
+    Args:
+        previous: that stands.
+        outcome: of this cycle.
+        generation: of the policy's spec.
+        now: the time.
+        policy: as it was seen in this cycle; None where it could not be read.
+    """
     if isinstance(outcome, Blocked):
         found = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
         if outcome.finding.reason is Reason.CONFLICT:
             found = found.model_copy(update={"initial": None})  # an older policy's pods
-        statements = [_Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding)]
+        if outcome.finding.reason is Reason.GROUP_NOT_OWNED:
+            previous = hiding.without_group(previous, is_edited=generation != previous.observed_generation)
+            found = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
+        statements = [
+            _Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding),
+            *_withdrawn(previous, outcome.finding),
+        ]
     else:
         # What was recommended to another spec, of another library perhaps, is no recommendation to this one.
         is_edited = generation != previous.observed_generation
         found = _found(_without_recommendation(previous) if is_edited else previous, outcome)
         static_ids = advising.after(previous.static_ids, outcome.situation, outcome.decision.static_ids)
         in_pods = initial.after(previous.initial, outcome, now=now)
-        found = found.model_copy(update={"initial": in_pods, "static_ids": static_ids})
-        statements = list(_statements(outcome, found.initial))
+        owned = hiding.noted(previous.group_ownership, outcome.situation.ownership)
+        found = found.model_copy(update={"initial": in_pods, "static_ids": static_ids, "group_ownership": owned})
+        statements = list(_statements(outcome, found.initial, had_landed=_had_landed(previous, outcome)))
+    if policy is not None:
+        if isinstance(outcome, Blocked) and policy.application is not None:
+            found = found.model_copy(update={"applied": applied_of(policy.application)})
+        noted = policy.taken_back
+        found = found.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
+        statements = _with_veto(statements, policy)
     same = generation == previous.observed_generation and _values(found) == _values(previous)
     conditions = _merged(previous, statements, same=same, generation=generation, now=now)
     if same and previous.recommendation is not None and found.recommendation is not None:
@@ -118,17 +157,25 @@ def status_after(previous: Status, outcome: Outcome, *, generation: int, now: da
     return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
 
 
+def _with_veto(statements: list[_Statement], policy: Policy) -> list[_Statement]:
+    """Return the statements, with what somebody took back in the place of whatever is said of applied values."""
+    if policy.forbidden is None or policy.mode is not Mode.APPLY or policy.suspended:
+        return statements
+    veto = _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, taking_back.finding(policy, policy.forbidden))
+    return [*(one for one in statements if one.type is not ConditionType.APPLIED), veto]
+
+
 def _without_recommendation(status: Status) -> Status:
     return status.model_copy(update={"recommendation": None})
 
 
 def announcements(previous: Status, current: Status) -> list[Announcement]:
     """Return the Events for what changed between two statuses."""
-    before = {condition.type: condition for condition in previous.conditions}
+    before = {condition.type: condition for condition in previous.conditions if not _is_withdrawn(condition)}
     return [
         Announcement(condition.reason, condition.message, warning=_is_warning(condition))
         for condition in current.conditions
-        if _is_news(before.get(condition.type), condition)
+        if not _is_withdrawn(condition) and _is_news(before.get(condition.type), condition)
     ]
 
 
@@ -140,7 +187,7 @@ def document(status: Status) -> dict[str, Any]:
 def _found(previous: Status, outcome: Decided) -> Status:
     """Return the status without conditions: verdict, values, what was written."""
     decision = outcome.decision
-    protocol = "Consumer" if outcome.situation.group.consumer_protocol else "Classic"
+    protocol = CONSUMER if outcome.situation.group.consumer_protocol else "Classic"
     update: dict[str, Any] = {
         "verdict": decision.verdict,
         "reason": decision.finding.reason,
@@ -162,6 +209,7 @@ def _found(previous: Status, outcome: Decided) -> Status:
     update["predicted"] = _predicted(decision.forecast)
     last = outcome.last_application
     update["applied"] = None if last is None else applied_of(last)
+    update["contradicted"] = contradicting.after(previous.contradicted, outcome)
     found = previous.model_copy(update=update)
     return found.model_copy(update={"summary": _summary(found)})
 
@@ -247,16 +295,33 @@ def _target(status: Status) -> Values | None:
     return None if status.recommendation is None else status.recommendation.target
 
 
-def _statements(outcome: Decided, in_pods: Initial | None) -> Iterator[_Statement]:
+def _statements(outcome: Decided, in_pods: Initial | None, *, had_landed: bool) -> Iterator[_Statement]:
     """Yield what this cycle can say; what it cannot say is left as it stands."""
+    yield from _of_evidence(outcome)
+    told = None if in_pods is None else initial.statement(in_pods, outcome)
+    is_known = not isinstance(outcome.situation.record, Unknown)
+    applied = _applied_statement(outcome, had_landed=had_landed)
+    if told is not None and is_known:
+        applied = _Statement(ConditionType.APPLIED, *told)
+    if outcome.situation.policy.suspended:
+        yield _suspended(applied)
+    elif is_known or outcome.last_application is not None:
+        yield applied  # where values are does not depend on metrics: pods that crash have none
+
+
+def _of_evidence(outcome: Decided) -> Iterator[_Statement]:
+    """Yield what the group's record, or its absence, says."""
     policy, decision = outcome.situation.policy, outcome.decision
     watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
     yield _Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.situation.record, Unknown):
         yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
         return
-    fresh = Finding(Reason.METRICS_FRESH, f"Prometheus has fresh metrics of group {policy.group_id}")
-    yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
+    if outcome.situation.workload.pods:
+        fresh = Finding(Reason.METRICS_FRESH, f"Prometheus has fresh metrics of group {policy.group_id}")
+        yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
+    else:
+        yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.UNKNOWN, decision.finding)
     if decision.verdict is Verdict.INFEASIBLE:
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.FALSE, decision.story)
     elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
@@ -265,8 +330,6 @@ def _statements(outcome: Decided, in_pods: Initial | None) -> Iterator[_Statemen
     yield _objective_statement(outcome)
     story = Finding(decision.finding.reason, f"{decision.story.message}. {decision.outlook}")
     yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
-    told = None if in_pods is None else initial.statement(in_pods, outcome)
-    yield _applied_statement(outcome) if told is None else _Statement(ConditionType.APPLIED, *told)
 
 
 def _objective_statement(outcome: Decided) -> _Statement:
@@ -285,39 +348,58 @@ def _objective_statement(outcome: Decided) -> _Statement:
     return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.FALSE, Finding(Reason.ABOVE_OBJECTIVE, says))
 
 
-def _applied_statement(outcome: Decided) -> _Statement:
+def _applied_statement(outcome: Decided, *, had_landed: bool) -> _Statement:
     """Say what stands between the recommendation and the pods, or that nothing does."""
     applied, decision = outcome.last_application, outcome.decision
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
-    # The rollout that holds back these very values is the one that brings them.
+    landed = None if applied is None else landing.of(_change(outcome, applied, had_landed=had_landed))
+    # The rollout that holds back these very values is the one that brings them; and what failed is never hidden.
     is_ours = applied is not None and decision.target == applied.values and outcome.situation.workload.rolling_out
+    if landed is not None and landed[1].reason is Reason.ROLLOUT_FAILED:
+        is_ours = True
     if blocking is not None and not (is_ours and blocking.reason in _OF_OUR_ROLLOUT):
         return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
-    if applied is None:
+    if landed is None:
         nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
         return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, nothing)
-    moves = ", ".join(
-        f"{setting} {durations.show(applied.previous[setting])} → {durations.show(value)}"
-        for setting, value in applied.values.by_setting.items()
+    return _Statement(ConditionType.APPLIED, *landed)
+
+
+def _change(outcome: Decided, applied: Application, *, had_landed: bool) -> Change:
+    situation = outcome.situation
+    return Change(
+        application=applied,
+        reference=situation.policy.workload,
+        workload=situation.workload,
+        current=outcome.current,
+        is_new=outcome.application is not None,
+        had_landed=had_landed,
+        now=situation.now,
     )
-    workload, at = outcome.situation.policy.workload, _timestamp(applied.at)
-    under_way = outcome.application is not None or outcome.situation.workload.rolling_out or outcome.current is None
-    if outcome.current == applied.values:
-        return _Statement(
-            ConditionType.APPLIED,
-            ConditionStatus.TRUE,
-            Finding(Reason.APPLIED, f"the pods of {workload} run with the values written at {at}: {moves}"),
-        )
-    if not under_way:
-        gone = (
-            f"the pods of {workload} no longer run with the values written at {at}: {moves}; nothing else is to write"
-        )
-        return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, gone))
-    return _Statement(
-        ConditionType.APPLIED,
-        ConditionStatus.TRUE,
-        Finding(Reason.ROLLING_OUT, f"written to {workload} at {at}, the pods are being replaced: {moves}"),
-    )
+
+
+def _had_landed(previous: Status, outcome: Decided) -> bool:
+    """Whether the status says already that the values of the last change have reached the pods."""
+    last = outcome.last_application
+    if last is None or previous.applied != applied_of(last):
+        return False
+    said = (one for one in previous.conditions if one.type is ConditionType.APPLIED)
+    return any(one.status is ConditionStatus.TRUE and one.reason is Reason.APPLIED for one in said)
+
+
+def _suspended(statement: _Statement) -> _Statement:
+    """Say first that the policy is suspended, and then what would be said else."""
+    said = statement.finding
+    text = SUSPENDED if said.reason is Reason.SUSPENDED else f"{SUSPENDED}; else {said.reason}: {said.message}"
+    return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, Finding(Reason.SUSPENDED, text))
+
+
+def _withdrawn(previous: Status, why: Finding) -> Iterator[_Statement]:
+    """Yield for each condition that stands, but Ready, that nobody knows it now."""
+    for one in previous.conditions:
+        if one.type is not ConditionType.READY:
+            told = Finding(why.reason, f"{_NOT_READY}{why.message}")
+            yield _Statement(one.type, ConditionStatus.UNKNOWN, told)
 
 
 def _merged(
@@ -379,11 +461,17 @@ def _is_news(before: Condition | None, after: Condition) -> bool:
     return after.reason not in _QUIET_REASONS or (before is not None and before.reason not in _QUIET_REASONS)
 
 
+def _is_withdrawn(condition: Condition) -> bool:
+    """Whether nobody knows it because the policy is not Ready: that is told once, of Ready."""
+    return condition.status is ConditionStatus.UNKNOWN and condition.message.startswith(_NOT_READY)
+
+
 def _is_warning(condition: Condition) -> bool:
     """Whether a person should look: something is wrong, or should be changed."""
     if condition.type is ConditionType.RECOMMENDED:
         return condition.status is ConditionStatus.TRUE
-    return condition.status is ConditionStatus.FALSE and condition.reason not in _QUIET_REASONS
+    calm = _QUIET_REASONS | {Reason.ROLLING_OUT}
+    return condition.status is ConditionStatus.FALSE and condition.reason not in calm
 
 
 def _timestamp(at: datetime) -> str:

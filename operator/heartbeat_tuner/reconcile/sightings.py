@@ -8,11 +8,11 @@ keeps it when it is removed: nothing is seen here. Pure; the ledger is a value.
 """
 
 import dataclasses
-import ipaddress
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Member, MemberChange, Pod
 
 Life = tuple[str, int]
@@ -66,7 +66,7 @@ def observe(
         if tenants[pod.ip] > 1:
             ids[_life(pod)] = known
             continue
-        shown = frozenset(member.member_id for member in members if same_address(member.host, pod.ip)) - bygone
+        shown = frozenset(member.member_id for member in members if members_at_pods.is_at(member, pod)) - bygone
         new, gone = shown - known, sorted(known - shown)
         replaced = min(len(new), len(gone))
         changes += [MemberChange(now, pod.name)] * replaced
@@ -79,14 +79,6 @@ def _bygone(ledger: Ledger, pods: Sequence[Pod], members: Sequence[Member]) -> f
     living = {_life(pod) for pod in pods}
     dead = {member_id for life, known in ledger.ids.items() if life not in living for member_id in known}
     return (ledger.bygone | dead) & {member.member_id for member in members}
-
-
-def same_address(host: str, address: str) -> bool:
-    """Whether two texts are one address: brokers write IPv6 in full, Kubernetes in short."""
-    try:
-        return ipaddress.ip_address(host) == ipaddress.ip_address(address)
-    except ValueError:
-        return host == address
 
 
 def _life(pod: Pod) -> Life:

@@ -5,9 +5,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from heartbeat_tuner.settings.sections import Section, Timeout
+from heartbeat_tuner.api import fields
+from heartbeat_tuner.api.names import ClusterName
+from heartbeat_tuner.domain import grants
+from heartbeat_tuner.domain.grants import Grant
+from heartbeat_tuner.settings.sections import NAME, Section, Timeout
 
 _SERVER: Final = re.compile(r"([^\s:/,\[\]@]+|\[[0-9A-Fa-f:.]+\]):[1-9][0-9]{0,4}")
 _LAST_PORT: Final = 65_535
@@ -69,10 +73,33 @@ class KafkaTlsSettings(Section):
         return self
 
 
+def _group_pattern(text: str) -> str:
+    if not text or grants.EVERY in text[:-1]:
+        raise ValueError(
+            f"{text!r} is no pattern of groups; write a group's name, or the beginning of names with one * at its end, "
+            f"like orders-*"
+        )
+    return fields.printable(text)
+
+
+def _namespace(text: str) -> str:
+    if text != grants.EVERY and not NAME.fullmatch(text):
+        raise ValueError(f"{text!r} is no namespace; write its whole name, or * for every namespace")
+    return text
+
+
+class GrantSettings(Section):
+    """Groups that policies of some namespaces may name, whoever the members are."""
+
+    namespaces: Annotated[tuple[Annotated[str, AfterValidator(_namespace)], ...], Field(min_length=1)]
+    groups: Annotated[tuple[Annotated[str, AfterValidator(_group_pattern)], ...], Field(min_length=1)]
+
+
 class KafkaClusterSettings(Section):
     """One Kafka cluster that policies may name.
 
-    `heartbeat_budget` is in requests a second; there is none unless one is set.
+    `heartbeat_budget` is in requests a second; there is none unless one is set. Without `grants` a policy may name
+    only groups of which its workload's pods are members.
     """
 
     bootstrap_servers: Annotated[str, BeforeValidator(_servers)]
@@ -80,6 +107,12 @@ class KafkaClusterSettings(Section):
     sasl: SaslSettings | None = None
     tls: KafkaTlsSettings | None = None
     heartbeat_budget: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    grants: tuple[GrantSettings, ...] = ()
+
+    @property
+    def granted(self) -> tuple[Grant, ...]:
+        """The grants as the rule of ownership takes them."""
+        return tuple(Grant(one.namespaces, one.groups) for one in self.grants)
 
     @model_validator(mode="after")
     def _protocol_uses_what_is_set(self) -> Self:
@@ -99,5 +132,5 @@ class KafkaClusterSettings(Section):
 class KafkaSettings(Section):
     """The Kafka clusters."""
 
-    clusters: dict[str, KafkaClusterSettings]
+    clusters: dict[ClusterName, KafkaClusterSettings]
     timeout: Timeout = timedelta(seconds=10)

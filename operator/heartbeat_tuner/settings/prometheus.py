@@ -3,6 +3,7 @@
 import re
 import ssl
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
@@ -61,6 +62,12 @@ _OWN_HEADERS: Final = frozenset(
     | {"expect", "keep-alive", "trailer", "transfer-encoding", "upgrade"}
 )
 
+_LIKE_A_SECRET: Final = re.compile(r"key|token|secret|passw|auth|cred|session|signature", re.IGNORECASE)
+"""In the name of a header: its value is most likely one."""
+
+OWN_TOKENS: Final = tuple(Path(f"{run}/secrets/kubernetes.io/serviceaccount/token") for run in ("/var/run", "/run"))
+"""What opens the API server to the operator, with its rights to write."""
+
 _SECRET_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
@@ -72,6 +79,7 @@ class PrometheusSettings(Section):
     headers: dict[str, str] = Field(default_factory=dict)
     bearer_token_file: MountedFile | None = None
     basic_auth: BasicAuthSettings | None = None
+    allow_credentials_over_http: Annotated[bool, Field(strict=True)] = False
     tls: PrometheusTlsSettings | None = None
     # Reading takes ten times as much memory, and the pod has 512 MiB.
     max_answer_bytes: Annotated[int, Field(ge=2**16, le=2**30)] = 2**24
@@ -113,6 +121,30 @@ class PrometheusSettings(Section):
         if len({name.lower() for name in headers}) < len(headers):
             raise ValueError("one header is given twice, in different case; leave one out")
         return headers
+
+    @field_validator("bearer_token_file", mode="before")
+    @classmethod
+    def _is_for_prometheus(cls, file: object) -> object:
+        if isinstance(file, str | Path) and Path(file).resolve() in {one.resolve() for one in OWN_TOKENS}:
+            raise ValueError(
+                f"{file} is the pod's own token for the API server, and whoever runs Prometheus could use its rights; "
+                f"project a token with an audience of its own, or mount one of an account without rights"
+            )
+        return file
+
+    @model_validator(mode="after")
+    def _credentials_are_encrypted(self) -> Self:
+        secrets = [
+            *(["bearerTokenFile"] if self.bearer_token_file is not None else []),
+            *(["basicAuth"] if self.basic_auth is not None else []),
+            *(f"the header {name}" for name in self.headers if _LIKE_A_SECRET.search(name)),
+        ]
+        if secrets and not self.url.startswith("https:") and not self.allow_credentials_over_http:
+            raise ValueError(
+                f"url {self.url} is not https, and everybody on the way could read what {secrets[0]} sends; give an "
+                f"https address, or say allowCredentialsOverHttp: true"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -1,10 +1,11 @@
 """What every section of the configuration shares: how fields are named, durations, and files that must be there."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.domain import durations
@@ -62,6 +63,8 @@ def _readable(path: Path) -> Path:
 MountedFile = Annotated[Path, AfterValidator(_readable)]
 """A file that has to be there at the start, of a Secret most often."""
 
+NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 """Of an object in Kubernetes."""
 
@@ -77,10 +80,20 @@ Port = Annotated[int, Field(ge=1, le=65_535)]
 
 
 class HttpSettings(Section):
-    """Where probes and own metrics answer."""
+    """Where own metrics and, at a port of their own, probes answer."""
 
     address: str = "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside the pod
     port: Port = 8080
+    probe_port: Port = 8081
+
+    @model_validator(mode="after")
+    def _two_ports(self) -> Self:
+        if self.port == self.probe_port:
+            raise ValueError(
+                f"port and probePort are both {self.port}, and each needs a port of its own, so that who reads metrics "
+                f"cannot make a probe fail; change one"
+            )
+        return self
 
 
 class KubernetesSettings(Section):

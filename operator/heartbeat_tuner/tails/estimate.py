@@ -1,9 +1,9 @@
 """From histograms to models: all groups of one quantity at once.
 
 A group with enough values over a threshold gets one of its own, another one what its stratum shares. Candidate shares
-are fitted for the whole fleet, the largest first, until each stratum has chosen one. A group whose law does not fit
-there, or is as heavy as a kink makes it, is tried at smaller shares; what fits nowhere, or is no law that costs could
-be reckoned with, is rejected with the reason: no number comes from a bad fit.
+are fitted for the whole fleet, the largest first, until each stratum of each namespace has chosen one. A group whose
+law does not fit there, or is as heavy as a kink makes it, is tried at smaller shares; what fits nowhere, or is no law
+that costs could be reckoned with, is rejected with the reason: no number comes from a bad fit.
 """
 
 import dataclasses
@@ -35,6 +35,7 @@ class Fleet:
         strata: a number for each group from 0; groups with the same one (client family, cluster) are alike.
         cut: the bucket of each group from whose lower edge on a value is only known to be larger, since the timeout
             removes the member; evictions are counted in it. `BUCKETS` where there is none.
+        homes: a number for each group from 0; groups with the same one are of one namespace.
         weight: how much a value of each group tells, as part of an independent one (`dependence`).
     """
 
@@ -42,6 +43,7 @@ class Fleet:
     strata: npt.NDArray[np.int64]
     cut: npt.NDArray[np.int64]
     weight: Array
+    homes: npt.NDArray[np.int64]
 
     @classmethod
     def of(
@@ -51,8 +53,9 @@ class Fleet:
         strata: npt.NDArray[np.int64] | None = None,
         cut: npt.NDArray[np.int64] | None = None,
         weight: Array | None = None,
+        homes: npt.NDArray[np.int64] | None = None,
     ) -> "Fleet":
-        """Return a fleet of one stratum, nothing cut, all values independent, but for what is given.
+        """Return a fleet of one stratum and namespace, nothing cut, all values independent, but for what is given.
 
         Raises:
             ValueError: arrays that do not belong together, counts that are none, weights that are not positive.
@@ -67,8 +70,10 @@ class Fleet:
             np.zeros(size, dtype=np.int64) if strata is None else strata,
             np.full(size, BUCKETS, dtype=np.int64) if cut is None else cut,
             np.ones(size) if weight is None else weight,
+            np.zeros(size, dtype=np.int64) if homes is None else homes,
         )
-        for name, array in (("strata", fleet.strata), ("cut", fleet.cut), ("weight", fleet.weight)):
+        for name in ("strata", "cut", "weight", "homes"):
+            array = getattr(fleet, name)
             if array.shape != (size,):
                 raise ValueError(f"{name} of shape {array.shape}: must be one for each of {size} groups")
         if not np.all(np.isfinite(fleet.weight) & (fleet.weight > 0)):
@@ -97,11 +102,12 @@ def models(fleet: Fleet) -> list[TailModel | Rejected]:
         return []
     fits = _Fits(fleet)
     found: list[TailModel | Rejected] = []
-    chosen: dict[int, int] = {}
-    for group, stratum in enumerate(fleet.strata.tolist()):
-        if stratum not in chosen:
-            chosen[stratum] = fits.chosen_by(fleet.strata == stratum)
-        found.append(_model_of(fleet, group, fits.smaller(chosen[stratum])))
+    chosen: dict[tuple[int, int], int] = {}
+    for group, family in enumerate(zip(fleet.homes.tolist(), fleet.strata.tolist(), strict=True)):
+        if family not in chosen:
+            home = fleet.homes == family[0]
+            chosen[family] = fits.chosen_by(home & (fleet.strata == family[1]), home)
+        found.append(_model_of(fleet, group, fits.smaller(chosen[family])))
     return found
 
 
@@ -119,12 +125,12 @@ class _Fits:
                 self._fitted.append(_fit(self._fleet, threshold.FRACTIONS[len(self._fitted)]))
             yield self._fitted[number]
 
-    def chosen_by(self, stratum: npt.NDArray[np.bool_]) -> int:
-        """Return the place of the candidate that a stratum has; a small one has the whole fleet's.
+    def chosen_by(self, stratum: npt.NDArray[np.bool_], home: npt.NDArray[np.bool_]) -> int:
+        """Return the place of the candidate that a stratum has; a small one has that of all its namespace.
 
         It is the first that holds, or else, of those whose far end does, the one that lies closest to its laws.
         """
-        members = stratum if np.count_nonzero(stratum) >= growth.OF_ITS_OWN else np.ones_like(stratum)
+        members = stratum if np.count_nonzero(stratum) >= growth.OF_ITS_OWN else home
         far: dict[int, float] = {}
         for place, fitted in enumerate(self.smaller(0)):
             if fitted.candidate.holds(members):
@@ -139,11 +145,22 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     totals = fleet.counts.sum(axis=1)
     first = threshold.edges_over(fleet.counts, totals * fraction)
     grown = growth.thresholds(
-        fleet.counts, fraction, strata=fleet.strata, weight=fleet.weight, least=_LEAST_EXCEEDANCES
+        fleet.counts,
+        fraction,
+        strata=fleet.strata,
+        homes=fleet.homes,
+        weight=fleet.weight,
+        least=_LEAST_EXCEEDANCES,
     )
     first = np.where(grown.small, grown.first, first)
     candidate = threshold.candidate(
-        fraction, fleet.counts, first, strata=fleet.strata, cut=fleet.cut, weight=fleet.weight
+        fraction,
+        fleet.counts,
+        first,
+        strata=fleet.strata,
+        homes=fleet.homes,
+        cut=fleet.cut,
+        weight=fleet.weight,
     )
     prior = np.where(grown.small, grown.certainty, 0.0)
     told = candidate.exceedances.totals * fleet.weight + prior

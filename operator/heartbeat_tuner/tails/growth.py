@@ -3,7 +3,8 @@
 A few hundred values tell a group's usual delay, not its rare one. What the fleet shares is how many times longer the
 rare one is: all groups are scaled by a reference quantile that even a small group knows, and laid upon each other. A
 small group's threshold is its own reference times that factor (Hosking and Wallis, Regional Frequency Analysis, 1997).
-How often it exceeds that threshold is again its own count, drawn to what the fleet says.
+How often it exceeds that threshold is again its own count, drawn to what the fleet says. The fleet of a group is its
+namespace: others tell nothing of where its tail begins.
 """
 
 import dataclasses
@@ -47,7 +48,13 @@ class Thresholds:
 
 
 def thresholds(
-    counts: Array, fraction: float, *, strata: npt.NDArray[np.int64], weight: Array, least: float
+    counts: Array,
+    fraction: float,
+    *,
+    strata: npt.NDArray[np.int64],
+    weight: Array,
+    least: float,
+    homes: npt.NDArray[np.int64] | None = None,
 ) -> Thresholds:
     """Return the threshold of every small group that, by what the fleet shares, a share of its values exceeds.
 
@@ -57,11 +64,28 @@ def thresholds(
         strata: a number for each group, from 0; groups of one number are alike.
         weight: how much each group's counts tell.
         least: independent values over a threshold, under which a group has none of its own.
+        homes: a number for each group, the same for those of one namespace; one namespace if left out.
     """
-    above = threshold.above(counts)
-    totals = above[:, 0] * weight
+    totals = counts.sum(axis=1) * weight
     small = (totals < OWN_FROM) | (totals * fraction < least)
     found = Thresholds(small, np.full(len(counts), BUCKETS - 1, dtype=np.int64), np.ones(len(counts)))
+    homes = np.zeros_like(strata) if homes is None else homes
+    for home in np.unique(homes[small & (totals > 0)]):
+        own = np.flatnonzero(homes == home)
+        _of_one(threshold.above(counts[own]), own, fraction, strata[own], weight[own], found)
+    return found
+
+
+def _of_one(
+    above: Array,
+    own: npt.NDArray[np.int64],
+    fraction: float,
+    strata: npt.NDArray[np.int64],
+    weight: Array,
+    found: Thresholds,
+) -> None:
+    """Find the thresholds of one fleet, whose groups are `own` of all."""
+    totals, small = above[:, 0] * weight, found.small[own]
     for number in np.unique(strata):
         members = strata == number
         alike = members if np.count_nonzero(members & (totals > 0)) >= OF_ITS_OWN else np.ones_like(members)
@@ -75,8 +99,7 @@ def thresholds(
         doubt: Array | float = 1.0 / _certainty(above[users], first[users], fraction, weight[users])
         if first is scaled:  # each knows its reference only as well as the values over it tell
             doubt = doubt + 1.0 / np.maximum(_references(totals[users])[1], 1e-3)
-        found.first[users], found.certainty[users] = first[users], 1.0 / doubt
-    return found
+        found.first[own[users]], found.certainty[own[users]] = first[users], 1.0 / doubt
 
 
 def _references(totals: Array) -> tuple[npt.NDArray[np.int64], Array]:

@@ -8,6 +8,9 @@ How much that tells of one group depends on how much groups differ, which their 
 their rates gamma over the groups (`rates.spread`). A group's own rate is then gamma again: what it saw itself and
 what the fleet says weigh as many events as they rest on. Where an event is common its own count decides, where it is
 rare the fleet's.
+
+Groups of several namespaces share a pool only so far: each namespace has its own, in which each other one counts for
+less than itself (`neighbours`), and how much groups differ is what its own groups show.
 """
 
 import dataclasses
@@ -16,15 +19,19 @@ import math
 from typing import Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from heartbeat_tuner.tails import gamma, rates, shape_free
+from heartbeat_tuner.tails import gamma, neighbours, rates, shape_free
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
 from heartbeat_tuner.tails.model import Z_95
 
 LEAST_GROUPS: Final = 5
 LEAST_DAYS: Final = 10.0
-"""Of fewer groups or days nothing is told: it would be one group's chance, counted for all."""
+"""Of fewer groups or days nothing is told: it would be one group's chance, counted for all.
+
+A namespace of fewer groups has a pool where as many namespaces have groups of its kind.
+"""
 
 _FIRST: Final = int(np.searchsorted(EDGES_S, 2.8))
 _EDGES: Final = _FIRST + PER_OCTAVE // 2 * np.arange(16)  # where buckets meet: none is cut
@@ -64,21 +71,40 @@ class Pool:
             counts: of each of them, whole, not decayed; groups x `BUCKETS`.
             days: for how long each was watched; groups. One of 0 does not count.
         """
-        counts, days = counts[days > 0], days[days > 0]
-        watched = math.fsum(days.tolist())  # the same in whatever order they come
-        if len(days) < LEAST_GROUPS or watched < LEAST_DAYS or not counts.any():
-            return None
+        return cls.of_homes(counts, days, np.zeros(len(days), dtype=np.int64)).get(0)
+
+    @classmethod
+    def of_homes(cls, counts: Array, days: Array, homes: npt.NDArray[np.int64]) -> dict[int, Self]:
+        """Return the pool of each namespace that has enough, its own groups' and, within bounds, those of others.
+
+        Args:
+            counts: as in `of`.
+            days: likewise.
+            homes: a number for each group, the same for those of one namespace.
+        """
+        watched = days > 0
+        counts, days, homes = counts[watched], days[watched], homes[watched]
+        numbers, homes = np.unique(homes, return_inverse=True)
+        if not numbers.size:
+            return {}
+        several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
         each = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES]
-        longer = each.sum(axis=0)
-        largest_s = float(EDGES_S[int(np.flatnonzero(counts.sum(axis=0))[-1]) + 1])
-        beyond = shape_free.beyond_per_day(EDGES_S[_EDGES], largest_s, watched)
-        return cls(
-            watched,
-            len(days),
-            TIMES_S,
-            tuple(np.where(longer > 0, longer / watched, beyond).tolist()),
-            tuple(rates.spread(one, days, before=_SPREAD_BEFORE) for one in each.T),
-        )
+        own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
+        longer = np.array([each[own].sum(axis=0) for own in several])
+        beyond = np.array([_beyond(counts[own].sum(axis=0)) for own in several])
+        events, together = neighbours.heard(longer, own_days, least=beyond)
+        sizes = np.array([own.size for own in several])
+        return {
+            int(numbers[home]): cls(
+                float(together[home]),
+                int(np.minimum(sizes, own.size).sum()),
+                TIMES_S,
+                tuple((events[home] / together[home]).tolist()),
+                tuple(rates.spread(one, days[own], before=_SPREAD_BEFORE) for one in each[own].T),
+            )
+            for home, own in enumerate(several)
+            if max(own.size, numbers.size) >= LEAST_GROUPS and together[home] >= LEAST_DAYS and counts[own].any()
+        }
 
     def posterior(self, times_s: Array, own: Array, days: float) -> tuple[Array, Array]:
         """Return how often a day a group exceeds some times, on average and at most at 95 %.
@@ -97,6 +123,14 @@ class Pool:
         differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
         shape, exposure = own + 1.0 / differ, days + 1.0 / (differ * usual)
         return shape / exposure, _quantiles(shape) / exposure
+
+
+def _beyond(counts: Array) -> Array:
+    """Return the events that stand for what was not seen, beyond the largest value: one there, and ever fewer."""
+    if not counts.any():
+        return np.full(_EDGES.size, _LEAST)
+    largest_s = float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1])
+    return shape_free.beyond_per_day(EDGES_S[_EDGES], largest_s, 1.0)
 
 
 def _quantiles(shapes: Array) -> Array:

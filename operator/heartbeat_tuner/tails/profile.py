@@ -69,6 +69,7 @@ class Profile:
         idle_turns: which share of those turns, for such a library, finds nothing and lasts as long as the fetch wait
             that is set; `handlers` tells of the others.
         settle_s: join, sync and fetch again, once all have joined.
+        at_once: whether a rollout stops all members before a new one is ready.
         eviction_price: of one false eviction beside the standstill, in partition-seconds: reprocessing, cold caches.
     """
 
@@ -91,6 +92,7 @@ class Profile:
     settle_s: float
     eviction_price: float = 0.0
     idle_turns: float = 0.0
+    at_once: bool = False
 
     @property
     def share(self) -> float:

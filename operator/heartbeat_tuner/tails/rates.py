@@ -3,6 +3,9 @@
 Few of them are seen in any one group, so a fleet tells what is usual. Events are Poisson, their rates gamma over the
 groups; the rate of a group is then gamma again, and its mean lies between its own and the fleet's. Durations are
 lognormal; the fleet's law is worth a few durations of a group's own.
+
+The fleet of a group is its namespace. What is usual there is drawn to other namespaces within bounds (`neighbours`);
+how much groups differ, and how long something lasts, is each namespace's own.
 """
 
 import dataclasses
@@ -11,13 +14,15 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from heartbeat_tuner.tails import gamma
+from heartbeat_tuner.tails import gamma, neighbours
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.model import Z_95
 
 _SPREAD_BEFORE: Final = 2.0  # squared coefficient of variation of rates, before any group is seen: they differ a lot
+_HALF_AN_EVENT: Final = 0.5  # that may have been missed, whatever was counted
 _SPREADS: Final = (0.01, 10.0)
 _WORTH_DURATIONS: Final = 5.0
 _HEARD_AT_MOST: Final = 20.0  # durations of one group
@@ -68,22 +73,28 @@ class Rates:
         return [Rate(*both) for both in zip(self.mean.tolist(), self.upper.tolist(), strict=True)]
 
 
-def rates(events: Array, exposure: Array) -> Rates:
+def rates(events: Array, exposure: Array, *, homes: npt.NDArray[np.int64] | None = None) -> Rates:
     """Return the rate of each group from what all of them saw.
 
     Args:
         events: how many each group saw.
         exposure: for how long it was watched, in whichever unit the rates should be; 0 is a group not watched.
+        homes: a number for each group, the same for those of one namespace; one namespace if left out.
 
     Raises:
-        ValueError: negative numbers, or a fleet that was not watched at all.
+        ValueError: negative numbers, or a namespace that was not watched at all.
     """
     if np.any(events < 0) or np.any(exposure < 0):
         raise ValueError("events and exposure: must not be negative")
-    if not exposure.sum() > 0:
+    _, homes = np.unique(np.zeros(len(events)) if homes is None else homes, return_inverse=True)
+    own: Array = np.bincount(homes, weights=exposure).astype(np.float64)
+    if not own.size or not own.min() > 0:
         raise ValueError("exposure: no group was watched, so nothing is known of any")
-    usual = (events.sum() + 0.5) / exposure.sum()
-    differ = spread(events, exposure)
+    seen: Array = np.bincount(homes, weights=events).astype(np.float64)[:, None]
+    together, watched = neighbours.heard(seen + _HALF_AN_EVENT, own, least=np.full(seen.shape, _HALF_AN_EVENT))
+    usual = (together[:, 0] / watched)[homes]
+    several = [homes == home for home in range(own.size)]
+    differ = np.array([spread(events[one], exposure[one]) for one in several])[homes]
     return Rates(events + 1.0 / differ, exposure + 1.0 / (differ * usual))
 
 
@@ -138,27 +149,28 @@ class Duration:
         return 1.0 - NormalDist(self.mean_log, doubtful_sd).cdf(math.log(time_s))
 
 
-def durations(counts: Array) -> list[Duration]:
-    """Return the law of each group's durations; a group without any gets the fleet's.
+def durations(counts: Array, *, homes: npt.NDArray[np.int64] | None = None) -> list[Duration | None]:
+    """Return the law of each group's durations; a group without any gets its namespace's, None if that has none.
 
     Args:
         counts: durations in each bucket; groups x `BUCKETS`.
-
-    Raises:
-        ValueError: no group has any.
+        homes: a number for each group, the same for those of one namespace; one namespace if left out.
     """
+    _, homes = np.unique(np.zeros(len(counts)) if homes is None else homes, return_inverse=True)
     totals = counts.sum(axis=1)
-    if not totals.sum() > 0:
-        raise ValueError("counts: no group has a duration, so nothing is known of any")
     some = np.maximum(totals, 1e-300)
     means = counts @ _BUCKET_LOGS / some
     squares = np.maximum(counts @ _BUCKET_LOGS**2 / some - means**2, 0.0) * totals
     heard = np.minimum(totals, _HEARD_AT_MOST)
-    usual = float(heard @ means / heard.sum())
-    scatter = float(heard @ (squares / some + (means - usual) ** 2)) + _WORTH_DURATIONS * _SD_BEFORE**2
-    variance = scatter / (float(heard.sum()) + _WORTH_DURATIONS)
+    told = np.bincount(homes, weights=heard)
+    usual = (np.bincount(homes, weights=heard * means) / np.maximum(told, 1e-300))[homes]
+    scatter = np.bincount(homes, weights=heard * (squares / some + (means - usual) ** 2))
+    variance = ((scatter + _WORTH_DURATIONS * _SD_BEFORE**2) / (told + _WORTH_DURATIONS))[homes]
     worth = totals + _WORTH_DURATIONS
     own = (_WORTH_DURATIONS * usual + totals * means) / worth
     between = _WORTH_DURATIONS * totals / worth * (means - usual) ** 2
     sds = np.sqrt((_WORTH_DURATIONS * variance + squares + between) / worth)
-    return [Duration(*map(float, law)) for law in zip(own, sds, worth, strict=True)]
+    return [
+        Duration(*law) if any_known else None
+        for *law, any_known in zip(own.tolist(), sds.tolist(), worth.tolist(), (told > 0)[homes].tolist(), strict=True)
+    ]

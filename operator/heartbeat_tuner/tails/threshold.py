@@ -2,8 +2,8 @@
 
 The choice matters more than the estimator. Too low a threshold, and the law describes the body: what is rare beyond a
 kink (one slow poll in a hundred) is then over- or underestimated by orders of magnitude. One group seldom has enough
-values to show that, so the fleet decides: the largest share at which few groups speak against their law and all
-together lie close to it, and the smallest where none does.
+values to show that, so the fleet decides, that is the group's namespace: the largest share at which few groups speak
+against their law and all together lie close to it, and the smallest where none does.
 """
 
 import dataclasses
@@ -78,10 +78,11 @@ def candidate(
     first: npt.NDArray[np.int64],
     *,
     strata: npt.NDArray[np.int64],
+    homes: npt.NDArray[np.int64],
     cut: npt.NDArray[np.int64],
     weight: Array,
 ) -> Candidate:
     """Return all groups fitted over thresholds that stand for one share of their values."""
     exceedances = Exceedances.over(counts, first, cut=np.maximum(cut, first))
-    belief, fits = fleet.learn(exceedances, strata=strata, weight=weight)
+    belief, fits = fleet.learn(exceedances, strata=strata, weight=weight, homes=homes)
     return Candidate(fraction, exceedances, belief, fits, fitness.of(exceedances, fits.theta))

@@ -7,6 +7,7 @@ each other in a replica; between replicas the versions of the Leases decide who 
 import asyncio
 import collections
 import dataclasses
+import functools
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
@@ -18,6 +19,7 @@ from heartbeat_tuner.membership.claiming import claim
 from heartbeat_tuner.membership.values import Pool, Reason, Refused, View
 from heartbeat_tuner.ports import Clock, Slots, WorkloadSizes
 from heartbeat_tuner.webhook import enrolment, initial, injection
+from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment, Place
 from heartbeat_tuner.webhook.initial import Filled
 from heartbeat_tuner.webhook.outcomes import Answer, Outcome
@@ -59,6 +61,7 @@ class Admission:
         sizes: how much of it may be given.
         clock: for the records.
         may_gate: whether a gate that is added now is sure to be lifted.
+        aside: for what takes long.
         sleep: waits so many seconds.
     """
 
@@ -70,6 +73,7 @@ class Admission:
         clock: Clock,
         *,
         may_gate: Callable[[], bool],
+        aside: Aside,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._enrolled = enrolled
@@ -77,6 +81,7 @@ class Admission:
         self._sizes = sizes
         self._clock = clock
         self._may_gate = may_gate
+        self._aside = aside
         self._sleep = sleep
         self._turns: collections.defaultdict[SlotPlace, _Turn] = collections.defaultdict(_Turn)
 
@@ -138,7 +143,8 @@ class Admission:
                 why = "pods and slots are not kept up to date at the moment"
                 return _Settled(Outcome.NOT_READY, review.pod, told=why)
             view = View(self._slots.leases(place), self._slots.pods(place), as_of)
-            claimed = claim(token, view, pool, may_gate=may_gate, now=self._clock.now())
+            work = functools.partial(claim, token, view, pool, may_gate=may_gate, now=self._clock.now())
+            claimed = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), work)
             if isinstance(claimed, Refused) and claimed.reason is Reason.COPIED:
                 token = str(uuid.uuid4())
                 continue

@@ -5,6 +5,7 @@ whose name tells the Deployment's.
 """
 
 import dataclasses
+import heapq
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -29,6 +30,9 @@ _GIVEN: Final = frozenset({StaticMembership.ENABLED, StaticMembership.AUTO})
 
 LONGEST_SESSION: Final = timedelta(minutes=1)
 """What a broker lets a group of the consumer protocol have at most, by default."""
+
+MOST_POLICIES: Final = 32
+"""Of one workload, the oldest ones: each sets values in another container of a pod, and each costs the review time."""
 
 
 class Place(NamedTuple):
@@ -144,7 +148,7 @@ def holder(enrolments: Iterable[Enrolment]) -> Enrolment | None:
 def in_containers(enrolments: Iterable[Enrolment]) -> Sequence[InitialValues]:
     """Return what several policies set in one Deployment's pods: in each container the values of the oldest."""
     found: dict[str, InitialValues] = {}
-    for one in sorted(enrolments, key=_age):
+    for one in heapq.nsmallest(MOST_POLICIES, enrolments, key=_age):
         if one.values is not None:
             found.setdefault(one.container, one.values)
     return list(found.values())

@@ -14,6 +14,8 @@ from heartbeat_tuner.adapters.manifests import SettingUnreadableError
 from heartbeat_tuner.api.applied import durations_of
 from heartbeat_tuner.api.status_v1alpha1 import Status
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import plausibility
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode, Policy, Range
 from heartbeat_tuner.webhook import injection
@@ -107,7 +109,11 @@ def _unfit(one: InitialValues, container: Mapping[str, Any]) -> str:
             value = manifests.milliseconds(container, name, {})
         except SettingUnreadableError as error:
             return str(error)
-        if value is not None:
-            own[setting] = value
+        if value is None:
+            continue
+        misread = plausibility.too_short(setting, value)
+        if misread is not None:
+            return f"{name} reads as {durations.show(value)}, and {misread}"
+        own[setting] = value
     settings = client.filled({**one.others, **own, **one.set})
     return "; ".join(client.violations(settings))

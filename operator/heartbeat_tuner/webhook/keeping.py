@@ -80,7 +80,11 @@ class Keeper:
             self.trusted = False
             _log.warning("the API server was not told to trust the certificate", error=str(error))
         if found != self._shown:
-            found.load_into(self._context)
+            try:
+                found.load_into(self._context)
+            except (OSError, ValueError) as error:  # the last one is shown on
+                _log.warning("certificate not loaded", error=str(error))
+                return False
             self._shown = found
             self._telemetry.certificate_loaded(found.ends)
             _log.info("certificate loaded", ends=found.ends.isoformat())

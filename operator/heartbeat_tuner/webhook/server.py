@@ -14,8 +14,9 @@ from typing import Final
 import structlog
 from aiohttp import web
 
+from heartbeat_tuner.adapters.http_server import HttpServer, Limits
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.errors import InvalidSettingsError, TunerError
+from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.webhook import review
 from heartbeat_tuner.webhook.outcomes import Answer, Outcome
 from heartbeat_tuner.webhook.review import Review, UnreadableError
@@ -29,6 +30,14 @@ MAX_REQUEST_BYTES: Final = 4 * 2**20
 LONGEST_ANSWER: Final = timedelta(seconds=1.5)
 SHARE: Final = 0.75
 """Of the time that the API server waits: the rest is for the way back."""
+
+LIMITS: Final = Limits(
+    connections=512,
+    first_s=5.0,
+    idle_s=120.0,  # an API server closes what it did not use for 90 s: nothing is on its way then
+    answer_s=5.0,
+    request_bytes=MAX_REQUEST_BYTES,
+)
 
 Decide = Callable[[Review], Awaitable[Answer]]
 
@@ -48,7 +57,7 @@ class AdmissionServer:
         self._decide = decide
         self._telemetry = telemetry
         self._context = context
-        self._runner: web.AppRunner | None = None
+        self._server = HttpServer(self._routed, LIMITS, section="admission")
 
     async def serve(self, address: str, port: int) -> None:
         """Answer on `address`:`port` until `close`.
@@ -56,22 +65,20 @@ class AdmissionServer:
         Raises:
             InvalidSettingsError: nothing can listen there.
         """
-        app = web.Application(client_max_size=MAX_REQUEST_BYTES)
-        app.add_routes([web.post(PATH, self._answer)])
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=LONGEST_ANSWER.total_seconds())
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, address, port, ssl_context=self._context).start()
-        except OSError as error:
-            await self.close()
-            raise InvalidSettingsError(f"admission: cannot listen on {address}:{port}: {error.strerror}") from error
+        await self._server.serve(address, port, context=self._context)
 
     async def close(self) -> None:
         """Stop answering; requests under way get their answer."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._server.close()
 
-    async def _answer(self, request: web.Request) -> web.Response:
+    async def _routed(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.path != PATH:
+            return web.Response(status=404, text=f"there is no {request.path} here\n")
+        if request.method != "POST":
+            return web.Response(status=405, text=f"{request.method} is no review\n", headers={"Allow": "POST"})
+        return await self._answer(request)
+
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
         began = time.monotonic()
         limit_s = patience(request.query.get("timeout", "")).total_seconds()
         uid = ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from heartbeat_tuner.adapters import api_paths
 from heartbeat_tuner.adapters.certificate_store import CertificateStore
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
@@ -16,11 +17,10 @@ from heartbeat_tuner.adapters.slots import KubernetesSlots
 from heartbeat_tuner.adapters.watching import Kind
 from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.workload_sizes import KubernetesWorkloadSizes, RecentSizes
-from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.settings.webhook import WebhookSettings
 from heartbeat_tuner.webhook import enrolment
 from heartbeat_tuner.webhook.admission import Admission
+from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.keeping import Keeper
 from heartbeat_tuner.webhook.server import AdmissionServer
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
@@ -53,12 +53,13 @@ async def run_webhook(settings: WebhookSettings) -> None:
             clock=clock,
         )
         keeper = Keeper(store, context, telemetry)
-        touched = Touched()
+        touched, aside = Touched(), Aside()
+        closing.callback(aside.close)
         namespaces = settings.kubernetes.namespaces
         policies = WatchedScope(
             api,
             # Who takes the definition away takes the policies away.
-            Kind(f"/apis/{API_VERSION}/{PLURAL}", may_be_missing=True),
+            Kind(api_paths.collection(api_paths.POLICIES), may_be_missing=True),
             enrolment.enrolment_of,
             namespaces=namespaces,
             clock=clock,
@@ -74,6 +75,7 @@ async def run_webhook(settings: WebhookSettings) -> None:
             clock,
             touched,
             telemetry,
+            aside,
         )
         telemetry.watch_gates(lambda: sum(map(len, slots.gated().values())))
         admission = Admission(
@@ -82,6 +84,7 @@ async def run_webhook(settings: WebhookSettings) -> None:
             sizes,
             clock,
             may_gate=lambda: tender.lifts,
+            aside=aside,
         )
 
         def unready() -> str:
@@ -93,7 +96,13 @@ async def run_webhook(settings: WebhookSettings) -> None:
                 return "policies, pods and slots are not all known, or not kept up to date"
             return ""
 
-        await telemetry.serve(settings.http.address, settings.http.port, unhealthy=lambda: "", unready=unready)
+        await telemetry.serve(
+            settings.http.address,
+            settings.http.port,
+            probe_port=settings.http.probe_port,
+            unhealthy=lambda: "",
+            unready=unready,
+        )
         closing.push_async_callback(telemetry.close)
         working = await closing.enter_async_context(_running(keeper.run(), policies.run(), slots.run(), tender.run()))
         server = AdmissionServer(admission.decide, telemetry, context)

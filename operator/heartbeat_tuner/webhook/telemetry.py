@@ -9,6 +9,7 @@ from heartbeat_tuner.adapters.pages import Complaint, Pages
 from heartbeat_tuner.webhook.outcomes import Outcome
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1.0, 2.0)
+_TURN_BUCKETS = (0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
 
 
 class WebhookTelemetry:
@@ -16,7 +17,8 @@ class WebhookTelemetry:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._pages = Pages(self.registry)
+        self._pages = Pages(self.registry, before=self._look)
+        self._waiting: Callable[[], int] = lambda: 0
         self._reviews = Counter(
             "heartbeat_tuner_admission_reviews",
             "Pods asked about, by what became of them.",
@@ -43,6 +45,12 @@ class WebhookTelemetry:
             ["end"],
             registry=self.registry,
         )
+        self._turns = Histogram(
+            "heartbeat_tuner_namespace_turn_seconds",
+            "How long one look after a namespace's slots and gated pods took.",
+            registry=self.registry,
+            buckets=_TURN_BUCKETS,
+        )
         for end in ("lifted", "replaced"):
             self._waits.labels(end)
         for outcome in Outcome:
@@ -58,8 +66,15 @@ class WebhookTelemetry:
         self._certificate_ends.set(ends.timestamp())
 
     def watch_gates(self, waiting: Callable[[], int]) -> None:
-        """Tell how many pods wait, by asking each time."""
-        self._gated.set_function(waiting)
+        """Tell how many pods wait, by asking whenever the page is made."""
+        self._waiting = waiting
+
+    def _look(self) -> None:
+        self._gated.set(self._waiting())
+
+    def namespace_looked_after(self, *, duration_s: float) -> None:
+        """Count one look after a namespace."""
+        self._turns.observe(duration_s)
 
     def pod_lifted(self) -> None:
         """Count a pod that waits no more."""
@@ -69,19 +84,22 @@ class WebhookTelemetry:
         """Count a pod that has to go."""
         self._waits.labels("replaced").inc()
 
-    async def serve(self, address: str, port: int, *, unhealthy: Complaint, unready: Complaint) -> None:
-        """Answer on `address`:`port` until `close`.
+    async def serve(
+        self, address: str, port: int, *, probe_port: int, unhealthy: Complaint, unready: Complaint
+    ) -> None:
+        """Answer until `close`.
 
         Args:
             address: where to listen.
-            port: likewise.
+            port: for the metrics.
+            probe_port: for the probes.
             unhealthy: why this process should be started anew.
             unready: why no pod should be asked about here now.
 
         Raises:
             InvalidSettingsError: nothing can listen there.
         """
-        await self._pages.serve(address, port, unhealthy=unhealthy, unready=unready)
+        await self._pages.serve(address, port, probe_port=probe_port, unhealthy=unhealthy, unready=unready)
 
     async def close(self) -> None:
         """Stop answering."""

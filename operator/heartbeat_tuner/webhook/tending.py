@@ -6,21 +6,26 @@ successor starts without one.
 """
 
 import asyncio
+import collections
 import contextlib
+import dataclasses
+import functools
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
 from heartbeat_tuner.membership.lifting import lift
+from heartbeat_tuner.membership.limits import MOST_PODS, crowded
 from heartbeat_tuner.membership.settling import settle
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
 from heartbeat_tuner.membership.values import Lift, Pod, Pool, Remove, View, Write
 from heartbeat_tuner.ports import Clock, SlotPods, Slots, WorkloadSizes
+from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
 
@@ -40,6 +45,24 @@ LIST_AGE: Final = timedelta(seconds=20)
 """While something waits for certainty, lists are at most this old."""
 
 RIGHTS_AGE_S: Final = 300.0
+
+NAMESPACE_S: Final = 2.0
+"""For so long one namespace is looked after in a turn; some hundred writes."""
+
+AT_ONCE: Final = 16
+"""Namespaces that are looked after side by side."""
+
+REST: Final = 4.0
+"""After the rules took some time over a namespace's objects it rests for so many times as long: a fifth of one thread
+is the most that it takes, however often its objects change."""
+
+SHORT_S: Final = 0.02
+"""After less than that nobody rests."""
+
+SHOWN: Final = 5
+"""Namespaces that a message names."""
+
+Result = TypeVar("Result")
 
 _SETTLED: Final = frozenset({State.HELD, State.FREE})
 
@@ -70,6 +93,14 @@ class Touched:
             await asyncio.wait_for(self._news.wait(), longest_s)
 
 
+@dataclasses.dataclass(slots=True)
+class _Tasks:
+    """What is to be done in one namespace: places to look at, and pods that wait though no policy stands for them."""
+
+    places: list[Enrolment] = dataclasses.field(default_factory=list)
+    stranded: list[tuple[SlotPlace, Pod]] = dataclasses.field(default_factory=list)
+
+
 class Tender:
     """Looks after all places.
 
@@ -82,6 +113,10 @@ class Tender:
         clock: for the records.
         touched: where to look, besides where something waits.
         telemetry: counts.
+        aside: for what takes long.
+
+    Attributes:
+        namespace_s: for so long one namespace is looked after in a turn.
     """
 
     def __init__(
@@ -93,6 +128,7 @@ class Tender:
         clock: Clock,
         touched: Touched,
         telemetry: WebhookTelemetry,
+        aside: Aside,
     ) -> None:
         self._enrolments = enrolments
         self._slots = slots
@@ -101,7 +137,12 @@ class Tender:
         self._clock = clock
         self._telemetry = telemetry
         self._touched = touched
+        self._aside = aside
+        self.namespace_s = NAMESPACE_S
         self._restless: set[SlotPlace] = set()
+        self._busy: dict[str, asyncio.Task[bool]] = {}
+        self._spent_s: dict[str, float] = {}
+        self._rests_until_s: dict[str, float] = {}
         self._well_until_s = 0.0
         self._rights_until_s = 0.0
 
@@ -113,17 +154,24 @@ class Tender:
     async def run(self) -> None:
         """Look until cancelled."""
         due_s = 0.0
-        while True:
-            await self._touched.wait(max(due_s - time.monotonic(), 0.0))
-            is_due = time.monotonic() >= due_s
-            well = await self.turn(news_only=not is_due)
-            if is_due and well:
-                due_s = time.monotonic() + TURN_S
-            # Out of touch, what was noted stays noted, and would wake us at once.
-            await asyncio.sleep(NEWS_PAUSE_S if well else BLIND_PAUSE_S)
+        try:
+            while True:
+                await self._touched.wait(max(due_s - time.monotonic(), 0.0))
+                is_due = time.monotonic() >= due_s
+                well = await self.turn(news_only=not is_due)
+                if is_due and well:
+                    due_s = time.monotonic() + TURN_S
+                # Out of touch, what was noted stays noted, and would wake us at once.
+                await asyncio.sleep(NEWS_PAUSE_S if well else BLIND_PAUSE_S)
+        finally:
+            for task in self._busy.values():
+                task.cancel()
 
     async def turn(self, *, news_only: bool = False) -> bool:
         """Look once at the places at which something moves; return whether there was a view to look at.
+
+        Namespaces are looked after side by side, each for `namespace_s`: what one of them holds up, by the number of
+        its objects or by what stands before its writes, delays no other. What was not reached comes in a later turn.
 
         Args:
             news_only: look only where something changed, and not where something waits.
@@ -133,17 +181,12 @@ class Tender:
             return False
         looked_at = self._touched.take() | (set() if news_only else self._restless)
         self._restless -= looked_at
-        namespaces = {place.namespace for place in looked_at}
-        places = {one.slots: one for one in enrolments if one.workload.namespace in namespaces}
         try:
             if looked_at and self._clock.now() - as_of > LIST_AGE:
                 await self._slots.refresh()
-            for place in looked_at & places.keys():
-                await self._within(place, self._tend(places[place]))
-            if not news_only:
-                await self._replace_those_without_a_policy(enrolments)
-            if time.monotonic() >= self._rights_until_s and await self._pods.may_lift():
-                self._rights_until_s = time.monotonic() + RIGHTS_AGE_S
+            answered = await self._look_after(self._tasks(looked_at, enrolments, news_only=news_only))
+            if not answered or time.monotonic() >= self._rights_until_s:
+                self._rights_until_s = time.monotonic() + RIGHTS_AGE_S if await self._pods.may_lift() else 0.0
         except TunerError as error:
             self._restless |= looked_at
             _log.warning("slots not looked after", error=str(error))
@@ -152,13 +195,62 @@ class Tender:
             self._well_until_s = time.monotonic() + PATIENCE_S
         return True
 
-    async def _replace_those_without_a_policy(self, enrolments: Collection[Enrolment]) -> None:
-        waiting = self._pods.gated()
-        if not waiting:
-            return
-        for place in waiting.keys() - {one.slots for one in enrolments}:
-            for pod in waiting[place]:
-                await self._within(place, self._replace(place, pod, "its policy gives no ids any more"))
+    def _tasks(
+        self, looked_at: Collection[SlotPlace], enrolments: Collection[Enrolment], *, news_only: bool
+    ) -> Mapping[str, _Tasks]:
+        """Return what is to be done in each namespace that is not busy, nor rests."""
+        found: collections.defaultdict[str, _Tasks] = collections.defaultdict(_Tasks)
+        namespaces = {place.namespace for place in looked_at}
+        places = {one.slots: one for one in enrolments if one.workload.namespace in namespaces}
+        for place in looked_at & places.keys():
+            found[place.namespace].places.append(places[place])
+        waiting = {} if news_only else self._pods.gated()
+        for place in waiting.keys() - {one.slots for one in enrolments} if waiting else ():
+            found[place.namespace].stranded.extend((place, pod) for pod in waiting[place])
+        now_s = time.monotonic()
+        self._rests_until_s = {one: until_s for one, until_s in self._rests_until_s.items() if until_s > now_s}
+        for namespace in found.keys() & (self._busy.keys() | self._rests_until_s.keys()):
+            self._restless |= {one.slots for one in found.pop(namespace).places}
+        return found
+
+    async def _look_after(self, tasks: Mapping[str, _Tasks]) -> bool:
+        """Look after namespaces; return whether the API server answered in all of them, as far as that is known."""
+        at_once = asyncio.Semaphore(AT_ONCE)
+        begun = {
+            asyncio.create_task(self._look_after_one(namespace, one, at_once), name=namespace)
+            for namespace, one in tasks.items()
+        }
+        if not begun:
+            return True
+        self._busy |= {task.get_name(): task for task in begun}
+        for task in begun:
+            task.add_done_callback(lambda task: self._busy.pop(task.get_name()))
+        done, late = await asyncio.wait(begun, timeout=2 * self.namespace_s)
+        if late:
+            _log.warning("slow namespaces, the others go on", namespaces=sorted(one.get_name() for one in late)[:SHOWN])
+        return all(task.result() for task in done)
+
+    async def _look_after_one(self, namespace: str, tasks: _Tasks, at_once: asyncio.Semaphore) -> bool:
+        """Look after one namespace for a while; return whether the API server answered."""
+        async with at_once:
+            began_s, self._spent_s[namespace] = time.monotonic(), 0.0
+            try:
+                for one in tasks.places:
+                    await self._within(one.slots, self._tend(one, until_s=began_s + self.namespace_s))
+                for place, pod in tasks.stranded:
+                    if time.monotonic() >= began_s + self.namespace_s:
+                        break  # whoever is left waits at the next turn, too
+                    await self._within(place, self._replace(place, pod, "its policy gives no ids any more"))
+            except TunerError as error:
+                self._restless |= {one.slots for one in tasks.places}
+                _log.warning("slots not looked after", namespace=namespace, error=str(error))
+                return False
+            finally:
+                spent_s = self._spent_s.pop(namespace)
+                if spent_s > SHORT_S:
+                    self._rests_until_s[namespace] = time.monotonic() + REST * spent_s
+                self._telemetry.namespace_looked_after(duration_s=time.monotonic() - began_s)
+            return True
 
     async def _within(self, place: SlotPlace, work: Coroutine[Any, Any, None]) -> None:
         """Do what concerns one place; what fails there costs no other place, nor what else is to be done there.
@@ -166,7 +258,7 @@ class Tender:
         An answer that is an error of a server may be of one place, too: another webhook of its namespace that is down.
 
         Raises:
-            ApiServerError: the API server did not answer: then no other place has a chance either.
+            ApiServerError: the API server did not answer: then no other place of the namespace has a chance either.
         """
         try:
             await work
@@ -181,21 +273,51 @@ class Tender:
             self._restless.add(place)
             _log.exception("surprise at a place", namespace=place.namespace, slots=place.prefix)
 
-    async def _tend(self, one: Enrolment) -> None:
+    async def _tend(self, one: Enrolment, *, until_s: float) -> None:
         place, view = one.slots, self._view(one.slots)
         if not view.slots and not view.pods:
             return  # all policies are noted when they are first seen, and most have nothing to look after
+        if crowded(view):
+            self._restless.add(place)
+            why = f"more than {MOST_PODS} pods or Leases have its ids; delete those that were made by hand"
+            _log.warning("place left alone", namespace=place.namespace, slots=place.prefix, why=why)
+            return
         pool = one.pool(await self._sizes.size(one.workload))
-        for step in settle(self._view(place), pool, now=self._clock.now()):
+        view = self._view(place)
+        now = self._clock.now()
+        for step in await self._found(place, view, functools.partial(settle, view, pool, now=now)):
+            if self._is_over(place, until_s):
+                return
             await self._within(place, self._settle(one, step))
         view = self._view(place)
-        if any(_moves(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods):
+        if await self._found(place, view, functools.partial(_waits, view, pool)):
             self._restless.add(place)
-        for todo in lift(view, pool, now=self._clock.now()):
+        now = self._clock.now()
+        for todo in await self._found(place, view, functools.partial(lift, view, pool, now=now)):
+            if self._is_over(place, until_s):
+                return
             if isinstance(todo, Lift):
                 await self._within(place, self._lift(place, todo.pod))
             else:
                 await self._within(place, self._replace(place, todo.pod, todo.reason.value))
+
+    def _is_over(self, place: SlotPlace, until_s: float) -> bool:
+        """Whether a namespace's time is over; then the rest of a place is left to the next turn."""
+        if time.monotonic() < until_s:
+            return False
+        self._restless.add(place)
+        return True
+
+    async def _found(self, place: SlotPlace, view: View, work: Callable[[], Result]) -> Result:
+        """Return what a rule finds at a place, and take note of how long that took."""
+
+        def timed() -> tuple[Result, float]:
+            began_s = time.perf_counter()
+            return work(), time.perf_counter() - began_s
+
+        found, spent_s = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), timed)
+        self._spent_s[place.namespace] += spent_s
+        return found
 
     async def _settle(self, one: Enrolment, step: Write | Remove) -> None:
         place = one.slots
@@ -222,6 +344,11 @@ class Tender:
         if as_of is None:
             raise ApiServerError("pods and slots are not kept up to date at the moment")
         return View(self._slots.leases(place), self._slots.pods(place), as_of)
+
+
+def _waits(view: View, pool: Pool) -> bool:
+    """Whether anything at a place changes as time passes."""
+    return any(_moves(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods)
 
 
 def _moves(slot: Occupancy, pool: Pool) -> bool:

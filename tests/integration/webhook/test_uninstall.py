@@ -22,7 +22,7 @@ from tests.support.webhooks import CHECKOUT, Replica, register, unregister
 
 pytestmark = pytest.mark.timeout(240)
 
-HOW_TO: Final = CHECKOUT / "docs" / "how-to" / "static-membership.md"
+HOW_TO: Final = CHECKOUT / "docs" / "how-to" / "remove.md"
 _OURS: Final = "pods,leases,secrets,consumergrouppolicies,mutatingwebhookconfigurations"
 
 

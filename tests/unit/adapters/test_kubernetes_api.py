@@ -96,7 +96,7 @@ async def test_of_large_objects_fewer_are_asked_for() -> None:
 
     async def answer(request: web.Request) -> web.StreamResponse:
         asked.append(dict(request.query))
-        given = ["x" * 9 * 2**20] * int(request.query["limit"])
+        given = ["x" * 2**20] * int(request.query["limit"])
         return web.Response(body=json.dumps({"items": given}).encode(), content_type="application/json")
 
     async with connected(answer) as api:

@@ -18,6 +18,13 @@ MAPS = {
 }
 
 
+def _optional(config_map: str, key: str) -> dict[str, Any]:
+    """Return an entry whose source may be missing."""
+    entry = made.from_key(NAME, config_map, key)
+    entry["valueFrom"]["configMapKeyRef"]["optional"] = True
+    return entry
+
+
 @pytest.mark.parametrize(
     ("env", "env_from", "milliseconds"),
     [
@@ -35,7 +42,10 @@ MAPS = {
         ([made.from_key(NAME, "base", "gone")], [], None),
         ([made.from_key(NAME, "gone", "session")], [], None),
         ([], [{"secretRef": {"name": "base"}}], None),  # secrets are not read
-        ([made.literal(NAME, None)], [made.from_map("base")], None),  # an empty entry wins, too
+        ([_optional("base", "gone")], [made.from_map("base")], 1_000),  # the kubelet passes over it
+        ([_optional("gone", "session")], [made.from_map("base")], 1_000),
+        ([_optional("base", "session")], [made.from_map("later")], 2_000),
+        ([_optional("gone", "session")], [], None),
         ([{"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}], [], None),
         (None, None, None),
     ],
@@ -46,6 +56,15 @@ def test_value_is_the_one_that_the_container_gets(
     """Kubernetes' order: entries over sources, later sources over earlier ones."""
     found = manifests.milliseconds(made.container(env=env, env_from=env_from), NAME, MAPS)
     assert found == (None if milliseconds is None else timedelta(milliseconds=milliseconds))
+
+
+@pytest.mark.parametrize("entry", [{"name": NAME}, {"name": NAME, "value": ""}])
+def test_an_entry_without_a_value_is_an_empty_text(entry: dict[str, Any]) -> None:
+    """It hides what envFrom has of that name; nobody's default is in force."""
+    container = made.container(env=[entry], env_from=[made.from_map("base")])
+    assert manifests.value(container, NAME, MAPS) == ""
+    with pytest.raises(SettingUnreadableError, match=f'container app has {NAME}="", which is no whole number'):
+        manifests.milliseconds(container, NAME, MAPS)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +88,7 @@ def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> Non
         ("-1", "'-1'"),
         ("1.5", "'1.5'"),
         ("hunter2", "a text of 7 characters"),
-        ("", "a text of 0 characters"),
+        ("", '""'),
         ("30000\n", "'30000' with white space around it"),
         (" hunter2", "a text of 8 characters"),
         ("30000" + " " * 9_999, "'30000' with white space around it"),
@@ -81,21 +100,6 @@ def test_only_what_looks_like_a_duration_is_shown(value: str, shown: str) -> Non
     """The policy may name any variable; a status must not tell what a password is."""
     with pytest.raises(SettingUnreadableError, match=f"{NAME}={shown},"):
         manifests.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
-
-
-def test_entries_we_own_are_found_in_every_container() -> None:
-    """An apply that forgot those of another container would give them up, and with them its cure."""
-    found = made.deployment(
-        made.owned("heartbeat-tuner", "A", "B"), made.owned("heartbeat-tuner", "A", container="two")
-    )
-    containers = [
-        {"name": "app", "env": [{"name": "A", "value": "1"}, {"name": "C", "value": "3"}]},
-        {"name": "two", "env": [{"name": "A", "value": "2"}]},
-        {"name": "three"},
-    ]
-    found["spec"]["template"] = {"spec": {"containers": containers}}
-    assert manifests.entries_of(found, "heartbeat-tuner") == {"app": {"A": "1"}, "two": {"A": "2"}}
-    assert manifests.entries_of(found, "helm") == {}
 
 
 def test_the_longest_value_is_read() -> None:
@@ -227,6 +231,28 @@ def test_a_running_pod_is_described() -> None:
         started=datetime(2026, 3, 2, 11, 0, tzinfo=UTC),
         restarts=2,
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "addresses", "more", "shared"),
+    [
+        ({}, {}, (), False),
+        ({}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}, ("fd00::1",), False),
+        ({}, {"podIPs": [], "hostIPs": [], "hostIP": "192.168.0.1"}, (), False),
+        ({"hostNetwork": True}, {}, (), True),
+        ({}, {"hostIP": "10.0.0.1"}, (), True),
+        ({}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}], "hostIPs": [{"ip": "fd00::1"}]}, ("fd00::1",), True),
+    ],
+    ids=["one", "both families", "empty lists", "host network", "its node's", "one of its node's"],
+)
+def test_a_pod_has_all_its_addresses_and_may_share_them_with_its_node(
+    spec: dict[str, Any], addresses: dict[str, Any], more: tuple[str, ...], *, shared: bool
+) -> None:
+    """Whoever is on the host's network says so, or shows it by the address."""
+    raw = made.running_pod()
+    found = manifests.running_pod({**raw, "spec": {**raw["spec"], **spec}, "status": raw["status"] | addresses}, "app")
+    assert found is not None
+    assert (found.ip, found.more_ips, found.on_host_network) == ("10.0.0.1", more, shared)
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def test_models_come_back_and_only_what_differs_is_written(tmp_path: Path) -> No
     written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")}
     assert files.write([dataclasses.replace(one, job="2") for one in group]) == Written(0, 2, [])
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.json")} == written
-    assert files.write([dataclasses.replace(group[0], days=3), group[1]]) == Written(1, 1, [])
+    assert files.write([dataclasses.replace(group[0], days=15), group[1]]) == Written(1, 1, [])
     assert {one.model.group: one.model for one in files.read() if isinstance(one, Fitted)} == {
-        "orders": dataclasses.replace(group[0], days=3),
+        "orders": dataclasses.replace(group[0], days=15),
         "Bills": group[1],
     }
     assert (tmp_path / "a" / "b" / "shop" / "orders.json").exists()
@@ -138,7 +138,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_there(tmp_path: Path) -> No
     files = ModelFiles(tmp_path)
     files.write(groups("orders"))
     (tmp_path / "shop" / ".orders.json.tmp").symlink_to("/dev/full")
-    told = files.write([dataclasses.replace(one, days=3) for one in groups("orders", "bills", "more")])
+    told = files.write([dataclasses.replace(one, days=15) for one in groups("orders", "bills", "more")])
     assert told.written == 0
     assert "No space left" in told.failed[0]
     assert told.failed[1] == f"{tmp_path}: 2 more models not tried"

@@ -112,12 +112,12 @@ async def test_rights_are_asked_for_where_the_slots_are() -> None:
     """Everywhere, or in each of the namespaces: who has Roles there only may nothing in all of them."""
     reviews = FakeReviews()
     assert await slots_in([], reviews).may_lift()
-    assert reviews.asked == [(None, "patch", "pods", None), (None, "create", "pods", "eviction")]
+    assert reviews.asked == [(None, "patch", "pods", None), (None, "delete", "pods", None)]
     reviews = FakeReviews("")
     assert not await slots_in([], reviews).may_lift()
     assert await slots_in(["shop", "crew"], reviews).may_lift()
     assert set(reviews.asked[2:]) == {
-        (one, *right) for one in ("shop", "crew") for right in (("patch", "pods", None), ("create", "pods", "eviction"))
+        (one, *right) for one in ("shop", "crew") for right in (("patch", "pods", None), ("delete", "pods", None))
     }
     assert not await slots_in(["shop", "crew"], FakeReviews("crew")).may_lift()
 

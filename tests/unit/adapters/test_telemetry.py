@@ -18,9 +18,9 @@ def test_what_was_asked_of_prometheus_adds_up() -> None:
 
 
 async def test_the_page_is_what_the_client_writes() -> None:
-    """Though it is sent one metric at a time."""
-    telemetry, (port,) = exposed.telemetry(), free_ports(1)
-    await telemetry.serve(LOOPBACK, port, leads=lambda: True, unhealthy=str, unready=str)
+    """Though it is written one metric at a time."""
+    telemetry, (port, probe_port) = exposed.telemetry(), free_ports(2)
+    await telemetry.serve(LOOPBACK, port, probe_port=probe_port, leads=lambda: True, unhealthy=str, unready=str)
     try:
         async with aiohttp.ClientSession() as session, session.get(f"http://{LOOPBACK}:{port}/metrics") as answer:
             body, kind = await answer.read(), answer.headers["Content-Type"]

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.adapters.watching import Kind, in_namespace, lists
+from heartbeat_tuner.adapters.api_paths import in_namespace
+from heartbeat_tuner.adapters.watching import Kind, lists
 from heartbeat_tuner.adapters.watching_scope import WatchedScope
 from heartbeat_tuner.domain.errors import ApiServerError
 from tests.support.electors import until

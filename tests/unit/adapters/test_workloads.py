@@ -91,3 +91,14 @@ async def test_a_value_that_the_template_has_too_is_left_to_it() -> None:
     same = _container(**{SESSION: "30000"})
     found, env = await _applied(FakeApi(template=same, pod=same))
     assert (found.unlike_template, env) == (frozenset(), {BEAT: "1000"})
+
+
+async def test_a_changed_template_has_another_fingerprint() -> None:
+    """Whatever of it changed; the pods and the workload's version are no part of it."""
+    same, other = _container(**{SESSION: "30000"}), _container(**{SESSION: "30001"})
+    (first, _), (again, _), (changed, _) = [
+        await _applied(FakeApi(template=template, pod=pod))
+        for template, pod in ((same, same), (same, other), (other, same))
+    ]
+    assert first.template == again.template != changed.template
+    assert len(first.template) == 16

@@ -35,8 +35,8 @@ def tails(draw: st.DrawFn) -> TailModel:
     return TailModel(
         threshold_s=draw(positive),
         share=draw(st.floats(1e-9, 1)),
-        share_log_sd=draw(st.floats(0, 5)),
-        shape=draw(st.floats(-2, 0.949)),
+        share_log_sd=draw(st.floats(0, 3)),
+        shape=draw(st.floats(-1, 0.949)),
         log_scale=draw(st.floats(-15, 15)),
         covariance=(shape, draw(st.floats(-0.9, 0.9)) * math.sqrt(shape * scale), scale),
         fraction=draw(st.floats(1e-4, 0.05)),
@@ -44,14 +44,15 @@ def tails(draw: st.DrawFn) -> TailModel:
         samples=draw(st.floats(0, 1e9)),
         exceedances=draw(st.floats(0, 1e9)),
         largest_s=draw(st.floats(0, 2**21)),
-        anderson_darling=draw(st.floats(-1, 100)),
+        anderson_darling=draw(st.floats(0, 100)),
         distance=draw(st.floats(0, 1)),
     )
 
 
 positives = st.floats(1e-9, 1e9)
-rates = st.builds(Rate, positives, positives)
-durations = st.builds(Duration, st.floats(-15, 15), st.floats(1e-3, 10), positives)
+per_day = st.floats(1e-9, 1e3)
+rates = st.tuples(per_day, per_day).map(lambda both: Rate(min(both), max(both)))
+durations = st.builds(Duration, st.floats(-8, 15), st.floats(1e-3, 8), positives)
 rejections = st.builds(Rejected, st.sampled_from(Reason), st.text(st.characters(codec="utf-8"), max_size=80))
 kept = st.builds(Kept, tails(), positive, days, days, moments)
 
@@ -78,7 +79,7 @@ def quantities(draw: st.DrawFn) -> QuantityModel:
     return QuantityModel(
         values=draw(st.integers(0, 10**9)),
         member_days=draw(st.floats(0, 1e4)),
-        group_days=draw(st.floats(0, 1e3)),
+        group_days=draw(st.floats(0, 1)),
         largest_s=draw(st.none() | st.floats(0, 2**21)),
         tail=tail,
         kept=draw(st.none() | kept) if isinstance(tail, Rejected) else None,
@@ -218,7 +219,7 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
     (r"quantities.0.tail.covariance: must be a covariance", covariance(shapeLogScale=1)),
     (r"quantities.0.largestSeconds: .*greater than or equal to 0", quantity(largestSeconds=-1)),
     (r"quantities.0.medianSeconds: .*greater than or equal to 0", quantity(medianSeconds=-1)),
-    (r"quantities.0.rate: mean must be above 0", quantity(rate={"mean": 0, "upper": 1})),
+    (r"quantities.0.rate.mean: .*greater than or equal to 0.000000001", quantity(rate={"mean": 0, "upper": 1})),
     (r"quantities.0.rate.upper: .*finite", quantity(rate={"mean": 1, "upper": math.inf})),
     (r"quantities.0.duration: worth must be above 0", quantity(duration={"meanLog": 1, "sdLog": 1, "worth": 0})),
     (r"quantities.0.duration.sdLog: .*greater", quantity(duration={"meanLog": 1, "sdLog": 0, "worth": 1})),

@@ -54,6 +54,9 @@ def queries(server: ScriptedServer) -> list[str]:
     return [request.form["query"][0] for request in server.requests]
 
 
+CLEAR = "--allow-credentials-over-http"
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_prometheus_that_is_not_there_is_told(command: tuple[str, ...]) -> None:
     """The query is made of hundreds of names: only its beginning is shown."""
@@ -83,11 +86,27 @@ def test_the_right_token_is_let_in_and_a_wrong_one_told_but_never_shown(tmp_path
     token = tmp_path / "token"
     with serving(only_with_the_token) as server:
         token.write_text("right\n")
-        assert run("doctor", "--prometheus", server.url, "--bearer-token-file", str(token)).exit_code == 1
+        assert run("doctor", "--prometheus", server.url, "--bearer-token-file", str(token), CLEAR).exit_code == 1
         token.write_text("wrong\n")
-        said = refused("doctor", "--prometheus", server.url, "--bearer-token-file", str(token))
+        said = refused("doctor", "--prometheus", server.url, "--bearer-token-file", str(token), CLEAR)
     assert "answered 401 (no such token): check the credentials and the headers that you gave" in said
     assert "wrong" not in said
+
+
+def test_nothing_secret_goes_over_http_unless_asked_for(tmp_path: Path) -> None:
+    """The message names the option that allows it; nothing is sent."""
+    (tmp_path / "secret").write_text("hidden")
+    for given in (
+        ("--bearer-token-file", f"{tmp_path}/secret"),
+        ("--username", "me", "--password-file", f"{tmp_path}/secret"),
+        ("--header", "X-Api-Key: hidden"),
+    ):
+        with serving(empty) as server:
+            said = refused("doctor", "--prometheus", server.url, *given)
+            assert not server.requests
+        assert "is not https" in said
+        assert "add --allow-credentials-over-http" in said
+        assert "hidden" not in said
 
 
 def test_user_password_tenant_and_headers_are_sent(tmp_path: Path) -> None:
@@ -96,7 +115,7 @@ def test_user_password_tenant_and_headers_are_sent(tmp_path: Path) -> None:
     password.write_text("hidden")
     given = ("--username", "me", "--password-file", str(password), "--tenant", "shop", "--header", "X-Scope: a:b")
     with serving(empty) as server:
-        assert run("doctor", "--prometheus", server.url, *given).exit_code == 1
+        assert run("doctor", "--prometheus", server.url, *given, CLEAR).exit_code == 1
         headers = server.requests[0].headers
     assert headers["Authorization"] == "Basic bWU6aGlkZGVu"
     assert (headers["X-Scope-OrgID"], headers["X-Scope"]) == ("shop", "a:b")

@@ -38,7 +38,7 @@ def test_env_files_are_read_as_people_write_them(text: str, milliseconds: int, t
     [
         (f"{NAME}=30s", f"has {NAME}='30s', which is no whole number of milliseconds between 1 and 2147483647"),
         (f"{NAME}=0", f"has {NAME}='0', which is no whole number"),
-        (f"{NAME}=", f"has {NAME}=a text of 0 characters"),
+        (f"{NAME}=", f'has {NAME}="", which is no whole number'),
         (f"{NAME}={PASSWORD}", f"has {NAME}=a text of 13 characters"),
         (f"{NAME}=$(OTHER)", f"has {NAME}=a reference to another variable, $(NAME), which is no"),
         (f"{NAME}: 30000", f"line 1: {NAME} has no value; write {NAME}=30000"),

@@ -102,6 +102,12 @@ def test_files_that_are_shown_alike_are_all_read(tmp_path: Path, monkeypatch: py
     assert len(checked("--client=kafkajs", "-f", "standard input", "-f-", stdin=json.dumps(workload()))) == 2
 
 
+def test_an_entry_without_a_value_is_an_empty_text(tmp_path: Path) -> None:
+    """The container gets it as such, whatever the library's default is."""
+    path = manifest(tmp_path, workload({"name": "app", "env": [{"name": NAME}]}))
+    assert f'has {NAME}="", which is no whole number of milliseconds' in refused("--client=kafkajs", "-f", path)
+
+
 @pytest.mark.parametrize(
     ("more", "origin"),
     [
@@ -118,7 +124,6 @@ def test_files_that_are_shown_alike_are_all_read(tmp_path: Path, monkeypatch: py
         ({"envFrom": [{"prefix": "KAFKA_", "secretRef": {"name": "s"}}]}, "unseen"),
         ({"envFrom": [{"secretRef": {"name": "s"}}], "env": [{"name": NAME, "value": "9000"}]}, "given"),
         ({"envFrom": [{"configMapRef": {"name": "settings"}}]}, "default"),
-        ({"env": [{"name": NAME}]}, "default"),
     ],
 )
 def test_what_cannot_be_seen_is_no_default(more: dict[str, Any], origin: str, tmp_path: Path) -> None:

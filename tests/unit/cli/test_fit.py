@@ -21,7 +21,7 @@ NOWHERE = ("--prometheus", "http://127.0.0.1:1", "--history", "h", "--models", "
         ((*NOWHERE, "--since", "14d"), "'14d' is not a duration"),
         ((*NOWHERE, "--until", "yesterday"), "--until 'yesterday': is no day; write one like 2026-11-20"),
         ((*NOWHERE, "--until", "0001-01-05"), "--until 0001-01-05: choose a day from 1971-01-02 on"),
-        ((*NOWHERE, "--cluster", "x" * 64), "--cluster: a clusterRef is a printable name of at most 63"),
+        ((*NOWHERE, "--cluster", "x" * 64), "--cluster: a clusterRef is a name of at most 63"),
         ((*NOWHERE, "--username", "me"), "--username and --password-file belong together"),
         (("--prometheus", "prometheus:9090", *NOWHERE[2:]), "--prometheus: "),
     ],

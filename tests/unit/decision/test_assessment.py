@@ -69,10 +69,10 @@ def test_instability_needs_both_share_and_count(share: float, rebalances: float,
     assert assess(worlds.record(share=share, rebalances=rebalances)).reason is reason
 
 
-def test_instability_needs_a_share_at_all() -> None:
-    """A record too short for a share has none, however many rebalances it holds."""
+def test_a_group_that_rebalances_too_often_is_not_healthy_for_want_of_a_share() -> None:
+    """A record too short for a share has a rate all the same."""
     seen = worlds.record(rebalances=50, span=worlds.seconds(100))
-    assert assess(seen).reason is Reason.HEALTHY
+    assert assess(seen).reason is Reason.UNSTABLE
 
 
 @pytest.mark.parametrize(

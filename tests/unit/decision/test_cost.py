@@ -341,6 +341,16 @@ def test_a_static_rollout_costs_the_downtime() -> None:
     assert cost == pytest.approx(24 * 20.0, rel=0.02)
 
 
+@pytest.mark.parametrize(("static", "whole"), [(False, 24 * (20.0 + 3.5)), (True, 24 * 20.0)])
+def test_a_rollout_of_all_at_once_stops_all_partitions(*, static: bool, whole: float) -> None:
+    """For as long as pods take to be back; the group begins again unless its members keep their places."""
+    profile = calm(static=static, restarts=Happening(1.0, Law.constant(20.0)), at_once=True)
+    asked = {"interval_s": 3.0, "wait_s": 0.5, "session_s": 300.0}
+    assert rollout_cost(profile, **asked) == pytest.approx(whole, rel=0.02)
+    never = calm(static=static, restarts=Happening(0.0, Law.constant(20.0)), at_once=True)
+    assert rollout_cost(never, **asked) == pytest.approx(whole, rel=0.02)
+
+
 def test_one_reckoner_serves_many_intervals() -> None:
     """What is kept between two asks changes neither."""
     profile = calm(pauses=often(1.0, 8.0, 0.6), crashes=often(0.1, 20.0, 0.5))

@@ -12,9 +12,11 @@ from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Objective, StaticMembership
+from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
 from heartbeat_tuner.metrics.quantities import POLL_GAP
 from heartbeat_tuner.tails.group_model import Unfitted
@@ -38,18 +40,46 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        (
+            {"strategy": Strategy.RECREATE, "at_once": True},
+            "has the strategy Recreate: a rollout stops all of its pods",
+        ),
+        ({"at_once": True}, "has maxUnavailable as large as its replicas: a rollout stops all of its pods at once"),
+        ({"strategy": Strategy.ON_DELETE}, "has the updateStrategy OnDelete: each pod gets the values when"),
+    ],
+)
+def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any], told: str) -> None:
+    """Beside the recommendation, and counted; a mode that rolls nothing out stops nothing."""
+
+    def changed(of: Situation) -> Situation:
+        return dataclasses.replace(of, workload=dataclasses.replace(of.workload, **changes))
+
+    decision, usual, initial = (decide(one) for one in (changed(known()), known(), changed(known(mode=Mode.INITIAL))))
+    assert (told in decision.outlook) if told else (decision.outlook == usual.outlook)
+    assert "rollout stops" not in initial.outlook
+    assert decision.forecast is not None
+    assert usual.forecast is not None
+    assert (decision.forecast.now.rollout_cost > usual.forecast.now.rollout_cost) is bool(changes.get("at_once"))
+    assert decision.hold is not None
+    assert ("which would stop all pods at once" in decision.hold.message) is bool(changes.get("at_once"))
+
+
+@pytest.mark.parametrize(
     ("gap_days", "limit", "held"),
     [
         (0.3, timedelta(minutes=30), None),
-        (2.0, timedelta(minutes=1), Reason.TOO_LITTLE_DATA),
-        (7.0, timedelta(minutes=1), None),
+        (2.0, timedelta(minutes=15), Reason.TOO_LITTLE_DATA),
+        (7.0, timedelta(minutes=15), None),
     ],
     ids=["a metric that is new", "under a week", "a week"],
 )
 def test_a_poll_limit_falls_by_gaps_that_were_seen_for_long(
     gap_days: float, limit: timedelta, held: Reason | None
 ) -> None:
-    """What runs once a night is not in a few hours of gaps, however long absences were watched."""
+    """What runs once a night is not in a few hours of gaps, however long absences were watched; and by half at most."""
     patient = worlds.java_settings("45s", "3s", "30m")
     of = known(patient, gap_days=gap_days, horizon=timedelta(days=365))
     decision = decide(of, answer=_at_once)
@@ -67,8 +97,14 @@ def _at_once(of: Asked) -> Answer | Unfitted:
 
 
 def test_what_was_recommended_is_left_as_it_is() -> None:
-    """Asked again with the recommended values set, nothing is to do."""
-    target = decide(known()).target
+    """Asked again with the recommended values set, nothing is to do; a session of 45 s gets there in two steps."""
+    halfway = decide(known())
+    assert halfway.target is not None
+    assert halfway.target.session_timeout == timedelta(seconds=23)
+    assert "one step at most halves a timeout" in halfway.advice
+    target = decide(known(halfway.target)).target
+    assert target is not None
+    assert target.session_timeout < timedelta(seconds=20)
     decision = decide(known(target))
     assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
     assert decision.forecast is not None
@@ -173,7 +209,8 @@ def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any],
         bounds=worlds.bounds(fetchWait=("8s", None)),
         objective=Objective(timedelta(seconds=most_s), 1.0),
     )
-    decision = decide(dataclasses.replace(of, cluster=dataclasses.replace(of.cluster, **cluster)))
+    beats = worlds.record(beat=worlds.seconds(8))
+    decision = decide(dataclasses.replace(of, record=beats, cluster=dataclasses.replace(of.cluster, **cluster)))
     assert decision.verdict is Verdict.INFEASIBLE
     assert limit in decision.finding.message
 
@@ -236,7 +273,10 @@ def test_an_answer_is_found_once_while_nothing_changes() -> None:
         return answers[-1]
 
     first = decide(known(), answer=counted)
-    later = dataclasses.replace(known(), record=worlds.record(span=timedelta(minutes=61)))
+    first_record = known().record
+    assert isinstance(first_record, Record)
+    longer = dataclasses.replace(first_record, since=first_record.since - timedelta(minutes=1))
+    later = dataclasses.replace(known(), record=longer)
     assert decide(later, answer=counted) == first
     assert answers[1] is answers[0]
 

@@ -310,3 +310,10 @@ def test_what_joining_takes_is_what_is_left_of_it_without_the_wait_for_the_last(
         pollGap=fitted.quantity(median_s=2.0), rebalanceLatency=fitted.quantity(tail=BAD, median_s=waited_s + 0.5)
     )
     assert profile(known, members=20, period_s=3.0).settle_s == pytest.approx(0.5, abs=0.03)
+
+
+@pytest.mark.parametrize("days", [5e-324, 1e-300, 9e-7])
+def test_days_of_less_than_a_moment_are_none(days: float) -> None:
+    """A model may hold the least number there is, and a rate over it is beyond all bounds."""
+    absences = dataclasses.replace(fitted.quantity(), member_days=days)
+    assert isinstance(estimate.profile(model(absence=absences), FACTS), Unfitted)

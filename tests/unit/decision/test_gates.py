@@ -16,7 +16,7 @@ from heartbeat_tuner.decision.tuning import Answer, Verdict
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import GroupState, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, Source
-from heartbeat_tuner.domain.policies import Application, Mode, Window
+from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verdicts import Verdict as DecisionVerdict
@@ -68,8 +68,10 @@ HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
     Reason.RECOMMEND_MODE: of_policy(mode=Mode.RECOMMEND),
     Reason.TOO_LITTLE_DATA: of_answer(only_recommend=True),
     Reason.AT_NEXT_RESTART: of_policy(mode=Mode.INITIAL),
+    Reason.TAKEN_BACK: of_policy(taken_back=TakenBack(RECENT, NOW, generation=1)),
     Reason.NOT_WORTH_RESTART: of_answer(wait_for_restart=True),
     Reason.REBALANCING: of_group(GroupState.PREPARING_REBALANCE),
+    Reason.ROLLOUT_PAUSED: of_workload(paused=True),
     Reason.ROLLOUT_IN_PROGRESS: of_workload(rolling_out=True),
     Reason.FIELD_OWNED: of_workload(foreign_env={Setting.SESSION_TIMEOUT: "helm"}),
     Reason.COOLDOWN: of_policy(application=RECENT),
@@ -254,6 +256,15 @@ def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
     found = hold(worlds.situation(has=hidden))
     assert found.reason is Reason.FIELD_OWNED
     assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message
+
+
+def test_a_foreign_entry_is_named_as_it_stands_in_the_template() -> None:
+    """A `valueFrom` is what the manifest has; the value that came of it is not."""
+    line = "{name: KAFKA_SESSION_TIMEOUT_MS, valueFrom: {configMapKeyRef: {name: orders, key: s}}}"
+    foreign = worlds.workload(worlds.STORM, foreign={Setting.SESSION_TIMEOUT: "helm"})
+    found = hold(worlds.storm(workload=dataclasses.replace(foreign, lines={Setting.SESSION_TIMEOUT: line})))
+    assert found.reason is Reason.FIELD_OWNED
+    assert f"Take out of the manifest's env: {line}. " in found.message
 
 
 def test_of_pods_that_differ_nothing_is_to_be_written() -> None:

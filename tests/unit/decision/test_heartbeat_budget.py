@@ -14,9 +14,10 @@ from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.rules import Limit
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Record
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Source
 from heartbeat_tuner.domain.policies import Application, ObjectKey
-from heartbeat_tuner.domain.verdicts import Decision, Verdict
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from tests.support import fitted, worlds
 from tests.support.worlds import seconds
@@ -31,9 +32,18 @@ def known(name: str = "orders", *, partitions: int = 4, now: LivenessSettings | 
         of=dataclasses.replace(worlds.java_policy(), key=ObjectKey("shop", name)),
         model=fitted.fitted(client="java", quantities={ABSENCE: absences, POLL_GAP: gaps}),
         has=worlds.workload(now or worlds.java_settings()),
+        seen=dataclasses.replace(worlds.record(silence=seconds(3)), longest_poll_gap=seconds(2)),
     )
     members = tuple(dataclasses.replace(one, partitions=partitions) for one in base.group.members)
-    return dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+    of = dataclasses.replace(base, group=dataclasses.replace(base.group, members=members))
+    return beating(of, 3.05 if now is None else now.heartbeat_interval.total_seconds())
+
+
+def beating(of: Situation, every_s: float | None) -> Situation:
+    """Return a group whose members are seen to beat so often; None: no beat was seen."""
+    assert isinstance(of.record, Record)
+    period = None if every_s is None else seconds(every_s)
+    return dataclasses.replace(of, record=dataclasses.replace(of.record, beat_period=period))
 
 
 def asked_of(of: Situation) -> Asked:
@@ -111,6 +121,35 @@ def test_a_budget_makes_nothing_infeasible() -> None:
     assert decision.verdict is Verdict.CHANGE
 
 
+@pytest.mark.parametrize(
+    ("beats_every_s", "spent_per_s"),
+    [(5.0, 0.6), (0.5, 6.0), (None, 3.0)],
+)
+def test_beats_are_measured_not_declared(beats_every_s: float | None, spent_per_s: float) -> None:
+    """Who declares a beat every ms takes what the members send; unmeasured, a beat a second of each at most."""
+    declared = worlds.current(worlds.java_settings("45s", "1ms"), Source.POLICY)
+    of = known()
+    of = dataclasses.replace(of, workload=dataclasses.replace(of.workload, current=declared))
+    decision = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "well"))
+    assert heartbeat_budget.demand([(beating(of, beats_every_s), decision)]).spent_per_s == pytest.approx(spent_per_s)
+
+
+def test_one_namespace_of_several_counts_for_half_of_a_budget_at_most() -> None:
+    """Alone it counts whole; what others may have is left to them."""
+    loud, calm = Demand({"loud": 500.0}, []), Demand({"loud": 500.0, "shop": 10.0}, [])
+    assert (loud.counted(100.0), calm.counted(100.0), calm.counted(2_000.0)) == (500.0, 60.0, 510.0)
+    assert loud.exceeds(100.0)
+    assert not calm.exceeds(100.0)
+
+
+@given(st.lists(st.floats(0.0, 1e4), max_size=5), st.floats(0.0, 1e4), st.floats(0.0, 1e4))
+def test_a_larger_budget_leaves_no_less(spent: list[float], per_s: float, more_per_s: float) -> None:
+    """Where anything is left: however much of it the namespaces are counted for."""
+    of = Demand({str(number): one for number, one in enumerate(spent)}, [])
+    left, more = (budget - of.counted(budget) for budget in (per_s, per_s + more_per_s))
+    assert left <= max(more, 0.0) + 1e-6
+
+
 def test_what_a_record_demands_is_spent_and_not_asked_for() -> None:
     """A storm is cured, whatever its beats cost."""
     storm = worlds.storm()
@@ -123,7 +162,7 @@ def test_a_group_whose_pods_are_being_replaced_is_counted_by_what_they_will_run_
     """Else its part of the budget would be given away meanwhile."""
     of = known()
     rolling = dataclasses.replace(of, workload=dataclasses.replace(of.workload, current=None))
-    assert heartbeat_budget.demand([by_itself(rolling)]) == Demand(0.0, [])
+    assert heartbeat_budget.demand([by_itself(rolling)]) == Demand({}, [])
     new = worlds.java_settings("20s", "1s")
     application = Application(new, worlds.java_settings(), worlds.NOW, rolling.workload.uid)
     policy = dataclasses.replace(rolling.policy, application=application)
@@ -134,7 +173,7 @@ def test_a_group_without_members_sends_nothing() -> None:
     """And wants nothing."""
     of = known()
     empty = dataclasses.replace(of, group=dataclasses.replace(of.group, members=()))
-    assert heartbeat_budget.demand([by_itself(empty)]) == Demand(0.0, [])
+    assert heartbeat_budget.demand([by_itself(empty)]) == Demand({}, [])
 
 
 def test_where_the_beat_waits_for_the_fetch_only_what_changes_the_period_is_a_step() -> None:

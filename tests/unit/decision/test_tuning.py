@@ -8,7 +8,8 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.tuning import Question, Verdict, answer
+from heartbeat_tuner.decision.tuning import Question, Verdict
+from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason

@@ -8,7 +8,8 @@ import pytest
 
 from heartbeat_tuner.decision import choosing, tuning
 from heartbeat_tuner.decision.choosing import Choice, Prices
-from heartbeat_tuner.decision.tuning import Verdict, answer
+from heartbeat_tuner.decision.tuning import Verdict
+from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.tails.law import Law
@@ -151,6 +152,21 @@ def test_a_change_that_pays_for_itself_is_made_at_once() -> None:
     assert not answer(question(rare)).wait_for_restart
     assert answer(question(often)).wait_for_restart
     assert answer(question(rare, horizon=timedelta(seconds=1))).wait_for_restart
+
+
+def test_a_rollout_that_stops_all_pods_has_to_pay_for_all_of_them() -> None:
+    """What earns back a rollout of one pod after another need not earn back one of the whole group."""
+    waits = {
+        at_once: [
+            answer(
+                question(profile(restarts=happening(0.01, 20.0, 0.3), at_once=at_once), horizon=timedelta(hours=hours))
+            ).wait_for_restart
+            for hours in range(1, 336, 12)
+        ]
+        for at_once in (False, True)
+    }
+    assert sum(waits[True]) > sum(waits[False])
+    assert all(together or not singly for singly, together in zip(waits[False], waits[True], strict=True))
 
 
 def test_what_the_broker_sets_needs_no_restart() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heartbeat_tuner.decision.tuning import Verdict, answer
+from heartbeat_tuner.decision.tuning import Verdict
+from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.verdicts import Confidence

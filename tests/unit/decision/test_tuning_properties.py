@@ -11,7 +11,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import choosing, guard, rules, tuning
 from heartbeat_tuner.decision.choosing import Choice, Prices
-from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer
+from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer, goal
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
@@ -168,11 +168,26 @@ def test_asking_again_changes_nothing(asked: Question) -> None:
 
     What danger asked for may cost more than the best: when it is over, it may be taken back.
     """
-    found = answer(asked)
+    found = goal(asked)
     assume(found.reason is Reason.CHEAPER)
     assert found.target is not None
-    again = answer(dataclasses.replace(asked, current=found.target))
+    again = goal(dataclasses.replace(asked, current=found.target))
     assert (again.verdict, again.target) == (Verdict.KEEP, None)
+
+
+@slowly
+@given(mixed)
+def test_one_step_at_most_halves_a_timeout(asked: Question) -> None:
+    """Neither S nor M, whatever a group is like, unless a ceiling asks for it."""
+    found = answer(asked)
+    assume(found.target is not None)
+    assert found.target is not None
+    most = [asked.bounds.get(one, Range()).max for one in (Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL)]
+    ceiling = min(asked.objective.max_detection_time, asked.most_session, most[0] or rules.LONGEST)
+    assert found.target.session_timeout >= min(asked.current.session_timeout / 2, ceiling)
+    was, limit = asked.current.max_poll_interval, found.target.max_poll_interval
+    if was is not None and limit is not None:
+        assert limit >= min(was / 2, most[1] or rules.LONGEST)
 
 
 @slowly

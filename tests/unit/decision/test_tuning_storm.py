@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from heartbeat_tuner.decision.tuning import Verdict, answer
+from heartbeat_tuner.decision.tuning import Verdict
+from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason

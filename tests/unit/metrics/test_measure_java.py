@@ -175,6 +175,23 @@ def test_a_new_member_id_that_no_counter_confirms_is_no_eviction() -> None:
     assert recorded(quiet(), *changes("orders-0", "orders-0", "orders-0")).evictions == 0
 
 
+def test_what_counters_show_is_told_apart_from_what_the_broker_shows() -> None:
+    """Only the former proves that a member was removed."""
+    mixed = recorded(counted([1, 2, 3], [4, 5, 6], [4, 5, 6]))
+    assert (mixed.evictions, mixed.counted_evictions) == (2, 2)
+    shown = recorded(uncounted(quiet()), *changes("orders-0", "orders-1"))
+    assert (shown.evictions, shown.counted_evictions) == (2, 0)
+
+
+def test_the_consumers_of_a_pod_are_counted_where_it_has_most() -> None:
+    """Each has a counter of its own; a pod has one at least."""
+    found = quiet()
+    assert recorded(found).consumers_per_pod == 1
+    joins = found[Quantity.REBALANCES]
+    second = counters.counter(PODS[0], LONG_BEFORE, NOW, lambda _: 1, client_id="consumer-orders-2")
+    assert recorded({**found, Quantity.REBALANCES: [*joins, second]}).consumers_per_pod == 2
+
+
 def test_without_these_counters_the_broker_alone_tells() -> None:
     """A member of the consumer protocol has no join counters."""
     assert recorded(uncounted(quiet()), *changes("orders-0")).evictions == 1

@@ -81,7 +81,7 @@ def test_the_record_is_told_as_far_as_it_goes() -> None:
     assert found["record_longest_silence_seconds", ()] == 9.0
     assert found["record_poll_gap_evictions", ()] == 1.0
     assert found["record_longest_poll_gap_seconds", ()] == 4.0
-    assert found["record_beat_period_seconds", ()] == 5.0
+    assert found["record_beat_period_seconds", ()] == 3.0
     assert found["unobserved_pods", ()] == 0.0
     brief = of(worlds_exposed.cured())
     assert brief["record_evictions", ()] > 0

@@ -19,7 +19,7 @@ from heartbeat_tuner.ports import MetricsSource
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import READ
-from tests.support import counters, stages, worlds
+from tests.support import counters, fakes, stages, worlds
 from tests.support.stages import Stage
 from tests.support.worlds import NOW
 
@@ -77,6 +77,8 @@ def gatherer_of(stage: Stage, metrics: MetricsSource | None = None) -> Gatherer:
         workloads=stage.workloads,
         models=stage.shelf,
         clock=stage.clock,
+        sleep=fakes.no_sleep,
+        grants=stage.grants,
     )
 
 

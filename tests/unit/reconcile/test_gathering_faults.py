@@ -24,7 +24,7 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import reading_plan
 from heartbeat_tuner.reconcile.gathering import Gatherer
-from tests.support import counters, stages, told_prometheus, worlds
+from tests.support import counters, fakes, stages, told_prometheus, worlds
 from tests.support.counters import KAFKAJS, Answers
 from tests.support.stages import Stage
 from tests.support.told_prometheus import DISORDERS, FAILURES, Fault, ToldPrometheus
@@ -67,6 +67,8 @@ class Bench:
             workloads=self.stage.workloads,
             models=self.stage.shelf,
             clock=self.stage.clock,
+            sleep=fakes.no_sleep,
+            grants=self.stage.grants,
         )
 
     async def gather(self, after: timedelta = MINUTE) -> Situation:

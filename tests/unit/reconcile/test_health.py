@@ -29,7 +29,7 @@ class Replica:
     async def become_leader(self) -> None:
         """Get the lease, as the start of a leadership does."""
         await self.elector._attempt()
-        self.health.moved()
+        self.health.finished()
 
 
 async def test_a_stuck_loop_fails_on_the_leader() -> None:
@@ -41,6 +41,35 @@ async def test_a_stuck_loop_fails_on_the_leader() -> None:
     assert replica.health.unhealthy() == ""
     replica.now_s += 2
     assert replica.health.unhealthy() == "no cycle has finished for 181 s"
+    replica.health.finished()
+    assert replica.health.unhealthy() == ""
+
+
+async def test_a_cycle_that_moves_is_alive_and_one_that_hangs_is_not() -> None:
+    """However long the first one takes; three intervals without any progress are too many."""
+    replica = Replica()
+    await replica.become_leader()
+    for _ in range(60):
+        replica.now_s += 100
+        assert replica.health.unhealthy() == ""
+        replica.health.moved()
+    replica.now_s += 181
+    assert replica.health.unhealthy() == "no cycle has finished for 6181 s, and nothing has moved for 181 s"
+
+
+async def test_cycles_that_only_fail_are_not_alive_though_they_move() -> None:
+    """A surprise in one is borne; from the second on only a finished cycle counts."""
+    replica = Replica()
+    await replica.become_leader()
+    replica.now_s += 500
+    for answer in (True, False):
+        replica.health.moved()
+        replica.health.failed()
+        replica.health.moved()
+        assert (replica.health.unhealthy() == "") is answer
+    replica.health.finished()
+    replica.health.failed()
+    replica.now_s += 181
     replica.health.moved()
     assert replica.health.unhealthy() == ""
 

@@ -64,6 +64,49 @@ def test_scrapes_of_one_pod_share_their_times_and_still_counters_their_values() 
     assert len({id(one.samples.values) for one in (*joins, *times)}) == 1
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 30), st.integers(1, 15)), min_size=1, max_size=8
+    )
+)
+def test_what_is_shared_is_what_each_series_would_have_alone(reads: list[tuple[int, int, int, int]]) -> None:
+    """Two quantities of two pods, read in any order and in any pieces: one moves, and one stands still for a while."""
+    truth = {
+        (name, pod): [(float(at * 15), float(max(at, 20) if name == JOINS else at * at)) for at in range(50)]
+        for name in (JOINS, TIMES)
+        for pod in ("orders-0", "orders-1")
+    }
+    together = keeping()
+    alone = {which: keeping() for which in truth}
+    for first, second, after, length in reads:
+        which = ((JOINS, TIMES)[first], ("orders-0", "orders-1")[second])
+        span = Span(after * 15.0, (after + length) * 15.0)
+        found = scraped(
+            which[0], [pair for pair in truth[which] if span.after_s < pair[0] <= span.until_s], pod=which[1]
+        )
+        for kept in (together, alone[which]):
+            kept.take([found], span, keep_after_s=45.0)
+    shown = together.of_group(GROUP).get(KAFKAJS, {})
+    for (name, pod), kept in alone.items():
+        quantity = Quantity.REBALANCES if name == JOINS else Quantity.REBALANCE_TIME
+        mine = [one.samples for one in shown.get(quantity, ()) if one.labels["pod"] == pod]
+        assert [pair for one in mine for pair in one.pairs()] == samples(kept, quantity)
+
+
+def test_a_group_that_goes_takes_its_series_and_comes_back_empty() -> None:
+    """Series of others that were passed over are looked at again once their group is asked for."""
+    kept, span = keeping(), Span(0.0, 10.0)
+    kept.keep_only({("shop", "bills")})
+    kept.take([scraped(JOINS, [(5.0, 1.0)])], span, keep_after_s=0.0)
+    kept.keep_only({GROUP})
+    assert kept.sizes() == (0, 0)
+    kept.take([scraped(JOINS, [(5.0, 1.0)])], span, keep_after_s=0.0)
+    assert samples(kept) == [(5.0, 1.0)]
+    kept.keep_only(set())
+    kept.keep_only({GROUP})
+    assert kept.sizes() == (0, 0)
+
+
 def test_what_changes_later_does_not_change_those_that_shared_it() -> None:
     """The second pod's counter goes on; the first one's stays what it was."""
     kept, pairs = keeping(), [(float(at), 2.0) for at in range(10)]

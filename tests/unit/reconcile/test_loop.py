@@ -23,6 +23,11 @@ class Passes:
         self.error: Exception = RuntimeError("a surprise")
         self.begun = 0
         self.finished: list[float] = []
+        self.failed = 0
+
+    def fail(self) -> None:
+        """Take note of a pass that failed."""
+        self.failed += 1
 
     async def run(self) -> CycleReport:
         """Count a pass; fail or end where told."""
@@ -41,7 +46,7 @@ class Passes:
 
 async def run(passes: Passes, interval: timedelta = NO_TIME) -> None:
     """Run the loop until the passes stop it."""
-    await loop.run_until(passes.stopped, passes.run, interval=interval, finished=passes.finish)
+    await loop.run_until(passes.stopped, passes.run, interval=interval, finished=passes.finish, failed=passes.fail)
 
 
 async def test_passes_follow_each_other_until_stopped() -> None:
@@ -55,7 +60,7 @@ async def test_a_pass_that_fails_is_not_counted_and_not_the_last() -> None:
     """A loop that only fails must fail the probe, and a surprise must not end the operator."""
     passes = Passes(asyncio.Event(), count=3, failing=frozenset({1, 2}))
     await run(passes)
-    assert (passes.begun, len(passes.finished)) == (3, 1)
+    assert (passes.begun, len(passes.finished), passes.failed) == (3, 1, 2)
 
 
 async def test_a_stop_ends_the_wait() -> None:
@@ -79,7 +84,7 @@ async def test_a_lost_leadership_ends_the_loop() -> None:
     passes = Passes(asyncio.Event(), count=9, failing=frozenset({2}))
     passes.error = NotLeaderError("over")
     await run(passes)
-    assert (passes.begun, len(passes.finished)) == (2, 1)
+    assert (passes.begun, len(passes.finished), passes.failed) == (2, 1, 0)
 
 
 class Stubborn:

@@ -16,7 +16,7 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import mapped
 from heartbeat_tuner.reconcile.gathering import Gatherer
-from tests.support import counters, stages, worlds
+from tests.support import counters, fakes, stages, worlds
 from tests.support.worlds import HOUR, NOW
 
 OWN_NAMES = {one.camel: f"site_{one.name.lower()}" for one in counters.KAFKAJS.by_quantity}
@@ -74,7 +74,13 @@ async def test_a_policys_names_make_a_record() -> None:
     stage = stages.storm()
     source = SitePrometheus(stormy())
     gatherer = Gatherer(
-        metrics=source, groups=stage.groups, workloads=stage.workloads, models=stage.shelf, clock=stage.clock
+        metrics=source,
+        groups=stage.groups,
+        workloads=stage.workloads,
+        models=stage.shelf,
+        clock=stage.clock,
+        sleep=fakes.no_sleep,
+        grants=stage.grants,
     )
     mine = policy()
     found = (await gatherer.gather([mine]))[mine.key]
@@ -94,7 +100,13 @@ async def test_names_are_read_in_the_own_namespace_only_and_for_the_policy_alone
 
     stage = stages.storm()
     gatherer = Gatherer(
-        metrics=source, groups=stage.groups, workloads=stage.workloads, models=stage.shelf, clock=stage.clock
+        metrics=source,
+        groups=stage.groups,
+        workloads=stage.workloads,
+        models=stage.shelf,
+        clock=stage.clock,
+        sleep=fakes.no_sleep,
+        grants=stage.grants,
     )
     stage.workloads.stored[ObjectKey("bank", "orders-consumer")] = worlds.workload(worlds.STORM)
     plain = dataclasses.replace(

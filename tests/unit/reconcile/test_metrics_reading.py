@@ -24,6 +24,8 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import metrics_reading, reading_plan
 from heartbeat_tuner.reconcile.metrics_reading import REQUESTS, MetricsReader
+from heartbeat_tuner.reconcile.reading_plan import Need, Size
+from heartbeat_tuner.reconcile.spans import Span
 from tests.support import counters, told_prometheus, worlds
 from tests.support.counters import KAFKAJS
 from tests.support.told_prometheus import FAILURES, Request, ToldPrometheus
@@ -358,6 +360,32 @@ async def test_requests_of_a_cycle_are_bounded_and_who_was_left_comes_first() ->
     assert told.reason is Reason.NOT_READ_YET
     assert "was spent before namespace team" in told.message
     assert set().union(*known) == set(names)
+
+
+def test_a_fleet_s_need_is_what_its_queries_weigh() -> None:
+    """Ten thousand policies of three KafkaJS pods in twenty namespaces: ten requests after a minute, twenty after five.
+
+    Each of the twenty namespaces has 1,500 series of a quantity, scraped every 15 s.
+    """
+    names = [f"team{number:02}" for number in range(20)]
+    quantities = [metric.quantity for metric in KAFKAJS.metrics]
+    sizes = {(one, name): Size(1500, 1500 / SCRAPE_S) for one in quantities for name in names}
+    for length_s, requests, weight in ((120.0, 10, 3.6e6), (360.0, 20, 6e6), (600.0, 25, 8.4e6)):
+        missing = {name: dict.fromkeys(quantities, Span(0.0, length_s)) for name in names}
+        assert reading_plan.needed(missing, sizes) == Need(requests, weight)
+
+
+async def test_after_a_long_cycle_a_large_fleet_is_read_whole() -> None:
+    """What was left unread would be unknown, and its statuses would make the next cycle longer still."""
+    names = [f"team{number:02}" for number in range(30)]
+    prometheus = ToldPrometheus([one for name in names for one in exported(name)])
+    reader, policies = MetricsReader(prometheus), [policy_of(name) for name in names]
+    await catch_up(reader, prometheus, policies, NOW)
+    for place, size in list(reader._sizes.items()):  # as if there were two thousand pods in each
+        reader._sizes[place] = Size(2000 * size.series, 2000 * size.samples_per_s)
+    await reader.read(policies, now=NOW + 6 * MINUTE)
+    assert len(prometheus.requests) > REQUESTS
+    assert not [policy for policy in policies if isinstance(reader.of(policy), Unknown)]
 
 
 def _older_than(at: datetime, fault: told_prometheus.Fault) -> told_prometheus.Fault:

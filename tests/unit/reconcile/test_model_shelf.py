@@ -8,6 +8,7 @@ import structlog
 
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted, Unreadable
 from tests.support import fitted, stages, worlds
 from tests.support.electors import until
@@ -34,6 +35,20 @@ async def test_a_policy_gets_the_model_of_its_own_namespace_and_group() -> None:
         shelf = ModelShelf(FakeModels([theirs, mine]))
         await shelf.refresh()
         assert of(shelf) == found
+
+
+async def test_the_groups_of_policies_are_asked_for() -> None:
+    """As they are at each read: what else there is may be left out."""
+    store, models = PolicyStore(), FakeModels()
+    shelf = ModelShelf(models, asked=store.groups)
+    await shelf.refresh()
+    assert models.asked == frozenset()
+    metadata = {"namespace": "shop", "name": "orders", "uid": "1", "resourceVersion": "7"}
+    store.put({"metadata": metadata, "spec": {"groupId": "orders"}})
+    store.put({"metadata": {**metadata, "name": "odd"}, "spec": {"groupId": 7}})
+    store.put({"metadata": {**metadata, "name": "empty"}})
+    await shelf.refresh()
+    assert models.asked == {("shop", "orders")}
 
 
 async def test_before_they_are_read_there_are_none() -> None:

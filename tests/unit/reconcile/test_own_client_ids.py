@@ -12,7 +12,7 @@ from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import own_client_ids
 from heartbeat_tuner.reconcile.gathering import Gatherer
-from tests.support import counters, stages, worlds
+from tests.support import counters, fakes, stages, worlds
 from tests.support.counters import Answers
 from tests.support.fakes import FakePrometheus
 
@@ -80,7 +80,13 @@ def group_of(client_id: str) -> tuple[stages.Stage, Policy, Gatherer]:
     answers = counters.together(java_values(client_id), java_values("consumer-payments-1"))
     metrics = FakePrometheus(answers, counters.JMX)
     gatherer = Gatherer(
-        metrics=metrics, groups=stage.groups, workloads=stage.workloads, models=stage.shelf, clock=stage.clock
+        metrics=metrics,
+        groups=stage.groups,
+        workloads=stage.workloads,
+        models=stage.shelf,
+        clock=stage.clock,
+        sleep=fakes.no_sleep,
+        grants=stage.grants,
     )
     return stage, policy, gatherer
 

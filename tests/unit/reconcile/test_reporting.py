@@ -11,6 +11,7 @@ from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile import reporting
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
@@ -145,6 +146,9 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
     assert (status.verdict, status.reason) == (Verdict.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
     assert condition(status, ConditionType.READY)[:2] == (ConditionStatus.FALSE, Reason.CLUSTER_UNREACHABLE)
     assert status.recommendation == before.recommendation
+    for one in status.conditions[1:]:
+        assert (one.status, one.reason) == (ConditionStatus.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
+        assert one.message == "not known while the policy is not Ready: it did not answer"
 
 
 def test_a_group_that_recovered_has_no_recommendation() -> None:
@@ -217,14 +221,15 @@ def test_a_failure_is_the_reason() -> None:
 def test_a_write_of_this_cycle_is_rolling_out() -> None:
     """Written, and the old pods still run."""
     status, reason, message = applied(decided(worlds.storm(), application=APPLICATION))
-    assert (status, reason) == (ConditionStatus.TRUE, Reason.ROLLING_OUT)
-    assert "written to Deployment shop/orders-consumer at 2026-03-02T12:00:00Z" in message
+    assert (status, reason) == (ConditionStatus.FALSE, Reason.ROLLING_OUT)
+    assert "the values written at 2026-03-02T12:00:00Z" in message
+    assert "0 of 3 are of the new template, 0 have stayed ready" in message
 
 
 @pytest.mark.parametrize("has", [worlds.workload(rolling_out=True), worlds.workload(mixed=True, rolling_out=True)])
 def test_pods_that_are_being_replaced(has: Workload) -> None:
     """As long as the rollout goes on."""
-    assert applied(since_change(has))[:2] == (ConditionStatus.TRUE, Reason.ROLLING_OUT)
+    assert applied(since_change(has))[:2] == (ConditionStatus.FALSE, Reason.ROLLING_OUT)
 
 
 @pytest.mark.parametrize(
@@ -241,6 +246,47 @@ def test_what_holds_values_that_our_rollout_is_bringing_is_not_told(reason: Reas
     outcome = since_change(worlds.workload(worlds.STORM, rolling_out=True))
     held = dataclasses.replace(outcome.decision, target=CURED, hold=Finding(reason, "so it is"))
     assert applied(dataclasses.replace(outcome, decision=held))[1] is told
+
+
+@pytest.mark.parametrize(
+    ("of", "told"),
+    [
+        (worlds.situation(of=worlds.policy(suspended=True)), "; else NothingToApply: there is nothing to write"),
+        (worlds.storm(policy=worlds.policy(suspended=True)), ""),
+        (
+            worlds.situation(of=worlds.policy(suspended=True, application=APPLICATION), has=worlds.workload(CURED)),
+            "; else Applied: the pods of Deployment shop/orders-consumer run with the values written at",
+        ),
+        (worlds.situation(of=worlds.policy(suspended=True), seen=DOWN), "; else NothingToApply: "),
+    ],
+)
+def test_a_suspension_is_always_seen(of: Situation, told: str) -> None:
+    """Whether or not there is anything to write, with what would be said else."""
+    status, reason, message = applied(decided(of))
+    assert (status, reason) == (ConditionStatus.FALSE, Reason.SUSPENDED)
+    assert message.startswith(f"spec.suspend is true: nothing is written{told}")
+
+
+def test_a_failed_rollout_is_not_hidden_by_what_holds_the_next_write() -> None:
+    """Neither by the cooldown nor for want of metrics, which pods that crash do not have."""
+    crashing = Rollout(3, 3, failing=(Failing("orders-0", "container app ends again and again", 5),))
+    dead = dataclasses.replace(worlds.workload(CURED, running=[]), rollout=crashing)
+    outcome = since_change(dead)
+    held = dataclasses.replace(outcome.decision, target=worlds.settings(), hold=Finding(Reason.COOLDOWN, "too soon"))
+    assert applied(dataclasses.replace(outcome, decision=held))[1] is Reason.ROLLOUT_FAILED
+    blind = decided(dataclasses.replace(outcome.situation, record=DOWN))
+    assert applied(blind)[1] is Reason.ROLLOUT_FAILED
+    fresh = condition(after(outcome), ConditionType.METRICS_AVAILABLE)
+    assert fresh[:2] == (ConditionStatus.UNKNOWN, Reason.TOO_LITTLE_DATA)
+
+
+def test_once_landed_one_pod_that_stays_is_enough() -> None:
+    """Of those that come later nothing is said against the values; another change has to land anew."""
+    one = since_change(worlds.workload(CURED))
+    young = dataclasses.replace(worlds.pod(1), ready_since=NOW)
+    scaled = since_change(worlds.workload(CURED, running=[worlds.pod(), young]))
+    assert condition(after(one, scaled), ConditionType.APPLIED)[:2] == (ConditionStatus.TRUE, Reason.APPLIED)
+    assert condition(after(scaled), ConditionType.APPLIED)[:2] == (ConditionStatus.FALSE, Reason.ROLLING_OUT)
 
 
 def test_pods_that_run_with_what_was_written() -> None:
@@ -299,6 +345,8 @@ WRITTEN = decided(worlds.storm(), application=APPLICATION)
         ((SICK, HEALTHY), [(Reason.HEALTHY, False)]),
         ((MISSING,), [(Reason.WORKLOAD_NOT_FOUND, True)]),
         ((MISSING, HEALTHY), [(Reason.WATCHING, False)]),
+        ((HEALTHY, MISSING), [(Reason.WORKLOAD_NOT_FOUND, True)]),
+        ((HEALTHY, MISSING, HEALTHY), [(Reason.WATCHING, False)]),
         ((WRITTEN,), [(Reason.CADENCE_EXCEEDS_SESSION, True), (Reason.ROLLING_OUT, False)]),
         ((WRITTEN, since_change(worlds.workload(CURED))), [(Reason.HEALTHY, False), (Reason.APPLIED, False)]),
         ((HEALTHY, decided(worlds.situation(seen=DOWN))), [(Reason.PROMETHEUS_UNREACHABLE, True)]),

@@ -12,6 +12,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.membership.values import Deletion, Record
 from heartbeat_tuner.webhook import review
 from heartbeat_tuner.webhook.admission import LATER_S, TRIES, Admission
+from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment
 from heartbeat_tuner.webhook.outcomes import Answer, Outcome
 from tests.support import reviews
@@ -34,6 +35,7 @@ class World:
             self.sizes,
             FakeClock(),
             may_gate=lambda: self.gates,
+            aside=Aside(),
             sleep=self.pass_time,
         )
         self.paused_s: list[float] = []

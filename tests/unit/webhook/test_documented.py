@@ -40,7 +40,8 @@ def test_the_documented_deployment_fits_the_settings(tmp_path: Path) -> None:
     pod = kinds["Deployment"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["args"] == ["webhook", "--config", "/etc/heartbeat-tuner/webhook.yaml"]
-    assert [one["containerPort"] for one in container["ports"]] == [found.admission.port, found.http.port]
+    ports = [found.admission.port, found.http.port, found.http.probe_port]
+    assert [one["containerPort"] for one in container["ports"]] == ports
     assert pod["terminationGracePeriodSeconds"] > found.drain.total_seconds()
     assert kinds["Service"]["metadata"]["name"] == found.certificate.service_name
     (rule,) = [one for one in kinds["Role"]["rules"] if "resourceNames" in one]

@@ -7,6 +7,7 @@ import pytest
 
 from heartbeat_tuner.webhook import enrolment, initial, review
 from heartbeat_tuner.webhook.admission import Admission
+from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.outcomes import Answer, Outcome
 from tests.support import reviews
 from tests.support.slots import NOW, FakeClock, FakeSizes, FakeSlots
@@ -74,6 +75,7 @@ class World:
             self.sizes,
             self.clock,
             may_gate=lambda: True,
+            aside=Aside(),
             sleep=_at_once,
         )
 
@@ -158,8 +160,9 @@ async def test_what_is_out_of_date_is_not_set() -> None:
         ("45s", {"name": "KAFKA_SESSION_TIMEOUT_MS", "value": "2000"}),
         ("45s", {"name": "KAFKA_SESSION_TIMEOUT_MS", "value": "two"}),
         ("1s", {"name": "OTHER", "value": "1"}),
+        ("45s", {"name": "KAFKA_SESSION_TIMEOUT_MS", "value": "45"}),
     ],
-    ids=["its-own", "unreadable", "as-was-seen"],
+    ids=["its-own", "unreadable", "as-was-seen", "seconds"],
 )
 async def test_values_that_would_keep_the_client_from_starting_are_not_set(seen: str, env: dict[str, str]) -> None:
     """The template may have changed since; whatever else is set, the pod starts as asked for; a log says so."""

@@ -9,14 +9,17 @@ from sandbox.network import LOOPBACK, free_ports
 
 async def test_pages_tell_counts_and_whether_it_may_be_asked() -> None:
     """Outcomes that never came are counted, too: as none."""
-    (port,) = free_ports(1)
+    port, probe_port = free_ports(2)
     telemetry, wrong = WebhookTelemetry(), "no certificate"
     telemetry.watch_gates(lambda: 3)
     telemetry.answered(Outcome.CLAIMED, duration_s=0.01)
-    await telemetry.serve(LOOPBACK, port, unhealthy=lambda: "", unready=lambda: wrong)
+    await telemetry.serve(LOOPBACK, port, probe_port=probe_port, unhealthy=lambda: "", unready=lambda: wrong)
     async with aiohttp.ClientSession(f"http://{LOOPBACK}:{port}") as session:
         async with session.get("/metrics") as answer:
             lines = (await answer.text()).splitlines()
+        async with session.get("/healthz") as answer:
+            assert answer.status == 404
+    async with aiohttp.ClientSession(f"http://{LOOPBACK}:{probe_port}") as session:
         async with session.get("/healthz") as answer:
             assert (answer.status, await answer.text()) == (200, "ok\n")
         async with session.get("/readyz") as answer:

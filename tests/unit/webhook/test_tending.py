@@ -1,18 +1,22 @@
 """What is done between admissions."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from heartbeat_tuner.api.slot_names import SlotPlace
+from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
-from heartbeat_tuner.membership.values import Deletion, Pod, Promise, Record
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.membership import limits
+from heartbeat_tuner.membership.values import Deletion, Pod, Promise, Record, Slot, Write
+from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
-from heartbeat_tuner.webhook.tending import Tender, Touched
+from heartbeat_tuner.webhook.tending import NAMESPACE_S, Tender, Touched
 from tests.support.electors import until
 from tests.support.slots import NOW, PLACE, FakeClock, FakeSizes, FakeSlots, enrolment, pod
 
@@ -27,15 +31,21 @@ class World:
         self.slots, self.sizes, self.clock = FakeSlots(), FakeSizes(1), FakeClock()
         self.touched, self.telemetry = Touched(), WebhookTelemetry()
         self.enrolments: list[Enrolment] | None = [enrolment()]
+        self.hurry()
+
+    def hurry(self, *, namespace_s: float = NAMESPACE_S, sizes: FakeSizes | None = None) -> None:
+        """Begin anew, with so much time for a namespace."""
         self.tender = Tender(
             lambda: self.enrolments,
             self.slots,
             self.slots,
-            self.sizes,
+            sizes or self.sizes,
             self.clock,
             self.touched,
             self.telemetry,
+            Aside(),
         )
+        self.tender.namespace_s = namespace_s
 
     async def turn(self) -> None:
         """Look once, since something happened."""
@@ -265,10 +275,10 @@ async def test_an_api_server_that_does_not_answer_ends_the_turn() -> None:
     world = World()
     world.slots.put(0, PROMISED)
     world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
-    world.sizes.error = ApiServerError("down")
+    world.sizes.error, world.slots.down = ApiServerError("down"), True
     await world.turn()
     assert (world.slots.lifted, world.tender.lifts) == ([], False)
-    world.sizes.error = None
+    world.sizes.error, world.slots.down = None, False
     await world.tender.turn()
     assert world.slots.lifted == ["orders-consumer-new"]
 
@@ -316,6 +326,7 @@ async def test_out_of_touch_it_waits() -> None:
         world.clock,
         world.touched,
         world.telemetry,
+        Aside(),
     )
     world.slots.put(0, PROMISED)
     world.slots.bodies = [pod(0, "old", gone=True), _waiting()]
@@ -327,3 +338,92 @@ async def test_out_of_touch_it_waits() -> None:
     await until(lambda: bool(world.slots.lifted))
     running.cancel()
     await asyncio.wait([running])
+
+
+OTHER = enrolment(policy=ObjectKey("crew", "orders"), policy_uid="abcdef0123", workload=ObjectKey("crew", "orders"))
+
+
+class TwoNamespaces(FakeSlots):
+    """Slots of two namespaces, of which one never gets an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hangs = asyncio.Event()
+
+    def leases(self, place: SlotPlace) -> Sequence[Slot]:
+        """Return what was seen."""
+        assert place in {PLACE, OTHER.slots}
+        return super().leases(PLACE)
+
+    def pods(self, place: SlotPlace) -> Sequence[Pod]:
+        """Return the pods."""
+        assert place in {PLACE, OTHER.slots}
+        return super().pods(PLACE)
+
+    async def lift(self, place: SlotPlace, pod: Pod) -> None:
+        """Take a gate off, or wait for ever."""
+        if place == OTHER.slots:
+            await self.hangs.wait()
+        await super().lift(PLACE, pod)
+
+    async def write(self, place: SlotPlace, owner: Owner, write: Write) -> None:
+        """Wait for ever where somebody holds writes up."""
+        if place == OTHER.slots:
+            await self.hangs.wait()
+        await super().write(place, owner, write)
+
+
+class AnySize(FakeSizes):
+    """Deployments of one size, whatever their names."""
+
+    async def size(self, deployment: ObjectKey) -> int:
+        """Return how many pods there may be."""
+        assert deployment.name
+        return self.count
+
+
+async def test_a_namespace_that_holds_up_its_writes_holds_up_no_other() -> None:
+    """Its turn goes on beside the others', and it is not begun twice."""
+    world = World()
+    world.slots = slots = TwoNamespaces()
+    world.enrolments = [OTHER, enrolment()]
+    world.hurry(namespace_s=0.05, sizes=AnySize(1))
+    slots.put(0, Record(since=NOW - timedelta(minutes=10), holder="new"))
+    slots.bodies = [_waiting()]
+    for place in (OTHER.slots, PLACE):
+        world.touched.note(place)
+    assert await world.tender.turn()
+    assert (slots.lifted, world.tender.lifts) == (["orders-consumer-new"], True)
+    world.touched.note(PLACE)
+    assert await asyncio.wait_for(world.tender.turn(), 1)
+    assert len(slots.lifted) == 2
+    slots.hangs.set()
+    await until(lambda: len(slots.lifted) == 3)
+
+
+async def test_a_crowd_is_left_alone() -> None:
+    """And costs nothing more than to be seen."""
+    world = World()
+    world.slots.put(0, PROMISED)
+    world.slots.bodies = [_waiting()] * (limits.MOST_PODS + 1)
+    world.sizes.error = ApiServerError("nobody should ask", status=500)
+    await world.turn()
+    assert (world.slots.lifted, world.slots.evicted, world.tender.lifts) == ([], [], True)
+
+
+async def test_who_has_much_to_do_is_interrupted() -> None:
+    """When a namespace's time is over the rest waits for the next turn."""
+    world = World()
+    world.hurry(namespace_s=0.0)
+    bare = pod(0, "bare")
+    world.slots.bodies = [bare]
+    await world.turn()
+    assert world.slots.stored == {}
+    world.slots.put(0, Record(since=NOW - timedelta(minutes=10), holder="new"))
+    world.slots.bodies = [_waiting()]
+    world.slots.elsewhere = {SlotPlace("crew", "orders-01234567-"): [pod(0, "stranded", gated=True)]}
+    await world.turn()
+    assert (world.slots.lifted, world.slots.evicted) == ([], [])
+    world.tender.namespace_s = NAMESPACE_S
+    await world.tender.turn()
+    assert (world.slots.lifted, world.slots.evicted) == (["orders-consumer-new"], ["orders-consumer-stranded"])

@@ -14,16 +14,16 @@ needs it, and a test runs the operator with these rights and finds each of them 
   verbs: [update]                 # adapters/policies.py: conditions, recommendation, what was applied
 - apiGroups: [apps]
   resources: [deployments, statefulsets]
-  verbs: [get, patch]             # adapters/workloads.py: what is set now; server-side apply of our env entries
+  verbs: [get, list, watch, patch]   # adapters/live_workloads.py: what is set now; adapters/workloads.py: server-side apply of our env entries
 - apiGroups: [""]
   resources: [pods]
-  verbs: [list]                   # adapters/workloads.py: what the running pods have; adapters/slot_views.py: their slots
+  verbs: [list, watch]            # adapters/live_workloads.py: what the running pods have; adapters/slot_views.py: their slots
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [list]                   # adapters/slot_views.py: who has which slot; the webhook writes them
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get]                    # adapters/workloads.py: values that come from envFrom
+  verbs: [get, list, watch]       # adapters/live_workloads.py: values that come from envFrom
 - apiGroups: [""]
   resources: [events]
   verbs: [create]                 # adapters/events.py: transitions of policies, and why the start was refused

@@ -8,10 +8,7 @@
   verbs: [get]                                  # adapters/workload_sizes.py: how many pods there may be
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch, patch]              # adapters/slot_pods.py: which have a slot, which are gone; adapters/slots.py: gates
-- apiGroups: [""]
-  resources: [pods/eviction]
-  verbs: [create]                               # adapters/slots.py: a pod that cannot have the slot it was promised
+  verbs: [get, list, watch, patch, delete]      # adapters/slot_pods.py: which have a slot; adapters/slots.py: gates, pods without their slot
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [get, list, watch, create, update, delete]   # adapters/slots.py: one for each slot, beside its policy

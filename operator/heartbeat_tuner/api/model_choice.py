@@ -1,0 +1,65 @@
+"""Which `ConsumerGroupModel` objects of a list are kept: those that policies ask for, and a few more.
+
+Whoever may write objects in a namespace may write any number of them. What is kept of a namespace is bounded by its own
+policies, so that a flood costs nobody else memory, and only what is kept is parsed, which is what takes time.
+"""
+
+import heapq
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from heartbeat_tuner.api import models
+
+PER_GROUP: Final = 4
+"""Newest models of one group that are kept: there may be one for each Kafka cluster that the fit was told of."""
+
+SPARE: Final = 100
+"""Newest models of each namespace that are kept beside those that policies ask for: a policy may come any minute."""
+
+_Ranked = tuple[tuple[str, str, str], int, Mapping[str, Any]]
+
+
+class ModelChoice:
+    """The newest models of each namespace, by what they say of themselves.
+
+    Args:
+        asked: namespace and group of every policy.
+    """
+
+    def __init__(self, asked: Collection[tuple[str, str]]) -> None:
+        self._asked = frozenset(asked)
+        self._of_groups: dict[tuple[str, str], list[_Ranked]] = {}
+        self._spare: dict[str, list[_Ranked]] = {}
+        self._seen: dict[str, int] = {}
+        self._number = 0
+
+    def add(self, document: Mapping[str, Any]) -> None:
+        """Keep an object, or leave out the oldest for it; one that names no group is none."""
+        spec, namespace = document.get("spec"), models.key_of(document).namespace
+        if not isinstance(spec, Mapping) or not isinstance(spec.get("groupId"), str):
+            return
+        self._number += 1  # no two are of one rank: documents cannot be ordered
+        self._seen[namespace] = self._seen.get(namespace, 0) + 1
+        place = (namespace, spec["groupId"])
+        held, most = (
+            (self._of_groups.setdefault(place, []), PER_GROUP)
+            if place in self._asked
+            else (self._spare.setdefault(namespace, []), SPARE)
+        )
+        newest = (str(spec.get("until")), str(spec.get("fittedAt")), models.key_of(document).name)
+        heapq.heappush(held, (newest, self._number, document))
+        if len(held) > most:
+            heapq.heappop(held)
+
+    @property
+    def kept(self) -> list[Mapping[str, Any]]:
+        """The objects that are kept."""
+        return [document for held in (*self._of_groups.values(), *self._spare.values()) for *_, document in held]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many objects of each namespace are not kept, where some are not."""
+        kept = dict.fromkeys(self._seen, 0)
+        for document in self.kept:
+            kept[models.key_of(document).namespace] += 1
+        return {namespace: seen - kept[namespace] for namespace, seen in self._seen.items() if seen > kept[namespace]}

@@ -1,0 +1,205 @@
+"""Does the record contradict the values that are set?
+
+An application may ignore its environment, or keep its settings in a file and declare others. Whoever tunes such a group
+writes again and again, and nothing changes. So before any cure two things are asked that every group must satisfy whose
+values are in force:
+
+- A member is removed for its silence only after a whole session of it. It joins again, and the next session begins. So
+  no more evictions are possible than sessions fit between the start of a pod and the end of the record.
+- A client beats as its card says: never sooner than the heartbeat interval, and a thread that nothing delays not much
+  later either.
+
+Both are necessary, not sufficient: values that pass may still not be in force. Nothing here rests on a few bad moments,
+and evictions count only where the clients' own counters show them. Pure.
+"""
+
+import dataclasses
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Final
+
+from heartbeat_tuner.clients.client import Beater, Circumstances, Client
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.evidence import Pod, Record
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+
+REASONS: Final = frozenset({Reason.NO_EFFECT, Reason.SETTINGS_NOT_IN_FORCE, Reason.SETTING_ASSUMED})
+"""What a finding of this module may be called."""
+
+EDGE: Final = timedelta(seconds=60)
+"""The first scrape of a record may show what happened so long before it."""
+
+COUNTED_TOGETHER: Final = 2
+"""Consumers of one process that share a counter, and are not seen to be several."""
+
+CHANCE: Final = 3
+"""Evictions that need no silence: members removed by a person, or a coordinator that lost the group."""
+
+ENOUGH_BEATS: Final = 12
+"""Of each pod: with fewer, the mean time between two beats is not known to a tenth."""
+
+SOONER: Final = 0.75
+"""Beats that come after less than this share of what the card says are not of these values."""
+
+LATER: Final = 1.5
+"""Beats that come after more than this multiple of the card's longest period are not of these values."""
+
+ROUND_TRIP: Final = timedelta(seconds=1)
+"""An answer may take so long, where a client waits for it before it counts the interval again."""
+
+CALM_SHARE: Final = 0.05
+"""A group that rebalances for more of its time beats less often than its settings say."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Contradiction:
+    """What the record shows, as a sentence, and the settings of which one at least is another."""
+
+    message: str
+    settings: tuple[Setting, ...]
+
+
+def found(situation: Situation, record: Record, current: CurrentSettings, client: Client) -> Finding | None:
+    """Return what the record proves against the values that are set; None if they may be in force."""
+    shown = _too_many_evictions(situation, record, current.settings, client) or _another_beat(
+        situation, record, current.settings, client
+    )
+    if shown is None:
+        return None
+    reason, told = _named(situation, current, shown.settings)
+    return Finding(reason, f"{shown.message}{told}")
+
+
+def remembered(situation: Situation) -> Finding | None:
+    """Return what an earlier record proved against these values, while neither policy nor template has changed."""
+    seen = situation.policy.contradicted
+    if seen is None or (seen.generation, seen.template) != (situation.policy.generation, situation.workload.template):
+        return None
+    return Finding(seen.reason, seen.message)
+
+
+def decision(finding: Finding) -> Decision:
+    """Return the decision that follows: nothing is derived from values that are not in force, and nothing written."""
+    advice = {
+        Reason.NO_EFFECT: "Let the application read these variables, or delete the policy. Nothing is written until "
+        "the policy or the pods' template changes",
+        Reason.SETTINGS_NOT_IN_FORCE: "Find out what the application uses: name the variables that it reads in "
+        "spec.client.env, or correct what is declared in spec.client.current. Nothing is written until the policy or "
+        "the pods' template changes",
+        Reason.SETTING_ASSUMED: "Declare what is set in spec.client.current, or name the right variables in "
+        "spec.client.env. Nothing is recommended until then",
+    }[finding.reason]
+    return Decision(Verdict.UNKNOWN, finding, advice=advice, hold=finding)
+
+
+def most_evictions(situation: Situation, record: Record, limit: timedelta) -> int:
+    """Return how many evictions are possible where a member is removed only after so long a silence."""
+    consumers = max(record.consumers_per_pod, _members_per_pod(situation))
+    sessions = sum(
+        max(0, (record.until - _silent_since(pod, record, limit)) // limit) for pod in situation.workload.pods
+    )
+    return COUNTED_TOGETHER * consumers * sessions + CHANCE
+
+
+def _silent_since(pod: Pod, record: Record, limit: timedelta) -> datetime:
+    """Return when the first silence may have begun that ended in an eviction of the record.
+
+    A pod without a uid was seen in metrics alone, whose first sample is not its start.
+    """
+    earliest = record.since - EDGE - limit
+    return max(pod.started, earliest) if pod.uid else earliest
+
+
+def _members_per_pod(situation: Situation) -> int:
+    """Return the most members that the broker shows at the address of one pod."""
+    hosts = Counter(member.host for member in situation.group.members)
+    return max((hosts[pod.ip] for pod in situation.workload.pods if pod.ip), default=0)
+
+
+def _too_many_evictions(
+    situation: Situation, record: Record, settings: LivenessSettings, client: Client
+) -> _Contradiction | None:
+    """Find members that are removed more often than their session can end."""
+    limits = {Setting.SESSION_TIMEOUT: settings.session_timeout}
+    # Who is late in a rebalance, or does not poll, is removed as well.
+    rebalance = settings.rebalance_timeout or client.defaults.rebalance_timeout
+    if rebalance is not None:
+        limits[Setting.REBALANCE_TIMEOUT] = rebalance
+    if settings.max_poll_interval is not None:
+        limits[Setting.MAX_POLL_INTERVAL] = settings.max_poll_interval
+    limit = min(limits.values())
+    possible = most_evictions(situation, record, limit)
+    if record.counted_evictions <= possible:
+        return None
+    named = tuple(one for one, value in limits.items() if value <= settings.session_timeout)
+    values = " and ".join(f"{one} {durations.show(limits[one])}" for one in named)
+    return _Contradiction(
+        f"{record.counted_evictions} evictions of live members within {durations.about(record.span)} are more than the "
+        f"{possible} that are possible with {values}",
+        named,
+    )
+
+
+def _another_beat(
+    situation: Situation, record: Record, settings: LivenessSettings, client: Client
+) -> _Contradiction | None:
+    """Find members that beat as the client does not with these settings, in a record that can show it."""
+    measured, pods = record.beat_period, len(situation.workload.pods)
+    if measured is None or record.unobserved_pods or situation.workload.rolling_out:
+        return None
+    if record.accepted_beats < ENOUGH_BEATS * pods:
+        return None
+    idle = client.period(settings, Circumstances(situation.cluster.brokers))
+    # A fetch that is answered at once lets a beat come as soon as the interval is over.
+    shortest = settings.heartbeat_interval if client.beater is Beater.FETCH_LOOP else idle.shortest
+    waits = (Setting.FETCH_WAIT,) if client.beat_waits_for_fetch else ()
+    beat = (Setting.HEARTBEAT_INTERVAL, *waits)
+    if measured < SOONER * shortest and _members_per_pod(situation) <= record.consumers_per_pod:
+        return _Contradiction(
+            f"there is a heartbeat every {durations.about(measured)}, but {client.title} never beats sooner than after "
+            f"{durations.show(shortest)} with {_shown(settings, beat)}",
+            beat,
+        )
+    calm = record.rebalancing_share is not None and record.rebalancing_share <= CALM_SHARE
+    slowest = client.period(settings, Circumstances(situation.cluster.brokers, ROUND_TRIP)).longest
+    if client.beater is Beater.THREAD and calm and measured > LATER * slowest:
+        return _Contradiction(
+            f"there is a heartbeat only every {durations.about(measured)}, but {client.title} beats at least every "
+            f"{durations.show(idle.longest)} with {_shown(settings, beat)}, whatever handlers do",
+            beat,
+        )
+    if measured > settings.session_timeout and not record.evictions:
+        return _Contradiction(
+            f"there is a heartbeat only every {durations.about(measured)} and no member was removed, but a session of "
+            f"{durations.show(settings.session_timeout)} would have ended",
+            (Setting.SESSION_TIMEOUT,),
+        )
+    return None
+
+
+def _shown(settings: LivenessSettings, which: tuple[Setting, ...]) -> str:
+    return " and ".join(f"{one} {durations.show(settings[one])}" for one in which)
+
+
+def _named(situation: Situation, current: CurrentSettings, settings: tuple[Setting, ...]) -> tuple[Reason, str]:
+    """Return what it means that one of these settings is another, and the rest of the sentence that says so."""
+    written, workload = situation.policy.application, situation.policy.workload
+    if written is not None and current.settings == written.values:
+        ours = [one for one in liveness.changed(written.previous, written.values) if one in settings]
+        if ours:
+            names = ", ".join(situation.policy.env_names[one] for one in ours)
+            told = (
+                f": the application in {workload}, container {workload.container}, does not use what was written at "
+                f"{written.at:%Y-%m-%dT%H:%M:%SZ} to {names}"
+            )
+            return Reason.NO_EFFECT, told
+    assumed = [one for one in settings if one in current.assumed]
+    if assumed:
+        values = ", ".join(f"{one} ({durations.show(current.settings[one])})" for one in assumed)
+        return Reason.SETTING_ASSUMED, f": nothing shows {values}, and the library's default is not what is set"
+    declared = [one for one in settings if current.sources.get(one) is Source.POLICY]
+    whose = "what is declared is not" if declared else "what the pods' environment says is not"
+    return Reason.SETTINGS_NOT_IN_FORCE, f": {whose} what the application uses"

@@ -1,0 +1,63 @@
+"""May a group be called healthy?
+
+A quiet record does not make values sound: a member that is busy may beat in time with settings that remove it as soon
+as it is idle. So no road may say `Healthy` of values that `check` calls an error. Each road to a verdict (the operator,
+`recommend`, `explain`; with a record, or with a model alone) ends here.
+"""
+
+import dataclasses
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision import linting, remedies
+from heartbeat_tuner.decision.lint_rules import Severity
+from heartbeat_tuner.decision.linting import AT_THE_BROKER, NAMES, Expectations, Inspected
+from heartbeat_tuner.decision.remedies import Remedy
+from heartbeat_tuner.decision.rules import Infeasible
+from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+
+
+def upheld(situation: Situation, decision: Decision) -> Decision:
+    """Return the decision, or, where it calls values healthy that cannot hold, that one cannot say so."""
+    current = situation.workload.current
+    if decision.verdict is not Verdict.HEALTHY or current is None:
+        return decision
+    inspected = _inspected(situation, current.settings)
+    expectations = Expectations(situation.cluster.brokers, situation.policy.objective.max_detection_time)
+    found = linting.lint(inspected, expectations)
+    errors = [one.message for one in found if one.rule.severity is Severity.ERROR]
+    if not errors:
+        return decision
+    remedy = remedies.suggest(inspected, expectations, found)
+    return dataclasses.replace(
+        decision,
+        verdict=Verdict.UNKNOWN,
+        finding=Finding(Reason.UNSOUND_SETTINGS, f"nothing happened in the record, but {'; '.join(errors)}"),
+        advice=_advice(remedy),
+    )
+
+
+def _inspected(situation: Situation, settings: LivenessSettings) -> Inspected:
+    """Return the settings as `check` is given them; what the broker says, and what nobody reads, is left out."""
+    client = catalogue.client(situation.policy.library)
+    consumer = situation.group.consumer_protocol
+    given = {
+        one: value
+        for one, value in settings.by_setting.items()
+        if one in client.settings and not (consumer and one in AT_THE_BROKER)
+    }
+    unseen = {Setting.REBALANCE_TIMEOUT} - given.keys()
+    protocol = Protocol.CONSUMER if consumer else Protocol.CLASSIC
+    return Inspected.of(client, given, unseen=unseen, protocol=protocol)
+
+
+def _advice(remedy: Remedy | Infeasible | None) -> str:
+    if isinstance(remedy, Infeasible):
+        return remedy.message
+    changes = {} if remedy is None else remedy.changes
+    values = ", ".join(f"{NAMES[one]} {durations.show(value)}" for one, value in changes.items())
+    return f"Values that hold: {values}" if values else "`heartbeat-tuner check` says more"

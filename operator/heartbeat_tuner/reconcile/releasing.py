@@ -1,0 +1,73 @@
+"""Letting go of what somebody overruled, so that whoever took an entry over may also take it away.
+
+Where another manager has the value of an entry of ours, our hold on its name does harm only: once that manager drops
+the entry, it would stay without a value, hide what `envFrom` brings, and the next pods would get an empty text. To let
+go in time changes no value and starts no pod, so it is done in every mode, also while the policy is suspended. An entry
+that has no value any more is taken out as well, though new pods start then: those that run with it are broken. Only a
+suspended policy has to wait for that.
+"""
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+
+from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
+from heartbeat_tuner.domain.evidence import Holdings
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.ports import NotLeaderError, Policies, Workloads
+
+TRIES: Final = 5
+"""In one cycle: while pods come and go, the workload's own controller writes between a read and a write."""
+
+_log = structlog.get_logger()
+
+
+def is_due(policy: Policy, held: Holdings) -> bool:
+    """Whether there is something to let go of, for this policy."""
+    return bool(held.overruled or (held.empty and not policy.suspended))
+
+
+async def release(policy: Policy, body: Mapping[str, Any], workloads: Workloads, policies: Policies) -> bool:
+    """Let go; return whether new pods start by that.
+
+    What is refused is tried again in the next cycle: whatever it was, the workload stands as it stood.
+
+    Raises:
+        NotLeaderError: the leadership is over.
+    """
+    takes_out = not policy.suspended
+    try:
+        # The watch may lag behind: a policy that is gone or edited by now may be suspended, too.
+        if not await policies.is_current(body):
+            return False
+        held = await _released(policy, workloads, empty=takes_out)
+    except NotLeaderError:
+        raise
+    except TunerError as error:
+        _log.warning("entries not let go of, the next cycle tries again", policy=str(policy.key), error=str(error))
+        return False
+    if held is None:
+        return False
+    _log.info(
+        "let go of entries",
+        policy=str(policy.key),
+        workload=str(policy.workload),
+        overruled={container: dict(names) for container, names in held.overruled.items()},
+        without_value={container: list(names) for container, names in held.empty.items()} if takes_out else {},
+    )
+    return takes_out and bool(held.empty)
+
+
+async def _released(policy: Policy, workloads: Workloads, *, empty: bool) -> Holdings | None:
+    """Let go; each try rests on a look of its own.
+
+    Raises:
+        WriteConflictError: the workload changed under every try.
+        TunerError: anything else.
+    """
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(WriteConflictError):
+            return await workloads.release(policy, empty=empty)
+    return await workloads.release(policy, empty=empty)

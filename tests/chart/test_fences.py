@@ -1,0 +1,117 @@
+"""templates/fences and the NetworkPolicies: on by default, about our own alone, and what values change of them."""
+
+from typing import Any, Final
+
+from heartbeat_tuner.api import applied, fields, slot_names
+from tests.chart import documented
+from tests.chart.rendering import NAME, VARIANTS, Helm, Rendered
+
+_FENCES: Final = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+_OPERATORS: Final = [f"{NAME}-{one}.{NAME}" for one in ("authors", "workloads", "others")]
+_WEBHOOKS: Final = [f"{NAME}-webhook-{one}.{NAME}" for one in ("leases", "pods", "others")]
+
+
+def fences(rendered: Rendered) -> list[Any]:
+    """Return the policies."""
+    return [one for one in rendered.objects if one["kind"] == _FENCES[0]]
+
+
+def test_they_are_on_and_each_is_bound(minimal: Rendered, full: Rendered) -> None:
+    """In all shapes; those of the webhook where there is one."""
+    assert minimal.names(_FENCES[0]) == _OPERATORS
+    assert sorted(full.names(_FENCES[0])) == sorted([*_OPERATORS, *_WEBHOOKS])
+    for kind in _FENCES:
+        assert full.names(kind) == full.names(_FENCES[0])
+    for one in full.objects:
+        if one["kind"] == _FENCES[1]:
+            spec = one["spec"]
+            assert (spec["policyName"], spec["validationActions"]) == (one["metadata"]["name"], ["Deny"])
+
+
+def test_a_failure_of_a_fence_is_a_refusal_and_about_our_own_accounts_alone(full: Rendered) -> None:
+    """Others' requests are not evaluated: only the authors' fence is about anybody, and about policies alone."""
+    for one in fences(full):
+        spec = one["spec"]
+        assert spec["failurePolicy"] == "Fail"
+        condition = spec["matchConditions"][0]
+        groups = {group for rule in spec["matchConstraints"]["resourceRules"] for group in rule["apiGroups"]}
+        if groups == {fields.GROUP}:
+            continue
+        component = one["metadata"]["labels"]["app.kubernetes.io/component"]
+        account = NAME if component == "operator" else f"{NAME}-webhook"
+        assert condition["expression"] == f"request.userInfo.username == 'system:serviceaccount:{NAME}:{account}'"
+        assert full.one("ServiceAccount", account)["metadata"]["namespace"] == NAME
+
+
+def test_accounts_of_another_release_are_others(helm: Helm) -> None:
+    """Names and accounts follow release and namespace, so that two releases stand side by side."""
+    values = {"webhook": {"enabled": True}}
+    rendered = helm.render(VARIANTS["minimal"], values, release="tuner", namespace="kafka")
+    accounts = {
+        one["spec"]["matchConditions"][0]["expression"].rpartition(" ")[2]
+        for one in fences(rendered)
+        if not one["metadata"]["name"].startswith("tuner-heartbeat-tuner-authors.")
+    }
+    assert accounts == {
+        f"'system:serviceaccount:kafka:{one}'" for one in ("tuner-heartbeat-tuner", "tuner-heartbeat-tuner-webhook")
+    }
+    assert {one["metadata"]["name"].rpartition(".")[2] for one in fences(rendered)} == {"kafka"}
+
+
+def test_marks_are_those_of_the_code(full: Rendered) -> None:
+    """What the expressions name is what the programs write."""
+    texts = {one["metadata"]["name"]: str(one["spec"]) for one in fences(full)}
+    workloads, leases, pods = (
+        texts[f"{NAME}{one}.{NAME}"] for one in ("-workloads", "-webhook-leases", "-webhook-pods")
+    )
+    prefix = f"{fields.GROUP}/"
+    assert applied.ANNOTATION.startswith(prefix)
+    assert f"startsWith('{prefix}')" in workloads
+    for mark in (slot_names.SLOT_LABEL, slot_names.TOKEN_ANNOTATION, slot_names.GATE):
+        assert f"'{mark}'" in pods
+    assert f"-[0-9a-f]{{{slot_names.UID_DIGITS}}}-[0-9]{{1,{slot_names.NUMBER_DIGITS}}}$" in leases
+
+
+def test_some_namespaces_only_fence_the_authors_there(variants: dict[str, Rendered]) -> None:
+    """Elsewhere another release may look after policies, by its own rules; the accounts are fenced everywhere."""
+    some = variants["namespaced"]
+    for one in some.objects:
+        if one["kind"] == _FENCES[1]:
+            where = one["spec"].get("matchResources")
+            if one["metadata"]["name"] == f"{NAME}-authors.{NAME}":
+                (term,) = where["namespaceSelector"]["matchExpressions"]
+                assert (term["operator"], term["values"]) == ("In", ["shop", "billing"])
+            else:
+                assert where is None
+
+
+def test_they_can_be_switched_off(helm: Helm) -> None:
+    """All of them."""
+    rendered = helm.render(VARIANTS["full"], {"fences": {"enabled": False}, "networkPolicy": {"enabled": False}})
+    assert not {*_FENCES, "NetworkPolicy"} & rendered.kinds()
+
+
+def test_the_pods_are_reached_at_their_ports_alone(minimal: Rendered, full: Rendered) -> None:
+    """Admission by everybody, metrics by Prometheus; what the pods reach themselves is not touched."""
+    assert minimal.names("NetworkPolicy") == [NAME]
+    for name, ports in ((NAME, [["http"]]), (f"{NAME}-webhook", [["admission"], ["http"]])):
+        spec = full.one("NetworkPolicy", name)["spec"]
+        template = full.pod("Deployment", name)
+        assert documented.selects(spec["podSelector"]["matchLabels"], template)
+        assert spec["policyTypes"] == ["Ingress"]
+        assert [[one["port"] for one in rule["ports"]] for rule in spec["ingress"]] == ports
+        (container,) = template["spec"]["containers"]
+        assert {port for rule in ports for port in rule} <= {one["name"] for one in container["ports"]}
+        (peer,) = spec["ingress"][-1]["from"]
+        assert peer["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": "prometheus"}
+    assert "from" not in full.one("NetworkPolicy", f"{NAME}-webhook")["spec"]["ingress"][0]
+
+
+def test_who_reaches_them_can_be_said(helm: Helm) -> None:
+    """Nobody reads metrics where nobody is named."""
+    servers = [{"ipBlock": {"cidr": "10.0.0.10/32"}}]
+    values = {"webhook": {"enabled": True}, "networkPolicy": {"metricsFrom": [], "admissionFrom": servers}}
+    rendered = helm.render(VARIANTS["minimal"], values)
+    assert not rendered.one("NetworkPolicy")["spec"]["ingress"]
+    (rule,) = rendered.one("NetworkPolicy", f"{NAME}-webhook")["spec"]["ingress"]
+    assert rule["from"] == servers

@@ -1,0 +1,101 @@
+"""Real consumers, whose settings are in force, are never said to have others: every recording, at every half minute.
+
+The story has two pauses beyond the session, a handler that outlasts M, and members that come and go.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import pytest
+
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.clients import catalogue as clients
+from heartbeat_tuner.decision import contradictions, outside
+from heartbeat_tuner.decision.outside import Outside, Told
+from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.metrics import discovery, resolver
+from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.diagnosis import USES
+from tests.exporters import recording
+from tests.exporters.recording import Recording
+from tests.exporters.replayed import Replayed
+from tests.support import sources
+
+pytestmark = pytest.mark.timeout(120)
+
+STEP_S: Final = 30.0
+NAMES: Final = {
+    "session_timeout_s": Setting.SESSION_TIMEOUT,
+    "heartbeat_interval_s": Setting.HEARTBEAT_INTERVAL,
+    "max_wait_time_s": Setting.FETCH_WAIT,
+    "max_poll_interval_s": Setting.MAX_POLL_INTERVAL,
+}
+
+
+@pytest.fixture
+def source(replayed: Replayed) -> Iterator[PrometheusSource]:
+    """Read the Prometheus that has all recordings."""
+    with sources.reading(replayed.prometheus.url, timeout_s=30, max_answer_bytes=2**25) as found:
+        yield found
+
+
+def told(of: Recording, **instead: float) -> Told:
+    """Return what the recording's consumers were given, but for what is said instead."""
+    client = clients.client(of.meta["client"]["library"])
+    given = {**of.meta["settings"], **instead}
+    values = {setting: timedelta(seconds=given[name]) for name, setting in NAMES.items() if given.get(name)}
+    settings = client.filled({one: value for one, value in values.items() if one in client.settings})
+    current = CurrentSettings(settings, dict.fromkeys(settings.by_setting, Source.POLICY))
+    return Told("", of.meta["group"], client, current, 1, Objective(timedelta(minutes=1), 1.0))
+
+
+async def doubted(source: PrometheusSource, said: Told, place: str, times_s: list[float]) -> list[str | None]:
+    """Return what the record contradicts at each time, of those at which there is a record."""
+    found: list[str | None] = []
+    for convention in catalogue.OF_GROUPS:
+        if said.client.name not in convention.libraries:
+            continue
+        for at_s in times_s:
+            now = datetime.fromtimestamp(at_s, UTC)
+            query = discovery.of_group(
+                convention, tuple(USES), namespace=place, group=said.group, window=timedelta(minutes=5)
+            )
+            series = await source.instant(query, at=now)
+            observed = resolver.by_convention(series, [convention], (place, said.group))[convention]
+            if not observed:
+                continue
+            situation = outside.situation(Outside(said, convention, observed, timedelta(minutes=5), now))
+            record, current = situation.record, situation.workload.current
+            if isinstance(record, Record) and current is not None:
+                doubt = contradictions.found(situation, record, current, said.client)
+                found.append(None if doubt is None else doubt.message)
+    return found
+
+
+OF_POLICIES: Final = [
+    name for name in recording.names() if recording.read(name).meta["client"]["library"] in catalogue.LIBRARIES
+]
+
+
+@pytest.mark.parametrize("name", OF_POLICIES)
+async def test_settings_that_are_in_force_are_never_contradicted(
+    replayed: Replayed, source: PrometheusSource, name: str
+) -> None:
+    """At every half minute of the story."""
+    of = replayed.recordings[name]
+    times_s = [replayed.began_s(name) + at * STEP_S for at in range(2, int(of.length_s / STEP_S))]
+    assert {*await doubted(source, told(of), name, times_s)} <= {None}
+
+
+@pytest.mark.parametrize("name", ["jmx-1-default", "kafkajs-sandbox"])
+async def test_an_interval_that_is_not_in_force_is_found(
+    replayed: Replayed, source: PrometheusSource, name: str
+) -> None:
+    """The same members, and somebody says that they beat every 5 s."""
+    of = replayed.recordings[name]
+    found = await doubted(source, told(of, heartbeat_interval_s=5.0), name, [replayed.ends_at_s - 1.0])
+    assert found
+    assert all(message is not None and "there is a heartbeat every" in message for message in found)

@@ -1,0 +1,67 @@
+"""B3: one namespace, whatever it exports, moves nobody else's models by more than a stated factor."""
+
+import functools
+
+import pytest
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.metrics.quantities import ABSENCE
+from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.tails.model import TailModel
+from tests.support import tenants
+from tests.support.tenants import Habit, Row
+
+FACTOR = 1.25
+"""Of a session timeout, and of a tail's bound, as docs/explanation/tails.md states it."""
+
+ATTACKS = {
+    "hundreds that never freeze": (200, Habit(freezes=0.0, pause_s=0.02)),
+    "five of thousands of days": (5, Habit(freezes=0.0, days=500)),
+    "dozens that always freeze": (60, Habit(freezes=400.0, freeze_s=60.0)),
+    "dozens of very long freezes": (60, Habit(freezes=5.0, freeze_s=200.0)),
+}
+
+WORLDS = {
+    "a namespace of many groups": {"victim": 40},
+    "a small one alone": {"victim": 3},
+    "among others": {"victim": 8, "one": 8, "two": 8, "three": 8, "four": 8},
+}
+
+
+def honest(world: str) -> list[list[Row]]:
+    """Return the groups of a world, the same each time."""
+    return [tenants.rows(name, groups, seed=number) for number, (name, groups) in enumerate(WORLDS[world].items(), 7)]
+
+
+@functools.cache
+def before(world: str) -> dict[tuple[str, str], GroupModel]:
+    """Return the models of a world that nobody attacks."""
+    return tenants.models(*honest(world))
+
+
+def session_s(model: GroupModel) -> float:
+    """Return the session that the group should have."""
+    found = tenants.wanted(model)
+    return (found.target or catalogue.client("java").defaults).session_timeout.total_seconds()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_namespace_hardly_moves_another_ones_bound(world: str, attack: str) -> None:
+    """Neither down, which would be dangerous, nor up, which would cost, nor away."""
+    groups, habit = ATTACKS[attack]
+    after = tenants.models(*honest(world), tenants.rows("evil", groups, habit, seed=99))
+    for place in [one for one in before(world) if one[0] == "victim"][:6]:
+        was, now = before(world)[place], after[place]
+        assert 1 / FACTOR <= session_s(now) / session_s(was) <= FACTOR
+        assert tenants.wanted(now).verdict is tenants.wanted(was).verdict
+        tails = [one.quantities[ABSENCE].tail for one in (was, now)]
+        bounds = [one.quantile_upper_s(1e-6) for one in tails if isinstance(one, TailModel)]
+        assert len(bounds) == 2
+        assert 1 / FACTOR <= bounds[1] / bounds[0] <= FACTOR
+
+
+def test_the_same_days_of_one_namespace_are_as_good_under_any_name() -> None:
+    """Who is alone is a fleet of his own; its name says nothing."""
+    mine, other = tenants.models(tenants.rows("a", 6)), tenants.models(tenants.rows("b", 6))
+    assert [one.quantities for one in mine.values()] == [one.quantities for one in other.values()]

@@ -1,0 +1,126 @@
+"""Namespaces that share a Prometheus, as rows of the contract, and what their groups' models then ask for.
+
+Members pause by a law of their own (a mixture of ordinary pauses and rare freezes) that no formula of the fit has. Each
+world is seeded, so that the same groups stand beside whatever another namespace exports.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import estimate as profiles
+from heartbeat_tuner.decision import tuning
+from heartbeat_tuner.decision.estimate import Facts
+from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.fitting import contract, estimate
+from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+from heartbeat_tuner.tails.histogram import bucket_of
+from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
+from heartbeat_tuner.tails.profile import Rebalancing
+
+UNTIL: Final = date(2026, 3, 1)
+DAYS: Final = 14
+MEMBERS: Final = 3
+_BLOCKS: Final = 960  # of a member and day
+
+Row = tuple[date, str, str, int, int]
+"""Day, namespace, group, bucket and count."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Habit:
+    """How members of a group are absent.
+
+    Attributes:
+        freezes: how often a member-day.
+        freeze_s: median length of one.
+        pause_s: median of the longest pause of a block.
+        days: how many days each day counts for: who writes metrics may write any number.
+    """
+
+    freezes: float = 1 / 50
+    freeze_s: float = 9.0
+    pause_s: float = 0.15
+    days: int = 1
+
+
+HONEST: Final = Habit()
+
+
+def rows(namespace: str, groups: int, habit: Habit = HONEST, *, seed: int = 1) -> list[Row]:
+    """Return two weeks of absences of so many groups of three members."""
+    rng = np.random.default_rng(seed)
+    found: list[Row] = []
+    for number in range(groups):
+        for day in (UNTIL - timedelta(days=age) for age in range(DAYS)):
+            watched = MEMBERS * _BLOCKS
+            pauses = habit.pause_s * np.exp(0.7 * rng.standard_normal(watched))
+            freezes = habit.freeze_s * np.exp(0.5 * rng.standard_normal(rng.poisson(habit.freezes * MEMBERS)))
+            pauses[: freezes.size] += freezes[:watched]
+            buckets, counts = np.unique(bucket_of(np.round(pauses, 3)).astype(int), return_counts=True)
+            name = f"group-{number}"
+            found += [
+                (day, namespace, name, MEMBER_BLOCKS, watched * habit.days),
+                (day, namespace, name, GROUP_BLOCKS, _BLOCKS),
+                *(
+                    (day, namespace, name, int(bucket), int(count) * habit.days)
+                    for bucket, count in zip(buckets, counts, strict=True)
+                ),
+            ]
+    return found
+
+
+def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
+    """Return the models of all groups, by namespace and group."""
+    every = [row for some in several for row in some]
+    size = len(every)
+    table = pa.table(
+        {
+            "day": [row[0] for row in every],
+            "cluster": ["main"] * size,
+            "namespace": [row[1] for row in every],
+            "group": [row[2] for row in every],
+            "client": ["java"] * size,
+            "quantity": [ABSENCE] * size,
+            "bucket": [row[3] for row in every],
+            "n": [row[4] for row in every],
+        },
+        schema=contract.ROWS,
+    )
+    fitted_at = datetime(2026, 3, 2, tzinfo=UTC)
+    return {
+        (one.namespace, one.group): one for one in estimate.models(table, on=UNTIL, fitted_at=fitted_at, job="tenants")
+    }
+
+
+def wanted(model: GroupModel) -> Answer:
+    """Return the values that a model asks for in the end, of a group at the Java client's defaults."""
+    facts = Facts("java", Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False)
+    found = profiles.profile(model, facts)
+    assert not isinstance(found, Unfitted)
+    absences = model.quantities[ABSENCE]
+    assert POLL_GAP not in model.quantities
+    return tuning.goal(
+        Question(
+            profile=found,
+            current=catalogue.client("java").defaults,
+            objective=Objective(timedelta(seconds=600), 1.0),
+            bounds={},
+            least_session=timedelta(seconds=6),
+            most_session=timedelta(minutes=30),
+            watched_days=absences.group_days,
+            member_days=absences.member_days,
+            evictions=0,
+            evictions_days=DAYS,
+            largest_absence_s=absences.largest_s,
+            largest_poll_gap_s=None,
+            horizon=timedelta(days=14),
+        )
+    )

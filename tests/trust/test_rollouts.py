@@ -1,0 +1,301 @@
+"""Rollouts that die, get stuck, stop all pods at once or are not wanted: what the status says, and who goes on.
+
+One fleet of cheap pods lives through all of it, since most of it is waiting: a storm has to be seen for a minute, and
+pods have to stay ready for one.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pytest
+
+from heartbeat_tuner.api.applied import ANNOTATION
+from sandbox import scenario
+from sandbox.environment import Sandbox
+from sandbox.network import LOOPBACK
+from sandbox.scenario import Operator
+from tests.e2e.operators import Operators
+from tests.support import written
+from tests.support.fleets import Fleet, PodMetrics, Scrapes
+
+pytestmark = pytest.mark.timeout(450)
+
+INTERVAL_S: Final = 0.5
+PLACES: Final = 2
+DEADLINE_S: Final = 12
+STAYS_S: Final = 55.0
+"""A minute, less what lies between two looks of the test."""
+
+LAG_S: Final = 20.0
+"""A status is as old as the last cycle, which takes its time on a busy machine."""
+
+SCRAPES: Final = Scrapes(every_s=0.5, reach_s=120.0, from_start=True)
+NAMES: Final = (
+    "crashes",
+    "hangs",
+    "waits",
+    "crashes-later",
+    "scaled",
+    "renamed",
+    "taken-out",
+    "paused",
+    "suspended",
+    "recreated",
+    "value-from",
+)
+STUCK: Final = ("crashes", "hangs")
+OF_OURS: Final = ("crashes-later", "scaled", "renamed", "taken-out")
+"""Have values of the tuner's from the beginning."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Moment:
+    """What one look at a policy and its pods showed.
+
+    Attributes:
+        name: of the policy.
+        seconds: since the story began.
+        conditions: by type: status, reason and message.
+        ready_s: how long each pod with the cure has been ready.
+        written: whether the Deployment bears a record of the tuner's.
+    """
+
+    name: str
+    seconds: float
+    conditions: dict[str, tuple[str, str, str]]
+    ready_s: tuple[float, ...]
+    written: bool
+
+    @property
+    def applied(self) -> tuple[str, str, str]:
+        """What is said of the values."""
+        return self.conditions.get("Applied", ("", "", ""))
+
+
+class Story:
+    """All moments of a fleet."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.moments: list[Moment] = []
+        self._began_s = time.monotonic()
+        self._names = dict(zip(NAMES, fleet.names, strict=True))
+
+    def name(self, short: str) -> str:
+        """Return what a Deployment is called."""
+        return self._names[short]
+
+    def of(self, short: str) -> list[Moment]:
+        """Return the moments of one policy."""
+        return [one for one in self.moments if one.name == short]
+
+    def reasons(self, short: str) -> list[tuple[str, str]]:
+        """Return status and reason of `Applied`, one after the other."""
+        found: list[tuple[str, str]] = []
+        for one in self.of(short):
+            if one.applied[0] and (not found or found[-1] != one.applied[:2]):
+                found.append(one.applied[:2])
+        return found
+
+    def until(self, done: Callable[[], bool], what: str, *, timeout_s: float) -> None:
+        """Look at all of it again and again until something is so."""
+        end_s = time.monotonic() + timeout_s
+        while True:
+            self._look()
+            if done():
+                return
+            if time.monotonic() > end_s:
+                seen = "\n".join(f"{one}: {self.of(one)[-1].applied}" for one in NAMES)
+                raise AssertionError(f"{what} did not come within {timeout_s:g} s:\n{seen}")
+            time.sleep(0.5)
+
+    def shows(self, short: str, reason: str) -> bool:
+        """Whether a policy's `Applied` has a reason now."""
+        return self.of(short)[-1].applied[1] == reason
+
+    def _look(self) -> None:
+        now, pods = datetime.now(UTC), self.fleet.pods()
+        policies, deployments = self.fleet.policies(), self.fleet.deployments()
+        for short, name in self._names.items():
+            conditions = policies[name].get("status", {}).get("conditions", ())
+            self.moments.append(
+                Moment(
+                    short,
+                    time.monotonic() - self._began_s,
+                    {one["type"]: (one["status"], one["reason"], one["message"]) for one in conditions},
+                    tuple(sorted(_ready_s(pod, now) for pod in pods if _is_cured(pod, name))),
+                    ANNOTATION in deployments[name]["metadata"].get("annotations", {}),
+                )
+            )
+
+
+def _is_cured(pod: dict[str, Any], name: str) -> bool:
+    env = {one["name"]: one.get("value") for one in pod["spec"]["containers"][0].get("env", ())}
+    return pod["metadata"]["labels"]["app"] == name and written.CURE.items() <= env.items()
+
+
+def _ready_s(pod: dict[str, Any], now: datetime) -> float:
+    for one in pod.get("status", {}).get("conditions", ()):
+        if (one["type"], one["status"]) == ("Ready", "True"):
+            return (now - datetime.fromisoformat(one["lastTransitionTime"])).total_seconds()
+    return 0.0
+
+
+def _prepare(fleet: Fleet, names: Callable[[str], str]) -> None:
+    """Make each Deployment what its name says, before anybody writes to it."""
+    crashes = written.container(fleet, "[ $CURED = 1 ] && exit 7; exec sleep infinity")
+    later = written.container(fleet, "[ $CURED = 1 ] && { sleep 12; exit 7; }; exec sleep infinity")
+    probe = {"exec": {"command": ["sh", "-c", '[ "$KAFKA_SESSION_TIMEOUT_MS" != 30000 ]']}, "periodSeconds": 1}
+    hangs = written.container(fleet, "exec sleep infinity", readinessProbe=probe)
+    from_key = {"configMapKeyRef": {"name": fleet.namespace, "key": "KAFKA_SESSION_TIMEOUT_MS"}}
+    value_from = written.container(
+        fleet, "exec sleep infinity", env=[{"name": "KAFKA_SESSION_TIMEOUT_MS", "valueFrom": from_key}]
+    )
+    fleet.change(names("crashes"), {**crashes, "progressDeadlineSeconds": DEADLINE_S})
+    fleet.change(names("hangs"), {**hangs, "progressDeadlineSeconds": DEADLINE_S})
+    fleet.change(names("crashes-later"), later)
+    fleet.change(names("value-from"), value_from)
+    fleet.change(names("paused"), {"paused": True})
+    fleet.change(names("recreated"), {"strategy": {"type": "Recreate", "rollingUpdate": None}})
+
+
+@pytest.fixture(scope="module")
+def story(sandbox: Sandbox, operators: Operators) -> Iterator[Story]:
+    """All that happens to the fleet; no other operator runs meanwhile."""
+    operators.stop()
+    # Policies that another story left would make the namespace share the places.
+    sandbox.control_plane.kubectl("delete", "consumergrouppolicies", "--all", "--all-namespaces", "--timeout=30s")
+    with Fleet(sandbox, "rollouts", len(NAMES)) as fleet:
+        fleet.deploy(scenario.STORMING)
+        told = Story(fleet)
+        _prepare(fleet, told.name)
+        fleet.await_rolled_out()
+        fleet.create_policies(mode="Apply")
+        for short in OF_OURS:
+            written.write(fleet, told.name(short))
+        fleet.admin.merge(fleet.path("policies", told.name("suspended")), {"spec": {"suspend": True}})
+        fleet.admin.merge(fleet.path("policies", told.name("recreated")), {"spec": {"mode": "Recommend"}})
+        with PodMetrics(
+            [fleet], storms=lambda env: env.get("KAFKA_SESSION_TIMEOUT_MS") != "30000", scrapes=SCRAPES
+        ) as metrics:
+            url = f"http://{LOOPBACK}:{metrics.port}"
+            with Operator(
+                sandbox,
+                interval_s=INTERVAL_S,
+                prometheus_url=url,
+                max_rollouts=PLACES,
+                grants=scenario.EVERY_GROUP,  # nobody consumes
+            ):
+                _play(told)
+        yield told
+        fleet.kubectl("delete", "namespace", fleet.namespace, "--wait=false")
+
+
+def _play(told: Story) -> None:
+    fleet = told.fleet
+    told.until(lambda: told.shows("suspended", "Suspended"), "the suspension", timeout_s=60)
+    landed = ("scaled", "renamed", "taken-out")
+    told.until(lambda: all(told.shows(one, "Applied") for one in landed), "three that stay up", timeout_s=120)
+    fleet.change(told.name("scaled"), {"replicas": 0})
+    renamed = written.container(fleet, "exec sleep infinity", name="main")
+    fleet.change(told.name("renamed"), renamed)
+    fleet.pause(told.name("taken-out"), paused=True)
+    env = [{"name": name, "$patch": "delete"} for name in written.CURE]
+    fleet.kubectl(
+        *("patch", "deployment", told.name("taken-out"), f"--namespace={fleet.namespace}", "--type=strategic", "-p"),
+        str({"spec": {"template": {"spec": {"containers": [{"name": "app", "env": env}]}}}}).replace("'", '"'),
+    )
+    told.until(lambda: all(told.shows(one, "RolloutFailed") for one in STUCK), "two dead rollouts", timeout_s=150)
+    told.until(lambda: told.of("waits")[-1].written, "the turn of who waits", timeout_s=90)
+    told.until(lambda: told.shows("scaled", "ScaledToZero"), "no pods", timeout_s=90)
+    told.until(lambda: told.of("renamed")[-1].applied[0] == "Unknown", "no such container", timeout_s=90)
+    told.until(lambda: told.shows("taken-out", "TakenBack"), "values taken out", timeout_s=90)
+    told.until(lambda: told.shows("crashes-later", "RolloutFailed"), "a crash loop", timeout_s=90)
+
+
+@pytest.mark.row("A4")
+def test_applied_is_true_only_of_pods_that_stayed_ready(story: Story) -> None:
+    """In no moment of the whole story is it said of others."""
+    true = [one for one in story.moments if one.applied[0] == "True"]
+    # Whoever waited for a place may have had one for long enough by the end.
+    assert (
+        {"scaled", "renamed", "taken-out"} <= {one.name for one in true} <= {"scaled", "renamed", "taken-out", "waits"}
+    )
+    for one in true:
+        shortly = [other for other in story.of(one.name) if 0 <= one.seconds - other.seconds <= LAG_S]
+        assert max(age_s for other in shortly for age_s in (0.0, *other.ready_s)) >= STAYS_S, one
+
+
+@pytest.mark.row("A4")
+@pytest.mark.parametrize("short", ["crashes", "hangs", "crashes-later"])
+def test_a_dead_rollout_is_said_to_have_failed(story: Story, short: str) -> None:
+    """With the pod and the reason, and nothing is said to be applied."""
+    assert story.reasons(short)[-2:] == [("False", "RollingOut"), ("False", "RolloutFailed")]
+    message = story.of(short)[-1].applied[2]
+    if short != "hangs":  # whose container runs
+        assert f"pod {story.name(short)}-" in message
+        assert "with exit code 7" in message or "ended with code 7" in message
+
+
+@pytest.mark.row("A4")
+def test_pods_that_are_gone_or_renamed_have_no_values(story: Story) -> None:
+    """Scaled to 0, container renamed, values taken out of the template."""
+    for short, reason in (("scaled", "ScaledToZero"), ("taken-out", "TakenBack")):
+        reasons = story.reasons(short)
+        assert ("True", "Applied") in reasons
+        assert reasons[-1] == ("False", reason)
+    last = story.of("renamed")[-1].conditions
+    assert last["Ready"][:2] == ("False", "ContainerNotFound")
+    assert {one[:2] for kind, one in last.items() if kind != "Ready"} == {("Unknown", "ContainerNotFound")}
+
+
+@pytest.mark.row("A5")
+def test_stuck_rollouts_lose_their_places_at_their_deadline(story: Story) -> None:
+    """Until then who waits is told who has them; after it somebody else begins, though they are as stuck as before."""
+    waits = [one for one in story.of("waits") if one.applied[1] == "FleetBudgetSpent"]
+    assert waits
+    named = [f"Deployment {story.fleet.namespace}/{story.name(short)}" for short in STUCK]
+    assert any(all(one in wait.applied[2] for one in named) for wait in waits), waits[-1].applied
+    assert story.of("waits")[-1].written
+    begun_s = next(one.seconds for one in story.of("waits") if one.written)
+    for short in STUCK:
+        later = [one for one in story.of(short) if one.seconds >= begun_s]
+        assert not any(one.applied[0] == "True" for one in later), later[-1].applied
+
+
+@pytest.mark.row("A5")
+def test_a_paused_deployment_is_not_written(story: Story) -> None:
+    """And its policy says why."""
+    assert not any(one.written for one in story.of("paused"))
+    assert story.reasons("paused")[-1] == ("False", "RolloutPaused")
+    assert "paused (spec.paused): nothing is written" in story.of("paused")[-1].applied[2]
+
+
+@pytest.mark.row("A8")
+def test_a_strategy_that_stops_all_pods_is_told_before(story: Story) -> None:
+    """In the recommendation, while nothing is written yet."""
+    status, _, message = story.of("recreated")[-1].conditions["Recommended"]
+    assert status == "True"
+    assert "has the strategy Recreate: a rollout stops all of its pods at once" in message
+
+
+@pytest.mark.row("A8")
+def test_the_remedy_names_what_stands_in_the_manifest(story: Story) -> None:
+    """An entry with a `valueFrom` is named with it."""
+    _, reason, message = story.of("value-from")[-1].applied
+    assert reason == "FieldOwned"
+    source = f"{{name: {story.fleet.namespace}, key: KAFKA_SESSION_TIMEOUT_MS}}"
+    assert f"{{name: KAFKA_SESSION_TIMEOUT_MS, valueFrom: {{configMapKeyRef: {source}}}}}" in message
+
+
+@pytest.mark.row("A8")
+def test_a_suspension_is_seen(story: Story) -> None:
+    """In the condition from the first look on, with what would be said else, and in a column of its own."""
+    assert set(story.reasons("suspended")) == {("False", "Suspended")}
+    assert story.of("suspended")[-1].applied[2].startswith("spec.suspend is true: nothing is written")
+    shown = story.fleet.kubectl("get", "cgp", story.name("suspended"), f"--namespace={story.fleet.namespace}")
+    header, line = (row.split() for row in shown.splitlines())
+    assert line[header.index("SUSPENDED")] == "true"

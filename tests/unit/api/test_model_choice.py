@@ -1,0 +1,52 @@
+"""B9: what is kept of a list of models, however many somebody writes."""
+
+import time
+from typing import Any
+
+from heartbeat_tuner.api.model_choice import PER_GROUP, SPARE, ModelChoice
+
+
+def document(namespace: str, group: object, name: str = "", *, at: int = 0) -> dict[str, Any]:
+    """Return as much of an object as the choice looks at."""
+    fitted_at = f"2026-03-02T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}Z"
+    return {
+        "metadata": {"namespace": namespace, "name": name or f"{group}"},
+        "spec": {"groupId": group, "until": "2026-03-01", "fittedAt": fitted_at},
+    }
+
+
+def names(choice: ModelChoice, namespace: str) -> set[str]:
+    """Return the objects that are kept of a namespace."""
+    return {one["metadata"]["name"] for one in choice.kept if one["metadata"]["namespace"] == namespace}
+
+
+def test_a_flood_leaves_what_policies_ask_for() -> None:
+    """Five thousand newer objects of the same namespace, or of another one."""
+    choice = ModelChoice({("shop", "orders"), ("evil", "own")})
+    choice.add(document("shop", "orders"))
+    choice.add(document("evil", "own"))
+    began = time.monotonic()
+    for number in range(5_000):
+        choice.add(document("evil", f"flood-{number}", at=number + 1))
+    assert time.monotonic() - began < 5
+    assert names(choice, "shop") == {"orders"}
+    kept = names(choice, "evil")
+    assert kept == {"own", *(f"flood-{number}" for number in range(5_000 - SPARE, 5_000))}
+    assert choice.left_out == {"evil": 5_000 - SPARE}
+
+
+def test_of_one_group_the_newest_are_kept() -> None:
+    """There may be one for each Kafka cluster, and not any number."""
+    choice = ModelChoice({("shop", "orders")})
+    for number in range(10):
+        choice.add(document("shop", "orders", f"orders-{number}", at=number))
+    assert names(choice, "shop") == {f"orders-{number}" for number in range(10 - PER_GROUP, 10)}
+    assert choice.left_out == {"shop": 10 - PER_GROUP}
+
+
+def test_what_names_no_group_is_no_model() -> None:
+    """Whatever stands there instead."""
+    choice = ModelChoice(())
+    choice.add({"metadata": {"namespace": "shop", "name": "a"}})
+    choice.add(document("shop", 7))
+    assert (choice.kept, choice.left_out) == ([], {})

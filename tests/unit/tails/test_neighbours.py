@@ -1,0 +1,125 @@
+"""What one namespace may do to what another one learns: little, whatever it says."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.tails import fleet, neighbours, rates
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, Histogram, dense
+from heartbeat_tuner.tails.likelihood import Exceedances
+from heartbeat_tuner.tails.pool import Pool
+
+counts = st.floats(0.0, 1e9)
+watched = st.floats(1e-3, 1e9)
+namespaces = st.lists(st.tuples(counts, watched), min_size=1, max_size=8)
+
+
+@given(namespaces, counts, watched)
+def test_one_more_namespace_changes_a_shared_rate_by_a_bounded_factor(
+    others: list[tuple[float, float]], events: float, days: float
+) -> None:
+    """Whatever it counts, and however long it says it was watched: of each of the others."""
+    least = np.full((len(others) + 1, 1), 0.5)
+    seen = np.array([[one[0]] for one in [*others, (events, days)]])
+    spans = np.array([one[1] for one in [*others, (events, days)]])
+    with_it, in_all = neighbours.heard(seen, spans, least=least)
+    without, before = neighbours.heard(seen[:-1], spans[:-1], least=least[:-1])
+    factors = (with_it[:-1, 0] / in_all[:-1]) / (without[:, 0] / before)
+    assert np.all(factors <= neighbours.FACTOR * (1 + 1e-9))
+    assert np.all(factors >= 1 / neighbours.FACTOR * (1 - 1e-9))
+
+
+def test_many_namespaces_that_agree_are_heard() -> None:
+    """Each a little, all together much: one that was lucky learns what the others saw."""
+    events, days = np.array([[0.5], *[[4.0]] * 60]), np.full(61, 40.0)
+    together, in_all = neighbours.heard(events, days, least=np.full((61, 1), 0.5))
+    assert together[0, 0] / in_all[0] > 0.9 * 0.5 / 40.0
+    assert in_all[0] == pytest.approx(40.0 * (1 + 60 / 3))
+
+
+def test_one_namespace_alone_is_what_it_is() -> None:
+    """Nothing is added, and nothing taken away."""
+    together, in_all = neighbours.heard(np.array([[3.0, 0.0]]), np.array([7.0]), least=np.array([[0.5, 0.5]]))
+    assert (together.tolist(), in_all.tolist()) == ([[3.0, 0.5]], [7.0])
+
+
+def pools(each: list[list[float]], homes: list[int], days: float = 20.0) -> dict[int, Pool]:
+    """Return the pools of groups that were watched for as long."""
+    held = np.asarray(dense(map(Histogram.of, each)))
+    return Pool.of_homes(held, np.full(len(each), days), np.array(homes))
+
+
+HONEST = [[5.0], [20.0, 3.0], [0.1], [8.0], [0.3], [4.0]]
+
+
+@pytest.mark.parametrize("said", [[], [0.1], [400.0] * 500], ids=["nothing", "no freeze", "freezes all the time"])
+@pytest.mark.parametrize("days", [0.1, 20.0, 20_000.0])
+def test_a_pool_is_its_own_namespace_s(said: list[float], days: float) -> None:
+    """Others move its rates by a bounded factor, at every time, and its spreads not at all."""
+    before = pools(HONEST, [3] * 6)[3]
+    every = [*HONEST, *[said] * 40]
+    held = np.asarray(dense(map(Histogram.of, every)))
+    spans = np.array([20.0] * 6 + [days] * 40)
+    after = Pool.of_homes(held, spans, np.array([3] * 6 + [7] * 40))[3]
+    factors = np.array(after.per_day) / np.array(before.per_day)
+    assert np.all((factors <= neighbours.FACTOR + 1e-9) & (factors >= 1 / neighbours.FACTOR - 1e-9))
+    assert after.spreads == before.spreads
+    assert after.days <= before.days * neighbours.FACTOR + 1e-9
+
+
+def test_small_namespaces_have_a_pool_where_there_are_enough_of_them() -> None:
+    """Four of one group each are too few, five are not; who saw nothing at all has none."""
+    assert pools([[5.0]] * 4, [0, 1, 2, 3]) == {}
+    found = pools([[5.0]] * 5 + [[]], [0, 1, 2, 3, 4, 5])
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert Pool.of_homes(np.zeros((1, BUCKETS)), np.zeros(1), np.zeros(1, dtype=np.int64)) == {}
+
+
+def test_rates_are_drawn_to_the_own_namespace() -> None:
+    """Thousands of groups elsewhere that crash all the time, or never, change little."""
+    own, exposure = np.array([1.0, 0.0, 2.0]), np.full(3, 40.0)
+    alone = rates.rates(own, exposure).mean
+    for many in (0.0, 4_000.0):
+        beside = rates.rates(
+            np.append(own, np.full(500, many)),
+            np.append(exposure, np.full(500, 1e4)),
+            homes=np.array([1] * 3 + [0] * 500),
+        ).mean[:3]
+        assert np.all(np.maximum(beside / alone, alone / beside) <= neighbours.FACTOR + 1e-9)
+
+
+def test_a_namespace_without_durations_gets_nobody_else_s() -> None:
+    """How long restarts take is each one's own."""
+    held = np.asarray(dense(map(Histogram.of, [[20.0] * 9, []])))
+    own, other = rates.durations(held, homes=np.array([0, 1]))
+    assert own is not None
+    assert own == rates.durations(held[:1])[0]
+    assert other is None
+
+
+def exceeding(shape: float, groups: int, *, seed: int) -> list[np.ndarray]:
+    """Return exceedances of a second by groups with one law."""
+    rng = np.random.default_rng(seed)
+    return [0.5 * ((rng.random(60) ** -shape) - 1.0) / shape + 1.0 for _ in range(groups)]
+
+
+def test_a_belief_about_shapes_is_moved_by_one_vote() -> None:
+    """Six hundred groups of a very light law elsewhere move it no further than six of them."""
+    first = int(np.searchsorted(EDGES_S, 1.0))
+
+    def believed(others: int) -> np.ndarray:
+        several = [*exceeding(0.3, 12, seed=1), *exceeding(-0.4, others, seed=2)]
+        held = np.asarray(dense(map(Histogram.of, several)))
+        belief, _ = fleet.learn(
+            Exceedances.over(held, np.full(len(held), first), cut=np.full(len(held), BUCKETS)),
+            strata=np.zeros(len(held), dtype=np.int64),
+            weight=np.ones(len(held)),
+            homes=np.array([0] * 12 + [1] * others),
+        )
+        return np.asarray(belief.mean[0])
+
+    alone, some, many = believed(0), believed(6), believed(600)
+    assert abs(many[0] - alone[0]) < 0.03
+    assert abs(many[0] - some[0]) < 0.01
+    assert abs(many[1] - alone[1]) < 0.1
