@@ -8,11 +8,12 @@ An answer of any other form goes to `prometheus_answers`, which says what is wro
 import functools
 import hashlib
 import json
-import math
-import operator
 import weakref
 from array import array
+from itertools import pairwise
 from typing import Final
+
+import numpy as np
 
 from heartbeat_tuner.adapters import prometheus_answers as answers
 from heartbeat_tuner.metrics.labels import Labels
@@ -27,7 +28,13 @@ _END: Final = b"]]}]"
 _OF_NUMBERS: Final = b"0123456789.+-eEINafn"
 _AROUND_NUMBERS: Final = b'[]"'
 
+_NEXT: Final = b'"],['
+"""Between two pairs."""
+
 _KEY_BYTES: Final = 16
+
+_LOT: Final = 1000
+"""Series that are converted together; their numbers as texts take a few megabytes."""
 
 
 class MatrixReader:
@@ -60,23 +67,14 @@ class MatrixReader:
         Raises:
             ValueError: a part has another form, or two have the same labels.
         """
-        found = [self._one(text) for text in texts]
+        found: list[Series] = []
+        for first in range(0, len(texts), _LOT):
+            parts = [text.rpartition(_VALUES) for text in texts[first : first + _LOT]]
+            labels = [self._labels(text) for text, _, _ in parts]
+            found += map(Series, labels, _samples([pairs for _, _, pairs in parts]))
         if len({one.labels for one in found}) < len(found):
             raise ValueError
         return found
-
-    def _one(self, text: bytes) -> Series:
-        labels, _, pairs = text.rpartition(_VALUES)
-        numbers = _numbers(pairs)
-        times_s, values = numbers[::2], numbers[1::2]
-        samples = Samples(times_s, values)
-        if not all(map(operator.lt, times_s, times_s[1:])):
-            raise ValueError
-        if not math.isfinite(sum(numbers)):
-            if not all(map(math.isfinite, times_s)):
-                raise ValueError
-            samples = Series.from_raw({}, zip(times_s, values, strict=True)).samples
-        return Series(self._labels(labels), samples)
 
     def _labels(self, text: bytes) -> Labels:
         key = hashlib.blake2b(text, digest_size=_KEY_BYTES).digest()
@@ -89,24 +87,48 @@ class MatrixReader:
         return labels
 
 
-def _numbers(pairs: bytes) -> "array[float]":
-    """Return times and values in turn.
+def _samples(lists: list[bytes]) -> list[Samples]:
+    """Return the samples of some series, each a list of pairs of a time and a number's text.
+
+    All of them are checked and converted together: what is done for each series costs more than its few numbers.
 
     Raises:
-        ValueError: it is no list of pairs of a number and a number's text, one after the other without a blank.
+        ValueError: one is no such list, without a blank, or its times do not rise.
     """
-    frame = pairs.translate(None, _OF_NUMBERS)
-    count = (len(frame) - 1) // 6
+    counts = [pairs.count(_NEXT) + 1 for pairs in lists]
+    numbers = _numbers(lists, counts)
+    times_s, values = numbers[::2], numbers[1::2]
+    ends = np.cumsum(counts)
+    rises = np.diff(np.frombuffer(times_s)) > 0
+    rises[ends[:-1] - 1] = True  # from one series to the next
+    if not (rises.all() and np.isfinite(np.frombuffer(times_s)).all()):
+        raise ValueError
+    places = pairwise([0, *ends.tolist()])
+    found = [Samples(times_s[begin:end], values[begin:end]) for begin, end in places]
+    if np.isfinite(np.frombuffer(values)).all():
+        return found
+    return [Series.from_raw({}, one.pairs()).samples for one in found]
+
+
+def _numbers(lists: list[bytes], counts: list[int]) -> "array[float]":
+    """Return times and values in turn, of one list after the other.
+
+    Raises:
+        ValueError: one is no list of so many pairs of a number and a number's text.
+    """
+    whole, count = b",".join(lists), sum(counts)
     # With these a number stands nowhere but where it belongs.
     if (
-        frame != _frame(count)
-        or not pairs.startswith(b"[[")
-        or not pairs.endswith(b'"]]')
-        or pairs.count(b',"') != count
-        or pairs.count(b'"],[') != count - 1
+        not all(pairs.startswith(b"[[") and pairs.endswith(b'"]]') for pairs in lists)
+        or whole.translate(None, _OF_NUMBERS) != b",".join(map(_frame, counts))
+        or whole.count(b',"') != count
+        or whole.count(_NEXT) != count - len(lists)
     ):
         raise ValueError
-    return array("d", map(float, pairs.translate(None, _AROUND_NUMBERS).split(b",")))
+    texts = whole.translate(None, _AROUND_NUMBERS).split(b",")
+    # Series of one target have the same times, and most values stay: few texts are new.
+    converted = {text: float(text) for text in set(texts)}
+    return array("d", map(converted.__getitem__, texts))
 
 
 @functools.lru_cache

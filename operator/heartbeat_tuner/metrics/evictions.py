@@ -44,6 +44,8 @@ def unannounced(pod: Pod, found: Observed, *, since_s: float) -> int:
     joins, notices = (of_pod(found.get(one, ()), pod.name) for one in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES))
     shown = (joins, notices)
     if _stand_still([*joins, *notices]):
+        if pod.started.timestamp() < since_s:
+            return 0
         from_s = max(since_s, math.nextafter(pod.started.timestamp(), -math.inf))
         shown = ([_around(one, from_s) for one in joins], [_around(one, from_s) for one in notices])
     joined, told = (_by_time(group, pod) for group in shown)
@@ -70,6 +72,8 @@ def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]
     )
     members = len(failures)
     if _stand_still([*failures, *answers, *joins]):
+        if pod.started.timestamp() < since_s:
+            return []
         groups = (failures, answers, joins)
         failures, answers, joins = ([_first_after(one, since_s) for one in group] for group in groups)
     failed, answered, joined = (_by_time(group, pod) for group in (failures, answers, joins))

@@ -125,6 +125,9 @@ def _aligned(current: Observed) -> Observed:
     scrape more than as accepted would look like evictions. All counters of a pod are scraped together, so a common end
     is a common moment. A windowed maximum may end long before: it is no number while nothing happens.
     """
+    counters = [one for quantity, group in current.items() if quantity.kind is Kind.COUNTER for one in group]
+    if len({one.samples.times_s[-1] for one in counters if one.samples}) <= 1:  # most of the time
+        return {quantity: [one for one in group if one.samples] for quantity, group in current.items()}
     ends: dict[str, list[float]] = {}
     for quantity, group in current.items():
         if quantity.kind is not Kind.COUNTER:
@@ -133,7 +136,7 @@ def _aligned(current: Observed) -> Observed:
         for series in group:
             pod = series.labels[queries.POD_LABEL]
             if series.samples:
-                newest[pod] = max(newest.get(pod, 0.0), series.samples[-1].time_s)
+                newest[pod] = max(newest.get(pod, 0.0), series.samples.times_s[-1])
         for pod, time_s in newest.items():
             ends.setdefault(pod, []).append(time_s)
     return {
@@ -244,7 +247,7 @@ def _observed(current: Observed, convention: Convention, newest_s: float) -> set
         {
             series.labels[queries.POD_LABEL]
             for series in current.get(quantity, ())
-            if series.samples and newest_s - series.samples[-1].time_s <= STALE_AFTER.total_seconds()
+            if series.samples and newest_s - series.samples.times_s[-1] <= STALE_AFTER.total_seconds()
         }
         for quantity in convention.needed
     ]

@@ -6,6 +6,7 @@ arrays; what is asked of every series in every cycle goes over these.
 """
 
 import dataclasses
+import enum
 import math
 import operator
 import statistics
@@ -28,19 +29,29 @@ class Sample(NamedTuple):
     value: float
 
 
+class Course(enum.IntEnum):
+    """What is known of how values go on in time, from what is known least to what is known best."""
+
+    UNKNOWN = 0
+    NEVER_FALLS = 1
+    STANDS_STILL = 2
+
+
 class Samples(Sequence[Sample]):
     """Samples in order of time, as two arrays: 16 bytes each, where a tuple of them has 150.
 
     Attributes:
         times_s: when, ascending.
         values: what was then.
+        course: what the maker knows of the values; it is asked of every series in every cycle.
     """
 
-    __slots__ = ("times_s", "values")
+    __slots__ = ("course", "times_s", "values")
 
-    def __init__(self, times_s: "array[float]", values: "array[float]") -> None:
+    def __init__(self, times_s: "array[float]", values: "array[float]", course: Course = Course.UNKNOWN) -> None:
         self.times_s = times_s
         self.values = values
+        self.course = course
 
     def __len__(self) -> int:
         return len(self.times_s)
@@ -53,7 +64,7 @@ class Samples(Sequence[Sample]):
 
     def __getitem__(self, index: int | slice) -> "Sample | Samples":
         if isinstance(index, slice):
-            return Samples(self.times_s[index], self.values[index])
+            return Samples(self.times_s[index], self.values[index], self.course)
         return Sample(self.times_s[index], self.values[index])
 
     def __iter__(self) -> Iterator[Sample]:
@@ -65,8 +76,17 @@ class Samples(Sequence[Sample]):
     __hash__ = None  # type: ignore[assignment]  # arrays can be changed
 
     @property
+    def never_falls(self) -> bool:
+        """Whether no value is less than the one before."""
+        if self.course is not Course.UNKNOWN:
+            return True
+        return bool((np.diff(np.frombuffer(self.values)) >= 0).all()) if self.values else True
+
+    @property
     def stands_still(self) -> bool:
         """Whether all values are the same."""
+        if self.course is Course.STANDS_STILL:
+            return True
         return self.values.tobytes() == self.values[:1].tobytes() * len(self.values)
 
     def is_scraped_with(self, other: "Samples") -> bool:
@@ -120,7 +140,8 @@ class Series:
             times_s, values = array("d", compress(times_s, fit)), array("d", compress(values, fit))
         elif unit == 1.0:
             return self
-        return Series(self.labels, Samples(times_s, array("d", map(operator.mul, values, repeat(unit)))))
+        scaled = array("d", map(operator.mul, values, repeat(unit)))
+        return Series(self.labels, Samples(times_s, scaled, self.samples.course))
 
 
 class Step(NamedTuple):
@@ -169,14 +190,13 @@ def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     """
     times_s, values = series.samples.times_s, series.samples.values
     first = bisect_right(times_s, since_s)
-    after = values[first:]
-    if not after:
+    if first == len(values):
         return 0.0
-    baseline = values[first - 1] if first else (0.0 if born_at_zero else after[0])
-    if baseline <= after[0] and (np.diff(np.frombuffer(after)) >= 0).all():
-        return after[-1] - baseline
+    baseline = values[first - 1] if first else (0.0 if born_at_zero else values[0])
+    if baseline <= values[first] and series.samples[first:].never_falls:
+        return values[-1] - baseline
     grown = 0.0
-    for value in after:
+    for value in values[first:]:
         grown += value - baseline if value >= baseline else value
         baseline = value
     return grown
@@ -184,11 +204,14 @@ def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
 
 def mean_period_s(series: Series, *, since_s: float) -> float | None:
     """Return the mean time between two events of a counter, in seconds; None with fewer than two events."""
-    after = series.samples.between(math.nextafter(since_s, -math.inf), math.inf)
-    events = increase(Series(series.labels, after), since_s=-math.inf, born_at_zero=False)
+    times_s = series.samples.times_s
+    first = bisect_left(times_s, since_s)
+    if first == len(times_s):
+        return None
+    events = increase(series, since_s=times_s[first], born_at_zero=False)
     if events < 2:  # noqa: PLR2004 - a period has two ends
         return None
-    return (after.times_s[-1] - after.times_s[0]) / events
+    return (times_s[-1] - times_s[first]) / events
 
 
 def drift_s(unseen_s: float, beat_s: float) -> float:

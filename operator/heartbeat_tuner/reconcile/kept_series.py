@@ -16,7 +16,7 @@ from heartbeat_tuner.metrics import queries, resolver
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.labels import Labels
 from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey, Observed, Place
-from heartbeat_tuner.metrics.samples import Samples, Series
+from heartbeat_tuner.metrics.samples import Course, Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Kind
 from heartbeat_tuner.reconcile.packed import Packed, packed
 from heartbeat_tuner.reconcile.spans import Span
@@ -182,9 +182,9 @@ class KeptSeries:
                 times_s = times[id(kept.times_s)] = _unpacked(kept.times_s)
             values = kept.values
             plain = self._constant(values, len(times_s)) if isinstance(values, float) else _unpacked(values)
-            series, unit_s = Series(kept.labels, Samples(times_s, plain)), kept.place.metric.unit_s
-            never_falls = isinstance(values, float | Packed)
-            if unit_s != 1.0 or not never_falls or plain[0] < 0:
+            course = _course(values)
+            series, unit_s = Series(kept.labels, Samples(times_s, plain, course)), kept.place.metric.unit_s
+            if unit_s != 1.0 or course is Course.UNKNOWN or plain[0] < 0:
                 series = series.in_unit(unit_s)
             placed.append((kept.place, series))
         return resolver.sorted_out(placed).get(group, {})
@@ -278,6 +278,12 @@ def _joined(old: _Numbers, new: "array[float]", begin: int, end: int, behind: in
             return found
     plain = _unpacked(old)
     return packed(plain[begin:end] + new + plain[behind:])
+
+
+def _course(values: _Values) -> Course:
+    if isinstance(values, float):
+        return Course.STANDS_STILL
+    return Course.NEVER_FALLS if isinstance(values, Packed) else Course.UNKNOWN
 
 
 def _unpacked(numbers: _Numbers) -> "array[float]":

@@ -4,15 +4,16 @@ What was read stays in memory, and with it which stretches of time it covers: a 
 the next cycle asks for again, never a hole that looks like silence. A group that is not covered up to now is unknown
 for this cycle, with the reason; one that is not covered back to the window's beginning has a shorter record.
 
-Queries go one after the other: Prometheus holds one answer at a time for us, and one that is down or overloaded is not
-asked again in the same cycle. One that would be too much is split, by namespaces and then by time.
+Queries go in turn. Once Prometheus has answered, the next query is sent while the answer before it is read: it holds
+two answers at a time for us, never more. One that is down or overloaded is not asked again in the same cycle. A query
+that would be too much is split, by namespaces and then by time.
 """
 
 import asyncio
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -44,6 +45,9 @@ was read of it before: else what is left would make the next cycle longer still.
 
 MOST: Final = 3
 """Requests and weight are never more than this times the above, whatever a fleet needs."""
+
+AHEAD: Final = 2
+"""Queries that are under way, once Prometheus has answered in this cycle: while one is computed, another is read."""
 
 PIECE: Final = 500
 """So many series are taken in before others have their turn: some hundredths of a second."""
@@ -120,6 +124,23 @@ class _Share:
         return self.requests <= 0 or self.weight <= 0 or asyncio.get_running_loop().time() > self.until_s
 
 
+@dataclasses.dataclass
+class _Turn:
+    """A query that is asked in pieces.
+
+    Attributes:
+        ask: the whole of it.
+        share: what it may cost.
+        waiting: the pieces that were not sent yet; None before the first.
+        refused: the pieces that were too much.
+    """
+
+    ask: Ask
+    share: _Share
+    waiting: list[Ask] | None = None
+    refused: list[Ask] = dataclasses.field(default_factory=list)
+
+
 class MetricsReader:
     """Reads what all policies need, and remembers it.
 
@@ -136,9 +157,11 @@ class MetricsReader:
         self._most = float(reading_plan.REQUEST_WEIGHT)
         self._regained = REGAINED
         self._flooding: set[str] = set()
+        self._came_last: frozenset[str] = frozenset()
         self._left: set[str] = set()
         self._troubles: dict[tuple[Quantity, str], Trouble] = {}
         self._outage: Trouble | None = None
+        self._answering = False
 
     async def read(
         self, policies: Sequence[Policy], *, now: datetime, own_ids: Mapping[ClientKey, GroupKey] = NO_OWN_IDS
@@ -151,19 +174,22 @@ class MetricsReader:
             own_ids: whose a `client.id` is that names no group.
         """
         self._begin(policies, own_ids, float(math.floor(now.timestamp())))
-        came_last, first = self._flooding, self._left
+        self._came_last, first = frozenset(self._flooding), self._left
         self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
+        self._answering = False
         self._most = min(reading_plan.REQUEST_WEIGHT, self._most * (1 + self._regained))
         self._regained = min(1.0, 2 * self._regained)
         began_s = asyncio.get_running_loop().time()
-        recent = self._share(came_last, began_s + PATIENCE_S)
+        recent = self._share(self._came_last, began_s + PATIENCE_S)
         older = _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT, began_s + BACKFILL_PATIENCE_S)
         for _ in range(reading_plan.SLICES):
             missing = self._missing()
-            last = came_last | _over_their_share(missing, self._sizes)
-            for ask in reading_plan.asks(missing, self._sizes, most=self._most, first=first, last=last):
-                new = ask.span.until_s == self._coverage.until_s and ask.span.length_s < reading_plan.LONGEST_S
-                await self._ask(ask, recent if new else older)
+            last = self._came_last | _over_their_share(missing, self._sizes)
+            turns = [
+                _Turn(ask, recent if self._is_new(ask) else older)
+                for ask in reading_plan.asks(missing, self._sizes, most=self._most, first=first, last=last)
+            ]
+            await self._ask_in_turn(turns)
         self._kept.forget_until(self._coverage.until_s - WINDOW_S)
 
     def of(self, policy: Policy) -> Mapping[Convention, Observed] | Unknown:
@@ -223,34 +249,67 @@ class MetricsReader:
         }
         return {namespace: stretches for namespace, stretches in found.items() if stretches}
 
-    async def _ask(self, ask: Ask, share: _Share) -> None:
-        """Ask, in pieces as small as they have to be."""
-        waiting = reading_plan.pieces(ask, self._sizes, most=self._most)
-        refused: list[Ask] = []
-        while waiting:
-            piece = waiting.pop(0)
-            names = [name for name in piece.namespaces if name not in self._flooding]
-            if not names or self._outage is not None:
-                continue
-            piece = dataclasses.replace(piece, namespaces=tuple(names))
-            if share.is_spent():
-                self._left.update(piece.namespaces)
-                continue
-            parts = await self._tried(piece, share)
-            refused += [piece] if parts else []
-            waiting = [*parts, *waiting]
-        self._learn_from(refused)
+    def _is_new(self, ask: Ask) -> bool:
+        return ask.span.until_s == self._coverage.until_s and ask.span.length_s < reading_plan.LONGEST_S
 
-    async def _tried(self, ask: Ask, share: _Share) -> Sequence[Ask]:
-        """Read what is asked for; return smaller queries where it was too much."""
-        query = reading_plan.query(ask.quantity, self._libraries, ask.namespaces, window_s=ask.span.length_s)
-        share.requests -= 1
+    async def _ask_in_turn(self, turns: Sequence[_Turn]) -> None:
+        """Ask, in pieces as small as they have to be; a query is sent while the answer before it is read."""
+        under_way: deque[tuple[_Turn, Ask, asyncio.Task[Sequence[Series]]]] = deque()
         try:
-            found = await self._metrics.instant(query, at=datetime.fromtimestamp(ask.span.until_s, UTC))
+            while True:
+                while len(under_way) < self._ahead(piece for _, piece, _ in under_way):
+                    upcoming = self._next(turns)
+                    if upcoming is None:
+                        break
+                    answer = asyncio.create_task(self._sent(upcoming[1]), name="metrics")
+                    under_way.append((*upcoming, answer))
+                if not under_way:
+                    return
+                turn, piece, answer = under_way.popleft()
+                parts = await self._answered(piece, turn.share, answer)
+                turn.refused += [piece] if parts else []
+                turn.waiting = [*parts, *(turn.waiting or ())]
+                if not turn.waiting and not any(other is turn for other, _, _ in under_way):
+                    self._learn_from(turn.refused)
+        finally:
+            for _, _, answer in under_way:
+                answer.cancel()
+
+    def _ahead(self, under_way: Iterable[Ask]) -> int:
+        """Return how many queries may be under way; another one about a namespace that floods would be in vain."""
+        floods = any(not self._came_last.isdisjoint(piece.namespaces) for piece in under_way)
+        return AHEAD if self._answering and not floods else 1
+
+    def _next(self, turns: Sequence[_Turn]) -> tuple[_Turn, Ask] | None:
+        """Return whose turn it is and the next piece of it; None if nothing more may be asked for."""
+        for turn in turns:
+            if turn.waiting is None:
+                turn.waiting = reading_plan.pieces(turn.ask, self._sizes, most=self._most)
+            while turn.waiting and self._outage is None:
+                piece = turn.waiting.pop(0)
+                names = tuple(name for name in piece.namespaces if name not in self._flooding)
+                if names and turn.share.is_spent():
+                    self._left.update(names)
+                elif names:
+                    turn.share.requests -= 1
+                    return turn, dataclasses.replace(piece, namespaces=names)
+        return None
+
+    async def _sent(self, piece: Ask) -> Sequence[Series]:
+        return await self._metrics.instant(self._query(piece), at=datetime.fromtimestamp(piece.span.until_s, UTC))
+
+    async def _answered(self, ask: Ask, share: _Share, answer: Awaitable[Sequence[Series]]) -> Sequence[Ask]:
+        """Keep what was answered; return smaller queries where it was too much."""
+        try:
+            series = await answer
         except MetricsUnavailableError as error:
-            return self._failed(ask, query, error)
-        share.weight -= await self._took(ask, found)
+            return self._failed(ask, self._query(ask), error)
+        self._answering = True
+        share.weight -= await self._took(ask, series)
         return ()
+
+    def _query(self, ask: Ask) -> str:
+        return reading_plan.query(ask.quantity, self._libraries, ask.namespaces, window_s=ask.span.length_s)
 
     def _learn_from(self, refused: Sequence[Ask]) -> None:
         """Ask for less at a time if what was too much could be read in parts: then it was no flood."""

@@ -6,6 +6,7 @@ in the next cycle. Within a block each quantity is one query; its stretch of tim
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
@@ -131,6 +132,7 @@ def wanted(policies: Collection[Policy]) -> dict[Quantity, frozenset[GroupKey]]:
     return {quantity: of for quantity, of in found.items() if of}
 
 
+@functools.cache
 def needs(library: str, quantity: Quantity) -> bool:
     """Whether a record of a library's consumers is made of a quantity."""
     return bool(catalogue.names(catalogue.of_library(library), quantity))

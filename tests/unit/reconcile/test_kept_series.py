@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.samples import Course, Series, increase, mean_period_s
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile.kept_series import KeptSeries
 from heartbeat_tuner.reconcile.spans import Span
@@ -141,3 +141,29 @@ def test_samples_that_begin_where_nothing_was_are_late() -> None:
         kept = keeping()
         kept.take([scraped(JOINS, before)], Span(0.0, 100.0), keep_after_s=0.0)
         assert kept.take([scraped(JOINS, found)], span, keep_after_s=0.0) == expected
+
+
+@given(steps=st.lists(st.integers(0, 3), min_size=1, max_size=12), since=st.integers(0, 12), born_at_zero=st.booleans())
+def test_what_is_known_of_a_counter_changes_nothing_of_what_it_tells(
+    steps: list[int], since: int, *, born_at_zero: bool
+) -> None:
+    """A short way past a counter that stands still, or never falls, ends where the long one does."""
+    kept, pairs = keeping(), [(float(at), float(sum(steps[: at + 1]))) for at in range(len(steps))]
+    kept.take([scraped(JOINS, pairs)], Span(-1.0, 20.0), keep_after_s=-1.0)
+    (known,) = kept.of_group(GROUP)[KAFKAJS][Quantity.REBALANCES]
+    plain = Series.from_raw(known.labels, known.samples.pairs())
+    assert known.samples.course is not Course.UNKNOWN
+    assert known.samples.stands_still == plain.samples.stands_still
+    growth = [increase(series, since_s=since, born_at_zero=born_at_zero) for series in (known, plain)]
+    assert growth[0] == growth[1]
+    periods = [mean_period_s(series, since_s=since) for series in (known, plain)]
+    assert periods[0] == periods[1]
+
+
+def test_a_counter_that_fell_is_not_said_to_rise() -> None:
+    """A restart is no course of its own: whoever asks looks at the values."""
+    kept = keeping()
+    kept.take([scraped(JOINS, [(1.0, 5.0), (2.0, 6.0), (3.0, 0.0), (4.0, 2.0)])], Span(0.0, 4.0), keep_after_s=0.0)
+    (series,) = kept.of_group(GROUP)[KAFKAJS][Quantity.REBALANCES]
+    assert not series.samples.never_falls
+    assert increase(series, since_s=1.0, born_at_zero=False) == 1.0 + 0.0 + 2.0
