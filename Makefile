@@ -39,8 +39,8 @@ e2e-install: $(INSTALLED)  ## Build the images, and live through a release of th
 bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in 20 minutes
 	@$(PYTHON) -m bench.idle
 
-bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on real parts, a quarter of an hour (N="100 300 1000")
-	@$(PYTHON) -m bench.cycle --policies $(or $(N),1000)
+bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on real parts, a quarter of an hour (N="100 300 1000", ARGS=--beside=2)
+	@$(PYTHON) -m bench.cycle --policies $(or $(N),1000) $(ARGS)
 
 bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
 	@$(PYTHON) -m bench.metrics

@@ -6,8 +6,9 @@ interval. Each policy has a Deployment with three running pods of seven series e
 run: the same lists and queries by a client that does nothing else (`bench.cycle_api`).
 
 In turn: the start until every verdict is known, cycles in which nothing changes, all policies edited at once, and
-single edits spread over two intervals. What was not measured is left out of `build/bench/cycle.json`, and the table
-says so.
+single edits spread over two intervals. At the end a client that does nothing else writes the same statuses.
+`--beside 2` keeps two processors busy meanwhile, `--profile FILE` writes where the leader's time went. What was not
+measured is left out of `build/bench/cycle.json`, and the table says so.
 """
 
 import argparse
@@ -19,9 +20,11 @@ import os
 import platform
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -45,13 +48,16 @@ from bench.metrics import Memory
 from heartbeat_tuner.domain.verdicts import Verdict
 from sandbox import progress, scenario
 from sandbox.environment import OPERATOR_USERS
-from sandbox.processes import wait_until
+from sandbox.processes import Process, wait_until
 from sandbox.scenario import Operator
 from tests.e2e.operators import AUDIT_LAG_S
 
 INTERVAL_S: Final = 60.0
 SOURCE_TIMEOUT_S: Final = 10.0
 """The operator's defaults, both."""
+
+LIMIT_MIB: Final = 512
+"""The chart's limit of the operator's memory: who takes more is restarted by the kernel there."""
 
 REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "cycle.json"
 
@@ -157,12 +163,14 @@ class Run:
         """Return what only the end tells: peaks, and what broke on the way."""
         operators = (self._leader, self._follower)
         dead = sum(not operator.process.alive() for operator in operators)
+        peaks_mib = [Memory(operator.process.pid).peak_mib() for operator in operators]
+        killed = sum(peak_mib > LIMIT_MIB for peak_mib in peaks_mib)
         lag_s = longest_lag_s(self._leader.page("/metrics", timeout_s=PAGE_TIMEOUT_S))
         return ({} if lag_s is None else {"loop_lag_max_s": lag_s}) | {
-            "rss_peak_mib": round(Memory(self._leader.process.pid).peak_mib(), 1),
-            "follower_rss_mib": round(Memory(self._follower.process.pid).peak_mib(), 1),
+            "rss_peak_mib": round(peaks_mib[0], 1),
+            "follower_rss_mib": round(peaks_mib[1], 1),
             "lease_losses": losses(operators),
-            "restarts": dead + liveness.failed,
+            "restarts": dead + liveness.failed + killed,
         }
 
     def _cycles(self, more: int) -> Passed:
@@ -191,7 +199,24 @@ class Run:
         return usage(self._leader.process.pid, at_s=0).cpu_s
 
 
-def measure(policies: int, *, cycles: int, edits: int, run_dir: Path) -> Figures:
+@dataclass(frozen=True)
+class Conditions:
+    """How a size is measured.
+
+    Attributes:
+        cycles: how many count while nothing changes.
+        edits: how many single edits are waited for.
+        beside: how many processors are kept busy by others.
+        profile: where the leader writes its profile; it is slower meanwhile. None if it is not profiled.
+    """
+
+    cycles: int
+    edits: int
+    beside: int = 0
+    profile: Path | None = None
+
+
+def measure(policies: int, under: Conditions, *, run_dir: Path) -> Figures:
     """Set everything up, and return the figures of one size."""
     everybody = subjects(policies)
     with contextlib.ExitStack() as running:
@@ -200,18 +225,22 @@ def measure(policies: int, *, cycles: int, edits: int, run_dir: Path) -> Figures
         running.enter_context(cycle_world.exporting(cluster, everybody))
         floor = _floor(cluster, everybody)
         seen, started = Statuses(cluster.control_plane.audit_log), datetime.now(UTC)
-        replicas = _replicas(cluster, running)
+        replicas = _replicas(cluster, running, under.profile)
+        for number in range(under.beside):
+            running.enter_context(_busy(number, run_dir))
         liveness = running.enter_context(Liveness(replicas))
         run = Run(cluster, everybody, replicas, seen)
         figures = run.first_known(started)
         progress.say("cycle", f"{policies} policies: all known after {figures['first_known_s']} s")
-        figures |= run.steady(cycles)
+        figures |= run.steady(under.cycles)
         figures |= run.all_changed()
         progress.say(
             "cycle", f"all changed: {figures['all_changed_s']} s in {figures['all_changed_cycles']:.0f} cycles"
         )
-        figures |= run.single_edits(edits) if edits else {}
+        figures |= run.single_edits(under.edits) if under.edits else {}
         figures |= run.ended(liveness)
+        rewritten_s = asyncio.run(cycle_api.rewrite_all(cluster.control_plane, everybody))
+        figures["writes_of_all_s"] = round(rewritten_s, 2)
         floors = {
             "floor_s": round(floor.total_s, 3),
             "floor_lists_s": round(floor.lists_s, 3),
@@ -232,9 +261,15 @@ def _floor(cluster: cycle_world.Cluster, everybody: Sequence[Subject]) -> Floor:
     return floor
 
 
-def _replicas(cluster: cycle_world.Cluster, running: contextlib.ExitStack) -> list[Operator]:
+def _busy(number: int, run_dir: Path) -> Process:
+    """Return a process that keeps a processor busy until it is stopped, an hour at most."""
+    work = "import time; end = time.monotonic() + 3600\nwhile time.monotonic() < end: pass"
+    return Process(f"busy-{number}", [sys.executable, "-c", work], log=run_dir / "logs" / f"busy-{number}.log")
+
+
+def _replicas(cluster: cycle_world.Cluster, running: contextlib.ExitStack, profile: Path | None) -> list[Operator]:
     """Start a leader and, once it leads, a follower."""
-    replicas = []
+    replicas: list[Operator] = []
     for user in OPERATOR_USERS:
         operator = Operator(
             cluster,
@@ -242,6 +277,7 @@ def _replicas(cluster: cycle_world.Cluster, running: contextlib.ExitStack) -> li
             user=user,
             source_timeout_s=SOURCE_TIMEOUT_S,
             grants=scenario.EVERY_GROUP,
+            profile=None if replicas else profile,
         )
         replicas.append(running.enter_context(operator))
         wait_until(replicas[0].leads, part=user, what="its part")
@@ -301,12 +337,15 @@ def main() -> None:
     parser.add_argument("--cycles", type=int, default=5, help="how many count while nothing changes")
     parser.add_argument("--edits", type=int, default=40, help="how many single edits are waited for; 0 leaves them out")
     parser.add_argument("--keep", action="store_true", help="leave the other sizes of the last report in it")
+    parser.add_argument("--beside", type=int, default=0, help="processors to keep busy meanwhile")
+    parser.add_argument("--profile", type=Path, help="where to write the leader's profile (python -m pstats reads it)")
     asked = parser.parse_args()
+    under = Conditions(asked.cycles, asked.edits, asked.beside, asked.profile)
     sizes: dict[int, Figures] = {}
     REPORT.parent.mkdir(parents=True, exist_ok=True)
     for policies in sorted(set(asked.policies)):
         with tempfile.TemporaryDirectory(prefix="bench-cycle-") as run_dir:
-            sizes[policies] = measure(policies, cycles=asked.cycles, edits=asked.edits, run_dir=Path(run_dir))
+            sizes[policies] = measure(policies, under, run_dir=Path(run_dir))
         kept_sizes = sizes_of(REPORT.read_text()) if asked.keep and REPORT.exists() else {}
         sizes = dict(sorted({**kept_sizes, **sizes}.items()))
         REPORT.write_text(json.dumps(report_of(sizes), indent=1) + "\n")

@@ -186,6 +186,7 @@ class Operator:
         lease_times: of its leader election.
         max_rollouts: how many Deployments it may be rolling out at once.
         grants: which groups policies may name without a member in their workloads' pods.
+        profile: where it writes a profile of its main thread when it ends; None if it is not profiled.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
@@ -201,6 +202,7 @@ class Operator:
         lease_times: LeaseTimes = LeaseTimes(),
         max_rollouts: int = 5,
         grants: Sequence[Mapping[str, Sequence[str]]] = (),
+        profile: Path | None = None,
     ) -> None:
         self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
@@ -244,9 +246,10 @@ class Operator:
             kubeconfig.write_text(document)
         environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
         self.log = sandbox.run_dir / "logs" / f"{user}.log"
+        profiling: list[str | Path] = [] if profile is None else ["-m", "cProfile", "-o", profile]
         self.process = Process(
             user,
-            [sys.executable, "-m", "heartbeat_tuner", "run", "--config", config],
+            [sys.executable, *profiling, "-m", "heartbeat_tuner", "run", "--config", config],
             log=self.log,
             env=environment,
         )
