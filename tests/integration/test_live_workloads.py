@@ -187,6 +187,7 @@ async def test_config_maps_that_nobody_names_any_more_are_not_held(
         for number, name in enumerate(maps):
             documents = _documents("orders", settings=name)
             documents[0]["data"][WAIT] = f"{1_000 + number}"
+            documents[1]["spec"]["replicas"] = 0  # pods of an older template name its ConfigMap, too
             _apply(control_plane, namespace, *documents)
             await live.cover([policy])
 
@@ -199,6 +200,7 @@ async def test_config_maps_that_nobody_names_any_more_are_not_held(
             assert live.sizes()["named"] == 1
 
         flooded = _documents("orders")[1]
+        flooded["spec"]["replicas"] = 0
         container = flooded["spec"]["template"]["spec"]["containers"][0]
         container["envFrom"] = [{"configMapRef": {"name": f"map-{number}"}} for number in range(5_000)]
         _apply(control_plane, namespace, flooded)
