@@ -140,10 +140,12 @@ class Walk:
             await self._settle()
 
     async def check(self) -> None:
-        """See that nothing of what hurt is there at the end; who rolls back to an empty entry has it as their own."""
+        """See that nothing of what hurt is there at the end.
+
+        An entry without a value may be another's: of who rolled back to it, or rolled back and then synced without it.
+        """
         env = await self.place.env()
         empty = {name for name, value in env.items() if value is None}
-        assert self.emptied or not empty, f"an entry has no value: {env}"
         assert not empty & await self.place.owned(), f"an entry of the operator's has no value: {env}"
         await applied_is_true_only_with_ready_pods(self.place)
         if self._taken_back:
