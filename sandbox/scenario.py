@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 import yaml
@@ -187,6 +188,7 @@ class Operator:
         max_rollouts: how many Deployments it may be rolling out at once.
         grants: which groups policies may name without a member in their workloads' pods.
         profile: where it writes a profile of its main thread when it ends; None if it is not profiled.
+        heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
@@ -203,10 +205,17 @@ class Operator:
         max_rollouts: int = 5,
         grants: Sequence[Mapping[str, Sequence[str]]] = (),
         profile: Path | None = None,
+        heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
         granted = [{name: list(some) for name, some in grant.items()} for grant in grants]
+        clusters: dict[str, dict[str, object]] = {
+            "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap, "grants": granted},
+            "direct": {"bootstrapServers": sandbox.kafka.bootstrap, "grants": granted},
+        }
+        for name, per_s in heartbeat_budgets.items():
+            clusters[name]["heartbeatBudget"] = per_s
         config = sandbox.run_dir / f"{user}.yaml"
         config.write_text(
             yaml.safe_dump(
@@ -215,13 +224,7 @@ class Operator:
                         "url": prometheus_url or sandbox.prometheus.url,
                         "timeout": f"{source_timeout_s:g}s",
                     },
-                    "kafka": {
-                        "clusters": {
-                            "main": {"bootstrapServers": bootstrap or sandbox.kafka.bootstrap, "grants": granted},
-                            "direct": {"bootstrapServers": sandbox.kafka.bootstrap, "grants": granted},
-                        },
-                        "timeout": f"{source_timeout_s:g}s",
-                    },
+                    "kafka": {"clusters": clusters, "timeout": f"{source_timeout_s:g}s"},
                     "http": {
                         "address": network.LOOPBACK,
                         "port": self.metrics_port,

@@ -173,7 +173,45 @@ async def test_what_policies_come_to_ask_about_is_listed_then(
         await _until(read)
 
         await live.cover([])
-        assert live.sizes() == {"objects": 0, "characters": 0}
+        assert live.sizes() == {"objects": 0, "named": 0, "characters": 0}
+
+
+async def test_config_maps_that_nobody_names_any_more_are_not_held(
+    control_plane: ControlPlane, namespace: str, api: CountingApi
+) -> None:
+    """Who names others again and again fills no memory; who names thousands has none of them asked for."""
+    maps = [f"settings-{number}" for number in range(3)]
+    policy = _policy(namespace)
+    live = LiveWorkloads(api, SystemClock(), patience=PATIENCE)
+    async with live.running():
+        for number, name in enumerate(maps):
+            documents = _documents("orders", settings=name)
+            documents[0]["data"][WAIT] = f"{1_000 + number}"
+            documents[1]["spec"]["replicas"] = 0  # pods of an older template name its ConfigMap, too
+            _apply(control_plane, namespace, *documents)
+            await live.cover([policy])
+
+            async def followed(wait: timedelta = timedelta(milliseconds=1_000 + number)) -> bool:
+                found = await live.read(policy)
+                assert isinstance(found, Workload)
+                return found.current is not None and found.current.settings[Setting.FETCH_WAIT] == wait
+
+            await _until(followed)
+            assert live.sizes()["named"] == 1
+
+        flooded = _documents("orders")[1]
+        flooded["spec"]["replicas"] = 0
+        container = flooded["spec"]["template"]["spec"]["containers"][0]
+        container["envFrom"] = [{"configMapRef": {"name": f"map-{number}"}} for number in range(5_000)]
+        _apply(control_plane, namespace, flooded)
+
+        async def refused() -> bool:
+            found = await live.read(policy)
+            return isinstance(found, MissingWorkload) and "ConfigMaps" in found.message
+
+        gets = api.gets
+        await _until(refused)
+        assert api.gets == gets
 
 
 async def test_a_view_that_cannot_be_had_says_why(control_plane: ControlPlane, namespace: str) -> None:

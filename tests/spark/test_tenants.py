@@ -2,17 +2,29 @@
 
 import functools
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.metrics.quantities import ABSENCE
+from heartbeat_tuner.tails import neighbours
 from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.tails.law import TIMES_S
 from heartbeat_tuner.tails.model import TailModel
+from heartbeat_tuner.tails.pool import TIMES_S as POOLED_S
 from tests.support import tenants
 from tests.support.tenants import Habit, Row
 
 FACTOR = 1.25
-"""Of a session timeout, and of a tail's bound, as docs/explanation/tails.md states it."""
+"""Of a session timeout in these worlds, and of a tail's bound, as docs/explanation/tails.md states it."""
+
+ROUNDED = 1.02
+"""Beside the stated factor of rates: laws are tables, and a group's own law may move by a vote."""
+
+LONG_S = np.clip(TIMES_S, POOLED_S[0], POOLED_S[-1]) == TIMES_S
+"""Times that sessions have."""
 
 ATTACKS = {
     "hundreds that never freeze": (200, Habit(freezes=0.0, pause_s=0.02)),
@@ -25,6 +37,7 @@ WORLDS = {
     "a namespace of many groups": {"victim": 40},
     "a small one alone": {"victim": 3},
     "among others": {"victim": 8, "one": 8, "two": 8, "three": 8, "four": 8},
+    "before a fifth": {"victim": 4, "one": 1, "two": 1, "three": 1},
 }
 
 
@@ -59,6 +72,39 @@ def test_a_namespace_hardly_moves_another_ones_bound(world: str, attack: str) ->
         bounds = [one.quantile_upper_s(1e-6) for one in tails if isinstance(one, TailModel)]
         assert len(bounds) == 2
         assert 1 / FACTOR <= bounds[1] / bounds[0] <= FACTOR
+
+
+habits = st.builds(
+    Habit,
+    freezes=st.sampled_from([0.0, 0.02, 1.0, 5.0, 400.0]),
+    freeze_s=st.sampled_from([0.5, 3.0, 9.0, 60.0, 200.0]),
+    pause_s=st.sampled_from([0.02, 0.15, 1.0, 5.0]),
+    days=st.sampled_from([1, 500]),
+)
+
+
+def longer_per_day(model: GroupModel) -> np.ndarray:
+    """Return how often a member-day an absence is believed to be longer than each time: on average, and at most."""
+    pauses = tenants.profile(model).pauses
+    assert pauses.upper_per_day is not None
+    return np.stack([pauses.per_day * pauses.law.exceedances, pauses.upper_per_day])[:, LONG_S]
+
+
+@settings(max_examples=25)
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=7),
+    seed=st.integers(0, 1_000_000),
+    groups=st.sampled_from([1, 2, 5, 40]),
+    habit=habits,
+)
+def test_rates_move_by_a_third_at_most(sizes: list[int], seed: int, groups: int, habit: Habit) -> None:
+    """Of two to eight namespaces, whichever number the hostile one has: what is promised rests on these rates."""
+    honest = [tenants.rows(f"team-{number}", size, seed=seed + number) for number, size in enumerate(sizes)]
+    was, now = tenants.models(*honest), tenants.models(*honest, tenants.rows("evil", groups, habit, seed=99))
+    for place, model in was.items():
+        factors = longer_per_day(now[place]) / longer_per_day(model)
+        assert factors.max() <= neighbours.FACTOR * ROUNDED
+        assert factors.min() >= 1 / neighbours.FACTOR / ROUNDED
 
 
 def test_the_same_days_of_one_namespace_are_as_good_under_any_name() -> None:

@@ -7,6 +7,7 @@ where it dies; metrics and Kafka's groups are told by what the pods run with: a 
 
 import asyncio
 import dataclasses
+import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from typing import Any, Final
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters import manifests
-from heartbeat_tuner.adapters.kubernetes_api import APPLY, KubernetesApi
+from heartbeat_tuner.adapters.kubernetes_api import APPLY, FIELD_MANAGER, KubernetesApi
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.api.applied import ANNOTATION
@@ -258,8 +259,16 @@ class Place:
 
     async def env(self) -> dict[str, str | None]:
         """Return the literal entries of the template; None for one without a value."""
-        container = (await self.stored())["spec"]["template"]["spec"]["containers"][0]
-        return {one["name"]: one.get("value") for one in container.get("env", ())}
+        return {one["name"]: one.get("value") for one in _entries(await self.stored())}
+
+    async def owned(self) -> set[str]:
+        """Return the names of the entries that the operator applies, by what the API server notes of it."""
+        ours = [
+            one["fieldsV1"]
+            for one in (await self.stored())["metadata"].get("managedFields", ())
+            if (one["manager"], one["operation"]) == (FIELD_MANAGER, "Apply")
+        ]
+        return {name for name in NAMES if json.dumps(f"k:{json.dumps({'name': name})}") in json.dumps(ours)}
 
     async def status(self) -> dict[str, Any]:
         """Return the policy's status."""
@@ -315,8 +324,12 @@ class Place:
         patch = {"spec": {"template": {"spec": {"containers": containers}}}}
         await self.api.write("PATCH", self.deployment, patch, content_type=STRATEGIC, fieldManager=manager)
 
-    async def undo(self) -> bool:
-        """Roll back to the last revision that worked, as `kubectl rollout undo` does; return if there was one."""
+    async def undo(self, *, empty: bool = False) -> bool:
+        """Roll back as `kubectl rollout undo` does; return if there was a revision to roll back to.
+
+        Args:
+            empty: whether to the last other one that has an entry without a value, instead of the last that worked.
+        """
         stored = await self.stored()
         sets = await self.api.get(f"/apis/apps/v1/namespaces/{self.name}/replicasets")
         assert sets is not None
@@ -326,14 +339,14 @@ class Place:
                 one
                 for one in sets["items"]
                 if revision in one["metadata"].get("annotations", {})
-                and all("value" in entry for entry in one["spec"]["template"]["spec"]["containers"][0].get("env", ()))
+                and empty is not all("value" in entry for entry in _entries(one))
             ),
             key=lambda one: int(one["metadata"]["annotations"][revision]),
         )
-        if len(found) < 2:
-            return False
-        if found[-1]["spec"]["template"]["spec"]["containers"] == stored["spec"]["template"]["spec"]["containers"]:
+        if found and found[-1]["spec"]["template"]["spec"]["containers"] == _containers(stored):
             found.pop()
+        if not found:
+            return False
         before = found[-1]
         template = before["spec"]["template"]
         template["metadata"]["labels"].pop("pod-template-hash", None)
@@ -423,6 +436,16 @@ def policy_document(name: str) -> dict[str, Any]:
             "rollout": {"cooldown": "1m"},
         },
     }
+
+
+def _containers(workload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = workload["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def _entries(workload: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = _containers(workload)[0].get("env", [])
+    return found
 
 
 def is_settled(deployment: Mapping[str, Any]) -> bool:

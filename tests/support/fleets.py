@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
@@ -132,7 +133,7 @@ class Fleet(Tenant):
         self.sandbox.kafka.create_topic(self.namespace)
         commit_offsets(self.sandbox.kafka.bootstrap, self.namespace, self.names)
         self.apply(
-            _list([config_map(self.namespace, settings), *(_deployment(self.namespace, name) for name in self.names)])
+            _list([config_map(self.namespace, settings), *(deployment(self.namespace, name) for name in self.names)])
         )
         self.await_rolled_out(timeout_s=len(self.names))
 
@@ -178,6 +179,10 @@ class Fleet(Tenant):
     def deployments(self) -> dict[str, dict[str, Any]]:
         """Return the Deployments by name."""
         return _by_name(self.admin.items(self._deployments_path))
+
+    def stateful_sets(self) -> dict[str, dict[str, Any]]:
+        """Return the StatefulSets by name."""
+        return _by_name(self.admin.items(f"/apis/apps/v1/namespaces/{self.namespace}/statefulsets"))
 
     def policies(self) -> dict[str, dict[str, Any]]:
         """Return the policies by name."""
@@ -244,10 +249,19 @@ class PodMetrics(FakePrometheus):
         fleets: whose pods are told of.
         storms: whether a pod with these literal environment entries is in a storm.
         scrapes: when samples were taken.
+        beats_s: seconds between two heartbeats of a quiet pod, by its group; a second where none are given.
     """
 
-    def __init__(self, fleets: Iterable[Fleet], *, storms: Callable[[Environment], bool], scrapes: Scrapes) -> None:
+    def __init__(
+        self,
+        fleets: Iterable[Fleet],
+        *,
+        storms: Callable[[Environment], bool],
+        scrapes: Scrapes,
+        beats_s: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         super().__init__()
+        self._beats_s = beats_s
         self._fleets = list(fleets)
         self._storms = storms
         self._scrapes = scrapes
@@ -263,11 +277,11 @@ class PodMetrics(FakePrometheus):
         with self._lock:
             self.queries += 1
             if time.monotonic() - self._pods_from_s > _PODS_KEPT_S:
-                self._pods = [told for fleet in self._fleets for told in _told(fleet, self._storms)]
+                self._pods = [told for fleet in self._fleets for told in _told(fleet, self._storms, self._beats_s)]
                 self._pods_from_s = time.monotonic()
             pods = self._pods
         result = [
-            {"metric": pod.labels(quantity), "values": [[one.time_s, f"{one.value:g}"] for one in samples]}
+            {"metric": pod.labels(quantity), "values": [[one.time_s, f"{one.value:.15g}"] for one in samples]}
             for quantity, metric in counters.KAFKAJS.by_quantity.items()
             if metric.names[0] in asked
             for pod in pods
@@ -286,6 +300,7 @@ class _Told:
     group: str
     started_s: float
     storms: bool
+    beat_s: float
 
     def labels(self, quantity: Quantity) -> dict[str, str]:
         """Return the labels of its series; accepted heartbeats are counted by member."""
@@ -306,7 +321,7 @@ class _Told:
             return
         count = _STORM[quantity] if self.storms else _QUIET[quantity]
         for time_s in times_s:
-            yield Sample(time_s, count(max(0.0, time_s - self.started_s) if self.storms else time_s))
+            yield Sample(time_s, count(max(0.0, time_s - self.started_s) if self.storms else time_s / self.beat_s))
 
 
 _EVICTIONS_PER_S: Final = 2.0
@@ -320,16 +335,16 @@ _STORM: Final[dict[Quantity, Callable[[float], float]]] = {
 """Every beat is refused and followed by a join; by the pod's age in seconds."""
 
 _QUIET: Final[dict[Quantity, Callable[[float], float]]] = {
-    Quantity.HEARTBEATS: lambda time_s: time_s % 1e6 // 1,
-    Quantity.HEARTBEAT_REQUESTS: lambda time_s: time_s % 1e6 // 1,
+    Quantity.HEARTBEATS: lambda beats: beats // 1,
+    Quantity.HEARTBEAT_REQUESTS: lambda beats: beats // 1,
     Quantity.REBALANCE_NOTICES: lambda _: 0,
     Quantity.REBALANCES: lambda _: 1,
     Quantity.REBALANCE_TIME: lambda _: 0.1,
 }
-"""A beat a second, each accepted, and one join long ago; by the time of day."""
+"""Each beat is accepted, and there was one join long ago; by how many beats have been due."""
 
 
-def _told(fleet: Fleet, storms: Callable[[Environment], bool]) -> Iterator[_Told]:
+def _told(fleet: Fleet, storms: Callable[[Environment], bool], beats_s: Mapping[str, float]) -> Iterator[_Told]:
     for pod in fleet.pods():
         container = pod["spec"]["containers"][0]
         statuses = pod.get("status", {}).get("containerStatuses") or [{}]
@@ -337,12 +352,14 @@ def _told(fleet: Fleet, storms: Callable[[Environment], bool]) -> Iterator[_Told
         if running is None or "deletionTimestamp" in pod["metadata"]:
             continue
         env = {entry["name"]: entry.get("value", "") for entry in container.get("env", ())}
+        group = pod["metadata"]["labels"]["app"]
         yield _Told(
             namespace=fleet.namespace,
             name=pod["metadata"]["name"],
-            group=pod["metadata"]["labels"]["app"],
+            group=group,
             started_s=datetime.fromisoformat(running["startedAt"]).timestamp(),
             storms=storms(env),
+            beat_s=beats_s.get(group, 1.0),
         )
 
 
@@ -357,7 +374,8 @@ def config_map(name: str, settings: ConsumerSettings) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
-def _deployment(config_map: str, name: str) -> dict[str, Any]:
+def deployment(config_map: str, name: str) -> dict[str, Any]:
+    """Return a Deployment of one pod that only sleeps, with the settings of a ConfigMap."""
     container = {
         "name": "app",
         "image": "sleep",

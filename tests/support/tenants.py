@@ -23,7 +23,7 @@ from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
 from heartbeat_tuner.tails.histogram import bucket_of
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
-from heartbeat_tuner.tails.profile import Rebalancing
+from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 UNTIL: Final = date(2026, 3, 1)
 DAYS: Final = 14
@@ -100,16 +100,20 @@ def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
     }
 
 
+def profile(model: GroupModel) -> Profile:
+    """Return what happens to a group at the Java client's defaults."""
+    found = profiles.profile(model, Facts("java", Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False))
+    assert not isinstance(found, Unfitted)
+    return found
+
+
 def wanted(model: GroupModel) -> Answer:
     """Return the values that a model asks for in the end, of a group at the Java client's defaults."""
-    facts = Facts("java", Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False)
-    found = profiles.profile(model, facts)
-    assert not isinstance(found, Unfitted)
     absences = model.quantities[ABSENCE]
     assert POLL_GAP not in model.quantities
     return tuning.goal(
         Question(
-            profile=found,
+            profile=profile(model),
             current=catalogue.client("java").defaults,
             objective=Objective(timedelta(seconds=600), 1.0),
             bounds={},

@@ -5,12 +5,14 @@ pods have to stay ready for one.
 """
 
 import dataclasses
+import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import pytest
+import yaml
 
 from heartbeat_tuner.api.applied import ANNOTATION
 from sandbox import scenario
@@ -19,7 +21,7 @@ from sandbox.network import LOOPBACK
 from sandbox.scenario import Operator
 from tests.e2e.operators import Operators
 from tests.support import written
-from tests.support.fleets import Fleet, PodMetrics, Scrapes
+from tests.support.fleets import Fleet, PodMetrics, Scrapes, commit_offsets, deployment
 
 pytestmark = pytest.mark.timeout(450)
 
@@ -47,6 +49,9 @@ NAMES: Final = (
     "value-from",
 )
 STUCK: Final = ("crashes", "hangs")
+ON_DELETE: Final = "on-delete"
+"""A StatefulSet whose pods get a new template when somebody deletes them; by its name the first to be written."""
+
 OF_OURS: Final = ("crashes-later", "scaled", "renamed", "taken-out")
 """Have values of the tuner's from the beginning."""
 
@@ -82,7 +87,8 @@ class Story:
         self.fleet = fleet
         self.moments: list[Moment] = []
         self._began_s = time.monotonic()
-        self._names = dict(zip(NAMES, fleet.names, strict=True))
+        self._names = dict(zip(NAMES, fleet.names, strict=True)) | {ON_DELETE: ON_DELETE}
+        self.on_delete_uids: list[str] = []
 
     def name(self, short: str) -> str:
         """Return what a Deployment is called."""
@@ -108,7 +114,7 @@ class Story:
             if done():
                 return
             if time.monotonic() > end_s:
-                seen = "\n".join(f"{one}: {self.of(one)[-1].applied}" for one in NAMES)
+                seen = "\n".join(f"{one}: {self.of(one)[-1].applied}" for one in self._names)
                 raise AssertionError(f"{what} did not come within {timeout_s:g} s:\n{seen}")
             time.sleep(0.5)
 
@@ -118,7 +124,7 @@ class Story:
 
     def _look(self) -> None:
         now, pods = datetime.now(UTC), self.fleet.pods()
-        policies, deployments = self.fleet.policies(), self.fleet.deployments()
+        policies, workloads = self.fleet.policies(), self.fleet.deployments() | self.fleet.stateful_sets()
         for short, name in self._names.items():
             conditions = policies[name].get("status", {}).get("conditions", ())
             self.moments.append(
@@ -127,7 +133,7 @@ class Story:
                     time.monotonic() - self._began_s,
                     {one["type"]: (one["status"], one["reason"], one["message"]) for one in conditions},
                     tuple(sorted(_ready_s(pod, now) for pod in pods if _is_cured(pod, name))),
-                    ANNOTATION in deployments[name]["metadata"].get("annotations", {}),
+                    ANNOTATION in workloads[name]["metadata"].get("annotations", {}),
                 )
             )
 
@@ -142,6 +148,22 @@ def _ready_s(pod: dict[str, Any], now: datetime) -> float:
         if (one["type"], one["status"]) == ("Ready", "True"):
             return (now - datetime.fromisoformat(one["lastTransitionTime"])).total_seconds()
     return 0.0
+
+
+def _create_on_delete(fleet: Fleet) -> None:
+    """Make the StatefulSet, its group and its policy."""
+    commit_offsets(fleet.sandbox.kafka.bootstrap, fleet.namespace, [ON_DELETE])
+    document = deployment(fleet.namespace, ON_DELETE)
+    document["kind"] = "StatefulSet"
+    document["spec"] |= {"serviceName": ON_DELETE, "updateStrategy": {"type": "OnDelete"}}
+    fleet.apply(json.dumps(document))
+    policy = yaml.safe_load(scenario.policy_manifest(ON_DELETE, mode="Apply"))
+    policy["spec"]["workloadRef"]["kind"] = "StatefulSet"
+    fleet.apply(json.dumps(policy))
+
+
+def _on_delete_uids(fleet: Fleet) -> list[str]:
+    return [one["metadata"]["uid"] for one in fleet.pods() if one["metadata"]["labels"]["app"] == ON_DELETE]
 
 
 def _prepare(fleet: Fleet, names: Callable[[str], str]) -> None:
@@ -174,6 +196,7 @@ def story(sandbox: Sandbox, operators: Operators) -> Iterator[Story]:
         _prepare(fleet, told.name)
         fleet.await_rolled_out()
         fleet.create_policies(mode="Apply")
+        _create_on_delete(fleet)
         for short in OF_OURS:
             written.write(fleet, told.name(short))
         fleet.admin.merge(fleet.path("policies", told.name("suspended")), {"spec": {"suspend": True}})
@@ -197,6 +220,8 @@ def story(sandbox: Sandbox, operators: Operators) -> Iterator[Story]:
 def _play(told: Story) -> None:
     fleet = told.fleet
     told.until(lambda: told.shows("suspended", "Suspended"), "the suspension", timeout_s=60)
+    told.until(lambda: told.shows(ON_DELETE, "AtNextRestart"), "values for pods that somebody deletes", timeout_s=60)
+    told.on_delete_uids = _on_delete_uids(fleet)
     landed = ("scaled", "renamed", "taken-out")
     told.until(lambda: all(told.shows(one, "Applied") for one in landed), "three that stay up", timeout_s=120)
     fleet.change(told.name("scaled"), {"replicas": 0})
@@ -210,10 +235,13 @@ def _play(told: Story) -> None:
     )
     told.until(lambda: all(told.shows(one, "RolloutFailed") for one in STUCK), "two dead rollouts", timeout_s=150)
     told.until(lambda: told.of("waits")[-1].written, "the turn of who waits", timeout_s=90)
+    told.on_delete_uids += _on_delete_uids(fleet)
+    fleet.kubectl("delete", "pod", f"{ON_DELETE}-0", f"--namespace={fleet.namespace}", "--wait=false")
     told.until(lambda: told.shows("scaled", "ScaledToZero"), "no pods", timeout_s=90)
     told.until(lambda: told.of("renamed")[-1].applied[0] == "Unknown", "no such container", timeout_s=90)
     told.until(lambda: told.shows("taken-out", "TakenBack"), "values taken out", timeout_s=90)
     told.until(lambda: told.shows("crashes-later", "RolloutFailed"), "a crash loop", timeout_s=90)
+    told.until(lambda: told.shows(ON_DELETE, "Applied"), "a deleted pod with the values", timeout_s=120)
 
 
 @pytest.mark.row("A4")
@@ -222,7 +250,9 @@ def test_applied_is_true_only_of_pods_that_stayed_ready(story: Story) -> None:
     true = [one for one in story.moments if one.applied[0] == "True"]
     # Whoever waited for a place may have had one for long enough by the end.
     assert (
-        {"scaled", "renamed", "taken-out"} <= {one.name for one in true} <= {"scaled", "renamed", "taken-out", "waits"}
+        {"scaled", "renamed", "taken-out", ON_DELETE}
+        <= {one.name for one in true}
+        <= {"scaled", "renamed", "taken-out", ON_DELETE, "waits"}
     )
     for one in true:
         shortly = [other for other in story.of(one.name) if 0 <= one.seconds - other.seconds <= LAG_S]
@@ -264,6 +294,21 @@ def test_stuck_rollouts_lose_their_places_at_their_deadline(story: Story) -> Non
     for short in STUCK:
         later = [one for one in story.of(short) if one.seconds >= begun_s]
         assert not any(one.applied[0] == "True" for one in later), later[-1].applied
+
+
+@pytest.mark.row("A5")
+def test_what_waits_for_somebody_to_delete_pods_holds_no_place(story: Story) -> None:
+    """It is written first, restarts nobody and keeps nobody waiting; the pod that somebody deletes gets the values."""
+    reasons = story.reasons(ON_DELETE)
+    assert ("False", "AtNextRestart") in reasons
+    assert reasons[-1] == ("True", "Applied")
+    assert len(story.on_delete_uids) == 2
+    assert len(set(story.on_delete_uids)) == 1
+    held = [one for one in story.moments if one.applied[1] == "FleetBudgetSpent"]
+    assert not any("StatefulSet" in one.applied[2] for one in held)
+    written_s = next(one.seconds for one in story.of(ON_DELETE) if one.written)
+    for short in STUCK:
+        assert next(one.seconds for one in story.of(short) if one.written) <= written_s + LAG_S
 
 
 @pytest.mark.row("A5")

@@ -179,6 +179,10 @@ class LiveWorkloads:
                 return known.found
         document, bodies = json.loads(workload.text), [json.loads(held.text) for held in pods]
         names = workload_evidence.config_maps_named(policy, document, bodies)
+        if (refused := workload_evidence.too_many_config_maps(policy, document, names)) is not None:
+            return refused
+        if known is not None and not known.maps <= names:
+            self._unname(policy.key, known.maps - names)
         await self._fetch(namespace, names)
         maps = self._data(namespace, names)
         there = {name: data for name, data in maps.items() if data is not None}
@@ -187,9 +191,10 @@ class LiveWorkloads:
         return found
 
     def sizes(self) -> dict[str, int]:
-        """Return how many objects are held, and how many characters of text."""
+        """Return how many objects are held, how many ConfigMaps are known by name, and how many characters of text."""
         texts = [held.text for scope in (*self._workloads.values(), self._pods) for held in scope.everything()]
-        return {"objects": len(texts) + len(self._maps.everything()), "characters": sum(map(len, texts))}
+        objects = len(texts) + len(self._maps.everything())
+        return {"objects": objects, "named": len(self._maps_named), "characters": sum(map(len, texts))}
 
     async def _watch(self) -> None:
         """Watch everything; ConfigMaps last, when it is known which of them are named."""
@@ -257,6 +262,13 @@ class LiveWorkloads:
                     raise
                 if body is not None:
                     self._maps.show(body)
+
+    def _unname(self, policy: ObjectKey, names: Collection[str]) -> None:
+        """Hold no more the ConfigMaps that a policy's containers named, and no other's name: names come and go."""
+        others = [made.maps for key, made in self._made.items() if key.namespace == policy.namespace and key != policy]
+        gone = {ObjectKey(policy.namespace, name) for name in set(names).difference(*others)}
+        self._maps_named -= gone
+        self._maps.forget(lambda held: held.place in gone)
 
     def _data(self, namespace: str, names: Collection[str]) -> dict[str, Mapping[str, str] | None]:
         """Return the data of ConfigMaps by name; None for one that is not there."""

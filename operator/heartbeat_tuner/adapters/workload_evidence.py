@@ -4,9 +4,9 @@ Wherever they come from, only what `trimming` leaves of them is looked at: so tw
 same evidence.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from heartbeat_tuner.adapters import holdings, kubernetes_api, manifests, rollouts, trimming, workload_sizes
 from heartbeat_tuner.adapters.manifests import ConfigMaps, SettingUnreadableError
@@ -17,6 +17,9 @@ from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 
 US = kubernetes_api.FIELD_MANAGER
+
+MOST_CONFIG_MAPS: Final = 100
+"""Of one policy: each is a request when it is first named, and all other policies wait for it meanwhile."""
 
 
 def not_found(policy: Policy) -> MissingWorkload:
@@ -33,6 +36,20 @@ def config_maps_named(policy: Policy, workload: Mapping[str, Any], pods: Sequenc
     return frozenset(
         found for container in containers if container is not None for found in manifests.config_maps_named(container)
     )
+
+
+def too_many_config_maps(policy: Policy, workload: Mapping[str, Any], names: Collection[str]) -> MissingWorkload | None:
+    """Return why nothing is said of a workload whose container names more ConfigMaps than are asked for."""
+    if len(names) <= MOST_CONFIG_MAPS:
+        return None
+    reference = policy.workload
+    sentence = (
+        f"container {reference.container} of {reference} takes variables from {len(names)} ConfigMaps in its template "
+        f"and its pods; at most {MOST_CONFIG_MAPS} are looked at: name fewer in envFrom"
+    )
+    trimmed = trimming.workload(workload, trimming.names_of(policy), us=US)
+    held = holdings.of(trimmed, reference.container, kind=reference.kind, us=US)
+    return MissingWorkload(Reason.SETTING_UNREADABLE, sentence, held)
 
 
 def of(

@@ -37,6 +37,8 @@ class KubernetesWorkloads:
             return workload_evidence.not_found(policy)
         pods = await self._pods(policy.workload, deployment)
         names = workload_evidence.config_maps_named(policy, deployment, pods)
+        if (refused := workload_evidence.too_many_config_maps(policy, deployment, names)) is not None:
+            return refused
         maps = await self._config_maps(policy.workload.key.namespace, names)
         template = manifests.fingerprint(deployment["spec"]["template"])
         return workload_evidence.of(policy, deployment, pods, maps, template=template)

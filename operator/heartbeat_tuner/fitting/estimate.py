@@ -26,7 +26,7 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, dense_of_table, medians_s
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
-from heartbeat_tuner.tails.pool import Pool
+from heartbeat_tuner.tails.pool import LEAST_ALIKE, Pool
 
 _Kind = TypeVar("_Kind", str, tuple[str, str])
 
@@ -168,7 +168,7 @@ def _pools(
         mine = strata == stratum
         together = Pool.of_homes(whole[mine], days[mine], homes[mine])
         for alike in (mine & long, mine & ~long):
-            pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike])
+            pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike], least_groups=LEAST_ALIKE)
             for group in np.flatnonzero(alike).tolist():
                 found[group] = pools.get(int(homes[group]))
     return found

@@ -281,7 +281,8 @@ class Gatherer:
         A group in a storm has members for a second in five: one look finds none as often as not.
         """
         for _ in range(LOOKS_AGAIN):
-            missing = self._owners.missing(_described(policies, kafka, workloads))[:MOST_LOOKED_AT_AGAIN]
+            looks = _described(policies, kafka, workloads)
+            missing = self._owners.missing(looks, most=MOST_LOOKED_AT_AGAIN)
             if not missing:
                 return
             await self._sleep(LOOK_AGAIN_AFTER_S)

@@ -6,9 +6,10 @@ bring is unknown to its policies, and to no other.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Unknown
@@ -30,6 +31,8 @@ TURN_S: Final = 60.0
 
 Read = Mapping[Convention, Observed] | Unknown
 
+_T = TypeVar("_T")
+
 _Place = tuple[str, str]
 """A namespace, and the label that says it; empty for the usual one."""
 
@@ -44,12 +47,10 @@ async def read(source: MetricsSource, policies: Sequence[Policy], *, at: datetim
         if policy.naming.maps:
             place = (policy.key.namespace, policy.naming.labels.get(custom.NAMESPACE, ""))
             by_place.setdefault(place, []).append(policy)
-    places = sorted(by_place)
-    first = int(at.timestamp() / TURN_S) % max(len(places), 1)
     found: dict[ObjectKey, Read] = {}
     deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
     outage: MetricsUnavailableError | None = None
-    for number, place in enumerate([*places[first:], *places[:first]]):
+    for number, place in enumerate(in_turn(by_place, int(at.timestamp() / TURN_S))):
         mine = by_place[place]
         if outage is not None:
             found |= {policy.key: _unknown(outage, policy) for policy in mine}
@@ -62,6 +63,23 @@ async def read(source: MetricsSource, policies: Sequence[Policy], *, at: datetim
                 outage = error if error.cause in GIVE_UP else None
                 found |= {policy.key: _unknown(error, policy) for policy in mine}
     return found
+
+
+def in_turn(places: Iterable[_Place], turn: int) -> list[_Place]:
+    """Return places in the order in which they are read: one of each namespace before a second one of any.
+
+    Who calls the namespace's label by many names has many places, and takes nobody's turn by that.
+
+    Args:
+        places: to read.
+        turn: a number that grows with time; namespaces, and the places of each, are first one after the other.
+    """
+    by_namespace: dict[str, list[_Place]] = {}
+    for place in sorted(places):
+        by_namespace.setdefault(place[0], []).append(place)
+    rounds = turn // max(len(by_namespace), 1)  # how often each namespace has been the first one
+    queues = [_from(several, rounds) for several in _from(list(by_namespace.values()), turn)]
+    return [place for some in itertools.zip_longest(*queues) for place in some if place is not None]
 
 
 def query(policies: Sequence[Policy]) -> str:
@@ -82,6 +100,11 @@ async def _read(source: MetricsSource, policies: Sequence[Policy], *, at: dateti
         )
         for policy in policies
     }
+
+
+def _from(several: Sequence[_T], turn: int) -> list[_T]:
+    first = turn % max(len(several), 1)
+    return [*several[first:], *several[:first]]
 
 
 def _unknown(error: MetricsUnavailableError, policy: Policy) -> Unknown:

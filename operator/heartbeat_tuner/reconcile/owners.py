@@ -2,9 +2,13 @@
 
 The rule is `decision.ownership`'s; here is what it remembers. Why a group is not shown to a policy depends on the
 group, so only the operator's own log says it, once for each change.
+
+Looks beyond the first are few, and namespaces share them: each gets one before any gets a second, so that nobody who
+makes policies on other people's groups takes them all.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
@@ -42,10 +46,20 @@ class Owners:
         self._proven: dict[ObjectKey, Proven] = {}
         self._reasons: dict[ObjectKey, str] = {}
         self._futile: dict[ObjectKey, int] = {}
+        self._cycle = 0
+        self._last_looks: dict[ObjectKey | str, int] = {}
+        self._looks_now: set[ObjectKey] = set()
 
-    def missing(self, looks: Iterable[Look]) -> list[Policy]:
-        """Return the policies whose group may be theirs, though this look showed no member in their pods."""
-        return [
+    def missing(self, looks: Iterable[Look], *, most: int) -> list[Policy]:
+        """Return the policies that get another look: their group may be theirs, and no member was seen in their pods.
+
+        Each namespace has a policy among them before any has a second; who had no such look for longest goes first.
+
+        Args:
+            looks: the last one at each policy's group.
+            most: that may be returned.
+        """
+        wanting = [
             policy
             for policy, workload, described in looks
             if not isinstance(described, UnreadableGroup)
@@ -54,6 +68,10 @@ class Owners:
             and not all(pod.on_host_network for pod in workload.pods)
             and not members_at_pods.compare(described.members if described else (), workload.pods).inside
         ]
+        chosen = in_turn([policy.key for policy in wanting], self._last_looks)[:most]
+        self._looks_now.update(chosen)
+        by_key = {policy.key: policy for policy in wanting}
+        return [by_key[key] for key in chosen]
 
     async def seen(self, policies: Iterable[Policy], looks: Iterable[Look], *, now: datetime) -> Shown:
         """Return what each policy is shown after one more look; policies that are gone are forgotten."""
@@ -61,13 +79,19 @@ class Owners:
         self._proven = {key: one for key, one in self._proven.items() if key in keys}
         self._reasons = {key: one for key, one in self._reasons.items() if key in keys}
         self._futile = {key: cycles for key, cycles in self._futile.items() if key in keys}
+        self._cycle += 1
+        namespaces = {key.namespace for key in keys}
+        looked = {*self._looks_now, *(key.namespace for key in self._looks_now)}
+        latest = self._last_looks | dict.fromkeys(looked, self._cycle)
+        self._last_looks = {place: cycle for place, cycle in latest.items() if place in keys or place in namespaces}
         found: dict[ObjectKey, Described | Finding] = {}
         for policy, workload, described in looks:
             key = policy.key
             proven = ownership.look(self._proven.get(key), policy, workload, described, now=now)
             if proven is None:
                 self._proven.pop(key, None)
-                self._futile[key] = self._futile.get(key, 0) + 1
+                if key in self._looks_now:  # who waits for a turn has not looked in vain
+                    self._futile[key] = self._futile.get(key, 0) + 1
             else:
                 self._proven[key] = proven
                 self._futile.pop(key, None)
@@ -75,6 +99,7 @@ class Owners:
             found[key] = ownership.shown(policy, workload, described, granted=granted, proven=proven)
             self._tell(policy, ownership.why(described, workload) if isinstance(found[key], Finding) else None)
             await asyncio.sleep(0)  # large groups take milliseconds each, and probes have to be answered meanwhile
+        self._looks_now.clear()
         return found
 
     def noted(self, policy: Policy) -> GroupOwnership | None:
@@ -99,3 +124,18 @@ class Owners:
                 group=policy.group_id,
                 because=reason,
             )
+
+
+def in_turn(keys: Iterable[ObjectKey], last_looks: Mapping[ObjectKey | str, int]) -> list[ObjectKey]:
+    """Return policies in the order in which they get a look: one of each namespace, then a second one of each.
+
+    Args:
+        keys: of the policies that want one.
+        last_looks: in which cycle each policy, and each namespace, had its last; the higher, the later its turn. Of a
+            namespace it is known by itself: policies that are made anew do not make it first.
+    """
+    places, counts = dict[ObjectKey, int](), Counter[str]()
+    for key in sorted(keys, key=lambda key: (last_looks.get(key, 0), key)):
+        places[key] = counts[key.namespace]
+        counts[key.namespace] += 1
+    return sorted(places, key=lambda key: (places[key], last_looks.get(key.namespace, 0), key))

@@ -10,7 +10,8 @@ what the fleet says weigh as many events as they rest on. Where an event is comm
 rare the fleet's.
 
 Groups of several namespaces share a pool only so far: each namespace has its own, in which each other one counts for
-less than itself (`neighbours`), and how much groups differ is what its own groups show.
+less than itself (`neighbours`), and how much groups differ is what its own groups show. Whether it has a pool depends
+on what it saw itself, and on nobody else: who could bring one into being would move its rates by more than that.
 """
 
 import dataclasses
@@ -26,12 +27,11 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import EDGES_S, PER_OCTAVE
 from heartbeat_tuner.tails.model import Z_95
 
-LEAST_GROUPS: Final = 5
-LEAST_DAYS: Final = 10.0
-"""Of fewer groups or days nothing is told: it would be one group's chance, counted for all.
+LEAST_ALIKE: Final = 5
+"""Groups of a namespace that have a pool apart from the others of their kind: fewer would be one group's chance."""
 
-A namespace of fewer groups has a pool where as many namespaces have groups of its kind.
-"""
+LEAST_DAYS: Final = 10.0
+"""Of fewer days nothing is told."""
 
 _FIRST: Final = int(np.searchsorted(EDGES_S, 2.8))
 _EDGES: Final = _FIRST + PER_OCTAVE // 2 * np.arange(16)  # where buckets meet: none is cut
@@ -74,13 +74,16 @@ class Pool:
         return cls.of_homes(counts, days, np.zeros(len(days), dtype=np.int64)).get(0)
 
     @classmethod
-    def of_homes(cls, counts: Array, days: Array, homes: npt.NDArray[np.int64]) -> dict[int, Self]:
-        """Return the pool of each namespace that has enough, its own groups' and, within bounds, those of others.
+    def of_homes(
+        cls, counts: Array, days: Array, homes: npt.NDArray[np.int64], *, least_groups: int = 1
+    ) -> dict[int, Self]:
+        """Return the pool of each namespace that saw enough: its own groups' and, within bounds, those of others.
 
         Args:
             counts: as in `of`.
-            days: likewise.
+            days: as in `of`.
             homes: a number for each group, the same for those of one namespace.
+            least_groups: of its own that a namespace needs.
         """
         watched = days > 0
         counts, days, homes = counts[watched], days[watched], homes[watched]
@@ -103,7 +106,7 @@ class Pool:
                 tuple(rates.spread(one, days[own], before=_SPREAD_BEFORE) for one in each[own].T),
             )
             for home, own in enumerate(several)
-            if max(own.size, numbers.size) >= LEAST_GROUPS and together[home] >= LEAST_DAYS and counts[own].any()
+            if own.size >= least_groups and own_days[home] >= LEAST_DAYS and counts[own].any()
         }
 
     def posterior(self, times_s: Array, own: Array, days: float) -> tuple[Array, Array]:

@@ -5,10 +5,12 @@ from typing import Any, cast
 import pytest
 
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workload_evidence import MOST_CONFIG_MAPS
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
-from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.reasons import Reason
 from tests.support import worlds
 
 SESSION, BEAT, WAIT = worlds.policy().env_names.values()
@@ -27,10 +29,12 @@ class FakeApi:
 
     Attributes:
         written: the documents; they are kept, and change nothing.
+        asked: the paths of what was read.
     """
 
     def __init__(self, *, template: dict[str, Any], pod: dict[str, Any]) -> None:
         self.written: list[dict[str, Any]] = []
+        self.asked: list[str] = []
         deployment = {
             "metadata": {"name": "orders-consumer", "uid": "workload-1", "resourceVersion": "100", "generation": 1},
             "spec": {"replicas": 1, "selector": {}, "template": {"spec": {"containers": [template]}}},
@@ -57,6 +61,7 @@ class FakeApi:
 
     async def get(self, path: str, **query: str) -> dict[str, Any]:
         """Return what is stored under the path's last name, or the page that is asked for."""
+        self.asked.append(path)
         return self._stored[query.get("continue", path.rpartition("/")[2])]
 
     async def write(self, _method: str, _path: str, document: dict[str, Any], **_query: str) -> dict[str, Any]:
@@ -102,3 +107,16 @@ async def test_a_changed_template_has_another_fingerprint() -> None:
     ]
     assert first.template == again.template != changed.template
     assert len(first.template) == 16
+
+
+async def test_no_container_has_thousands_of_config_maps_asked_for() -> None:
+    """Each would be a request, and all other policies would wait; what of ours stands there is known all the same."""
+    sources = [{"configMapRef": {"name": f"map-{number}"}} for number in range(MOST_CONFIG_MAPS)]
+    pod, flooded = _container(), {"name": "app", "env": [], "envFrom": sources}
+    api = FakeApi(template=flooded, pod=pod)
+    found = await KubernetesWorkloads(cast("KubernetesApi", api)).read(worlds.policy())
+    assert isinstance(found, MissingWorkload)
+    assert found.reason is Reason.SETTING_UNREADABLE
+    assert f"from {MOST_CONFIG_MAPS + 1} ConfigMaps" in found.message
+    assert found.holdings is not None
+    assert not any("configmaps" in path for path in api.asked)

@@ -1,10 +1,13 @@
 """Policies that name metrics themselves: read apart, in their own namespace, and to no other policy's harm or gain."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
@@ -187,3 +190,21 @@ async def test_requests_are_bounded_and_everybody_has_a_turn() -> None:
         assert [one.reason for one in left] == [Reason.NOT_READ_YET] * 5
         served |= {key for key, one in found.items() if not isinstance(one, Unknown)}
     assert served == {one.key for one in policies}
+
+
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=2), st.integers(1, 60), min_size=1), st.integers(0, 10_000))
+def test_each_namespace_is_read_before_any_is_read_twice(counts: dict[str, int], turn: int) -> None:
+    """However many labels one of them names: it takes nobody's turn."""
+    places = [(namespace, f"label_{number}") for namespace, count in counts.items() for number in range(count)]
+    found = mapped.in_turn(places, turn)
+    assert sorted(found) == sorted(places)
+    seen = Counter[str]()
+    for namespace, _ in found:
+        assert all(seen[namespace] <= seen[other] or seen[other] == counts[other] for other in counts)
+        seen[namespace] += 1
+
+
+def test_with_time_each_of_many_is_first() -> None:
+    """Namespaces, and what one of them names."""
+    places = [(namespace, label) for namespace in "abc" for label in ("", "x")]
+    assert {mapped.in_turn(places, turn)[0] for turn in range(6)} == set(places)

@@ -68,11 +68,35 @@ def test_a_pool_is_its_own_namespace_s(said: list[float], days: float) -> None:
     assert after.days <= before.days * neighbours.FACTOR + 1e-9
 
 
-def test_small_namespaces_have_a_pool_where_there_are_enough_of_them() -> None:
-    """Four of one group each are too few, five are not; who saw nothing at all has none."""
-    assert pools([[5.0]] * 4, [0, 1, 2, 3]) == {}
-    found = pools([[5.0]] * 5 + [[]], [0, 1, 2, 3, 4, 5])
-    assert sorted(found) == [0, 1, 2, 3, 4]
+lasting = st.lists(st.floats(0.05, 600.0), max_size=3)
+fleets = st.lists(st.lists(lasting, min_size=1, max_size=6), min_size=1, max_size=7)
+
+
+@given(fleets, st.lists(lasting, min_size=1, max_size=6), st.floats(1e-3, 1e6), st.floats(1.0, 1e3))
+def test_nobody_brings_a_pool_into_being_or_takes_it_away(
+    honest: list[list[list[float]]], said: list[list[float]], days: float, many: float
+) -> None:
+    """With two to eight namespaces, the hostile one among them: also where it is the fifth, of a group or of six."""
+    each = [group for fleet in honest for group in fleet]
+    homes = np.array([home for home, fleet in enumerate(honest) for _ in fleet])
+    held, spans = np.asarray(dense(map(Histogram.of, each))), np.full(len(each), 4.0)
+    before = Pool.of_homes(held, spans, homes)
+    theirs = many * np.asarray(dense(map(Histogram.of, said)))
+    after = Pool.of_homes(
+        np.vstack([held, theirs]),
+        np.append(spans, np.full(len(said), days)),
+        np.append(homes, np.full(len(said), len(honest))),
+    )
+    assert set(before) == set(after) - {len(honest)}
+    for home, was in before.items():
+        factors = np.array(after[home].per_day) / np.array(was.per_day)
+        assert np.all((factors <= neighbours.FACTOR * (1 + 1e-9)) & (factors >= 1 / neighbours.FACTOR * (1 - 1e-9)))
+        assert after[home].spreads == was.spreads
+
+
+def test_who_saw_nothing_has_no_pool() -> None:
+    """Whatever others saw; one group that saw something has one."""
+    assert sorted(pools([[5.0]] + [[]] * 9, [0, *range(1, 10)])) == [0]
     assert Pool.of_homes(np.zeros((1, BUCKETS)), np.zeros(1), np.zeros(1, dtype=np.int64)) == {}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.tails.histogram import EDGES_S, Histogram, dense
-from heartbeat_tuner.tails.pool import LEAST_DAYS, LEAST_GROUPS, TIMES_S, Pool
+from heartbeat_tuner.tails.pool import LEAST_ALIKE, LEAST_DAYS, TIMES_S, Pool
 
 EACH = [[5.0, 0.1], [0.2], [30.0, 3.0, 3.0], [0.1], [0.3]]
 DAYS = np.array([10.0, 20.0, 30.0, 40.0, 100.0])
@@ -58,15 +58,22 @@ def test_the_order_of_groups_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("each", "days"),
     [
-        (EACH[:4], np.full(LEAST_GROUPS - 1, 100.0)),
-        (EACH, np.array([100.0, 100.0, 100.0, 100.0, 0.0])),
         (EACH, np.full(5, 0.19 * LEAST_DAYS)),
+        (EACH, np.zeros(5)),
         ([[]] * 5, DAYS),
     ],
 )
 def test_of_too_little_nothing_is_told(each: list[list[float]], days: np.ndarray) -> None:
-    """Few groups, one of them not watched, few days, or no value in any."""
+    """Few days, none at all, or no value in any."""
     assert Pool.of(counts(each), days) is None
+
+
+def test_a_pool_of_some_of_a_kind_needs_enough_of_them() -> None:
+    """Fewer, or one of them not watched, have that of all of the kind."""
+    homes = np.zeros(5, dtype=np.int64)
+    for days, enough in ((DAYS, True), (np.array([100.0, 100.0, 100.0, 100.0, 0.0]), False)):
+        assert bool(Pool.of_homes(counts(EACH), days, homes, least_groups=LEAST_ALIKE)) is enough
+        assert Pool.of(counts(EACH), days) is not None
 
 
 def alike(spread: float) -> Pool:

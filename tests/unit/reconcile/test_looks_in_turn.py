@@ -1,0 +1,77 @@
+"""Looks at groups beyond the first: namespaces share them, whatever one of them asks for."""
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.reconcile.owners import MOST_FUTILE, Look, Owners
+from tests.support import worlds
+
+counts = st.lists(st.integers(1, 6), min_size=1, max_size=5)
+
+
+def policies(namespace: str, names: Iterable[int]) -> list[Policy]:
+    """Return policies on groups in which nobody sees a member of theirs."""
+    return [
+        dataclasses.replace(worlds.policy(), key=ObjectKey(namespace, f"policy-{name:06}"), uid=f"{namespace}-{name}")
+        for name in names
+    ]
+
+
+def looks(*several: list[Policy]) -> list[Look]:
+    """Return one look at each policy's group, which has no members."""
+    return [(policy, worlds.workload(), worlds.group()) for some in several for policy in some]
+
+
+def flood(size: int) -> Iterator[list[Policy]]:
+    """Yield what a tenant has from cycle to cycle: so many policies, all made anew."""
+    numbers = itertools.count()
+    while True:
+        yield policies("aaa", itertools.islice(numbers, size))
+
+
+@given(counts, st.integers(0, 15), st.integers(1, 20))
+async def test_no_namespace_takes_the_looks_of_others(honest: list[int], flooding: int, most: int) -> None:
+    """Each gets its share in each cycle, and every policy of it has its turn in a bounded number of them."""
+    several = [policies(f"shop-{number}", range(count)) for number, count in enumerate(honest)]
+    places = len(several) + 1
+    share, cycles = most // places, max(honest) * -(-places // most) + 1
+    owners, tenant = Owners({}), flood(flooding)
+    waiting = {policy.key for some in several for policy in some}
+    for cycle in range(cycles):
+        seen = looks(next(tenant), *several)
+        chosen = owners.missing(seen, most=most)
+        assert len(chosen) <= most
+        if cycle < MOST_FUTILE:  # later some have looked in vain for long enough
+            held = Counter(policy.key.namespace for policy in chosen)
+            assert all(held[some[0].key.namespace] >= min(len(some), share) for some in several)
+        waiting -= {policy.key for policy in chosen}
+        await owners.seen([policy for policy, _, _ in seen], seen, now=worlds.NOW)
+    assert not waiting
+
+
+async def test_who_waits_for_a_turn_has_not_looked_in_vain() -> None:
+    """A policy that got no look while others took them all is not given up."""
+    owners, some = Owners({}), policies("shop", range(1 + MOST_FUTILE))
+    seen = looks(some)
+    turns = []
+    for _ in range(len(some) * MOST_FUTILE):
+        turns += [policy.key for policy in owners.missing(seen, most=1)]
+        await owners.seen(some, seen, now=worlds.NOW)
+    assert Counter(turns) == dict.fromkeys((policy.key for policy in some), MOST_FUTILE)
+    assert owners.missing(seen, most=1) == []
+
+
+async def test_looks_of_one_cycle_go_to_the_same_policies() -> None:
+    """A member of a storm is seen in one look of five: to take turns between them would find nobody."""
+    owners, some = Owners({}), policies("shop", range(4))
+    seen = looks(some)
+    first, again = ([policy.key for policy in owners.missing(seen, most=2)] for _ in range(2))
+    assert first == again
+    await owners.seen(some, seen, now=worlds.NOW)
+    assert {policy.key for policy in owners.missing(seen, most=2)}.isdisjoint(first)
