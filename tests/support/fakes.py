@@ -255,6 +255,7 @@ class Event:
     reason: str
     message: str
     warning: bool
+    count: int = 1
 
 
 class FakePolicies:
@@ -270,6 +271,7 @@ class FakePolicies:
         self.events: list[Event] = []
         self.writes = 0
         self.error: Exception | None = None
+        self.event_error: Exception | None = None
         self.moment = 0
         for body in bodies:
             store.show(copy.deepcopy(body))
@@ -301,9 +303,13 @@ class FakePolicies:
         _touch(stored)
         return copy.deepcopy(stored)
 
-    async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
+    async def announce(
+        self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool, count: int = 1
+    ) -> None:
         """Record an Event."""
-        self.events.append(Event(body["metadata"]["name"], reason, message, warning))
+        if self.event_error is not None:
+            raise self.event_error
+        self.events.append(Event(body["metadata"]["name"], reason, message, warning, count))
 
     def delete_from_watch(self, key: ObjectKey) -> None:
         """Show the deletion of a policy, which carries a version of its own."""

@@ -177,10 +177,9 @@ class Gatherer:
         if isinstance(kafka, Finding):
             return kafka
         now = self._clock.now()
-        if unread.is_unread(shown[policy.key]) and self._is_passed_over(policy, now):
-            return NotRead()
-        group = _group(policy, shown)
-        if isinstance(group, Finding):
+        is_left = unread.is_unread(shown[policy.key]) and self._is_passed_over(policy, now)
+        group = NotRead() if is_left else _group(policy, shown)
+        if isinstance(group, Finding | NotRead):
             return group
         ledger = sightings.observe(
             self._ledgers[policy.key], workload.pods, group.members, now=read_at, keep_since=read_at - RECORD_WINDOW
