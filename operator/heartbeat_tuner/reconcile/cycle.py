@@ -36,6 +36,7 @@ from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.statuses import Finished, Statuses
+from heartbeat_tuner.reconcile.troubles import Troubles
 from heartbeat_tuner.reconcile.turns import Turns, of_all
 from heartbeat_tuner.reconcile.write_pace import WritePace
 
@@ -95,7 +96,8 @@ class Cycle:
         self._max_rollouts = max_rollouts
         self._turns = Turns()
         self._decider = Decider(heartbeat_budgets, gatherer.moved)
-        self._statuses = Statuses(store, policies, clock, WritePace())
+        self._troubles = Troubles()
+        self._statuses = Statuses(store, policies, clock, pace=WritePace(), troubles=self._troubles)
         self._known: dict[ObjectKey, Application] = {}
         self._known_policies: Mapping[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
         self._holders: frozenset[Holder] = frozenset()
@@ -112,7 +114,7 @@ class Cycle:
         outcomes = await self._decider.decided({**settled, **gathered})
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
         outcomes |= await self._carried_out(bodies, outcomes, places)
-        occupied = await occupation.read(self._slots, usable, self._gatherer.workloads)
+        occupied = await occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
         by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
         self._statuses.begin(bodies)
         finished = await self._of_all(
@@ -120,6 +122,7 @@ class Cycle:
             lambda item: self._statuses.finish(bodies[item[0]], by_key.get(item[0]), item[1], occupied.get(item[0])),
         )
         await self._statuses.tell(self._turns, self._gatherer.moved)
+        self._troubles.tell()
         return _counted(dict(zip(outcomes, finished, strict=True)))
 
     async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
@@ -161,7 +164,10 @@ class Cycle:
         held = self._gatherer.holdings
         wanted = [one for one in policies if one.key in held and releasing.is_due(one, held[one.key])]
         began = await self._of_all(
-            wanted, lambda policy: releasing.release(policy, bodies[policy.key], self._workloads, self._policies)
+            wanted,
+            lambda policy: releasing.release(
+                policy, bodies[policy.key], self._workloads, self._policies, self._troubles
+            ),
         )
         return [policy for policy, rolls in zip(wanted, began, strict=True) if rolls]
 
@@ -190,7 +196,10 @@ class Cycle:
                 if isinstance(outcome, Surprise) or outcome.may_have_begun
             )
         self._tell_holders(places)
-        return done | {one.key: budget.held(one, places) for one in waiting}
+        for left in waiting:
+            done[left.key] = budget.held(left, places)
+            await self._turns.give()
+        return done
 
     def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> Places:
         """Return the places for rollouts, and who has them before anything is written."""

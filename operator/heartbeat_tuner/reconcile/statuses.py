@@ -91,16 +91,19 @@ class Statuses:
         policies: where statuses are written.
         clock: the time.
         pace: of writes.
+        troubles: what went wrong, for the log.
     """
 
-    def __init__(self, store: PolicyStore, policies: Policies, clock: Clock, pace: WritePace) -> None:
+    def __init__(
+        self, store: PolicyStore, policies: Policies, clock: Clock, *, pace: WritePace, troubles: Troubles
+    ) -> None:
         self._store = store
         self._policies = policies
         self._clock = clock
         self._pace = pace
         self._standing: dict[ObjectKey, _Standing] = {}
         self._transitions = Transitions()
-        self._troubles = Troubles()
+        self._troubles = troubles
         self._unanswered: list[ApiServerError] = []
 
     def begin(self, keys: Collection[ObjectKey]) -> None:
@@ -127,7 +130,7 @@ class Statuses:
             return await self._surprised(body, policy, Surprise(error))
 
     async def tell(self, turns: Turns, moved: Moved) -> None:
-        """Tell people what the cycle has brought, by Events and in the log.
+        """Tell people what has changed in the cycle, by Events and in the log.
 
         Raises:
             NotLeaderError: the leadership is over.
@@ -146,12 +149,7 @@ class Statuses:
                     policies=line.policies,
                     message=told.message,
                 )
-        try:
-            await of_all(
-                self._transitions.events(), self._announced, at_once=write_pace.AT_ONCE, turns=turns, moved=moved
-            )
-        finally:
-            self._troubles.tell()
+        await of_all(self._transitions.events(), self._announced, at_once=write_pace.AT_ONCE, turns=turns, moved=moved)
 
     async def _finished(
         self, body: Mapping[str, Any], policy: Policy | None, outcome: Outcome | NotRead, occupied: Occupied | None

@@ -1,7 +1,11 @@
-"""What went wrong with policies in one cycle, as the log tells it: one line for each kind, not for each policy."""
+"""What went wrong with policies in one cycle, as the log tells it: one line for each kind, not for each policy.
+
+What lasts is told when it begins and when it changes, not with each cycle.
+"""
 
 import dataclasses
 import traceback
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -27,10 +31,11 @@ class _Same:
 
 
 class Troubles:
-    """Collects what went wrong, until it is told."""
+    """Collects what goes wrong in a cycle, until it is told at its end."""
 
     def __init__(self) -> None:
         self._same: dict[_Kind, _Same] = {}
+        self._told: Mapping[_Kind, tuple[int, list[str]]] = {}
 
     def add(self, event: str, key: ObjectKey, error: Exception) -> None:
         """Note that something did not work with a policy.
@@ -46,14 +51,17 @@ class Troubles:
             same.first.append(str(key))
 
     def tell(self) -> None:
-        """Tell the log, and begin anew; a surprise with the traceback that only a change of the program can mend."""
-        for (event, _, _), same in self._same.items():
+        """Tell the log what is new; a surprise with the traceback that only a change of the program can mend."""
+        now = {kind: (same.count, same.first) for kind, same in self._same.items()}
+        for kind, same in self._same.items():
+            if self._told.get(kind) == now[kind]:
+                continue
             named = {"count": same.count, "policies": same.first}
             if isinstance(same.error, TunerError):
-                _log.warning(event, error=str(same.error), **named)
+                _log.warning(kind[0], error=str(same.error), **named)
             else:
-                _log.error(event, exc_info=same.error, **named)
-        self._same = {}
+                _log.error(kind[0], exc_info=same.error, **named)
+        self._same, self._told = {}, now
 
 
 def _where(error: Exception) -> str:

@@ -18,7 +18,8 @@ _Result = TypeVar("_Result")
 class Turns:
     """Gives the event loop back now and then: to do so for each policy would cost more than many of them do.
 
-    Those who work beside each other share one, since each of them has its turn before anybody else's comes.
+    Those who work beside each other share one, and pause together: each of them has its turn before anybody else's
+    comes again.
 
     Args:
         clock_s: a monotonic clock, in seconds.
@@ -27,12 +28,21 @@ class Turns:
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
         self._since_s = clock_s()
+        self._pause: asyncio.Future[None] | None = None
 
     async def give(self) -> None:
         """Let others go on if it is time."""
-        if self._clock_s() - self._since_s >= LONGEST_S:
-            await asyncio.sleep(0)
-            self._since_s = self._clock_s()
+        if self._clock_s() - self._since_s < LONGEST_S:
+            return
+        if self._pause is None:
+            loop = asyncio.get_running_loop()
+            self._pause = loop.create_future()
+            loop.call_soon(self._end_pause, self._pause)
+        await asyncio.shield(self._pause)  # one who is cancelled ends nobody else's
+
+    def _end_pause(self, pause: asyncio.Future[None]) -> None:
+        self._pause, self._since_s = None, self._clock_s()
+        pause.set_result(None)
 
 
 async def of_all(
