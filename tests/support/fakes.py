@@ -270,6 +270,7 @@ class FakePolicies:
         self.stored = {_key(body): body for body in bodies}
         self.events: list[Event] = []
         self.writes = 0
+        self.attempts = 0
         self.error: Exception | None = None
         self.event_error: Exception | None = None
         self.moment = 0
@@ -290,6 +291,7 @@ class FakePolicies:
 
     async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
         """Store a status as the real one would: whole, and only on the version it was made for."""
+        self.attempts += 1
         if self.error is not None:
             raise self.error
         stored = self.stored.get(_key(body))
