@@ -134,13 +134,13 @@ class Cycle:
     ) -> tuple[dict[ObjectKey, Finding], list[Policy]]:
         """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at.
 
-        A policy is parsed once for each version of it.
+        A policy is parsed once for each version of it, and its spec once for each generation.
         """
         parsed: dict[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
         for key, body in bodies.items():
             version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
             before, known = self._known_policies.get(key, (None, None))
-            found = _policy(body) if known is None or before != version else known
+            found = _policy(body, known) if known is None or before != version else known
             parsed[key] = (version, found)
             await self._turns.give()
         self._known_policies = parsed
@@ -323,8 +323,12 @@ def _later_than(policy: Policy, now: datetime) -> datetime:
     return max([now.replace(microsecond=0), *earlier])
 
 
-def _policy(body: Mapping[str, Any]) -> Policy | Finding:
-    """Return what a policy asks for, or why it cannot be used."""
+def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy | Finding:
+    """Return what a policy asks for, or why it cannot be used; `known` is what was found out of an earlier version."""
+    metadata = body["metadata"]
+    same = (metadata["uid"], metadata["generation"])
+    if isinstance(known, Policy) and (known.uid, known.generation) == same:
+        return parsing.with_status(known, body)
     try:
         return parsing.policy_of(body)
     except InvalidPolicyError as error:

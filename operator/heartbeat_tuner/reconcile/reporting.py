@@ -475,7 +475,7 @@ def _fitting(sentence: str) -> str:
 
 
 def _only_numbers_differ(old: str, new: str) -> bool:
-    return _NUMBER.sub("#", old) == _NUMBER.sub("#", new)
+    return old == new or _NUMBER.sub("#", old) == _NUMBER.sub("#", new)
 
 
 def _is_news(before: Condition | None, after: Condition) -> bool:

@@ -15,7 +15,7 @@ from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.policies import Application, Mode, Policy
+from heartbeat_tuner.domain.policies import Application, GroupOwnership, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile import exposing, statuses
@@ -106,13 +106,20 @@ async def test_what_nothing_happened_to_is_not_looked_at() -> None:
     assert reporting.policies.writes == 1
 
 
-OTHER_MODEL: Final = fitted.fitted(client="java", days=13)
+def unlike(**changes: Any) -> Decided:
+    """Return the same decision on another situation."""
+    return dataclasses.replace(WELL, situation=dataclasses.replace(QUIET, **changes))
+
+
+REFITTED: Final = fitted.fitted(client="java", fitted_at=worlds.NOW)
 CHANGES: Final[Mapping[str, Outcome | NotRead]] = {
-    "decision": decided(QUIET, record=worlds.record(evictions=1, silence=worlds.seconds(5))),
-    "workload": decided(QUIET, workload=dataclasses.replace(QUIET.workload, template="another")),
-    "model": decided(QUIET, model=OTHER_MODEL),
-    "record": decided(QUIET, record=Unknown(Reason.NO_SERIES, "no series")),
-    "policy": decided(QUIET, policy=dataclasses.replace(QUIET.policy, suspended=True)),
+    "decision": dataclasses.replace(WELL, decision=dataclasses.replace(WELL.decision, outlook="brighter")),
+    "workload": unlike(workload=dataclasses.replace(QUIET.workload, template="another")),
+    "model": unlike(model=REFITTED),
+    "record": unlike(record=Unknown(Reason.NO_SERIES, "no series")),
+    "policy": unlike(policy=dataclasses.replace(QUIET.policy, suspended=True)),
+    "protocol": unlike(group=dataclasses.replace(QUIET.group, consumer_protocol=True)),
+    "ownership": unlike(ownership=GroupOwnership("main", "orders", "workload-1", since=worlds.NOW)),
     "blocked": Blocked(UNREACHABLE),
     "not-read": NotRead(),
     "failure": dataclasses.replace(WELL, failure=UNREACHABLE),
@@ -164,6 +171,27 @@ def _written(age: timedelta, *, mode: Mode = Mode.APPLY, **workload: Any) -> Sit
     runs = dataclasses.replace(worlds.workload(CURED), **workload)
     policy = worlds.policy(mode=mode, application=change)
     return worlds.situation(of=policy, has=runs, seen=worlds.record(beat=worlds.seconds(1)))
+
+
+async def test_pods_that_stay_ready_are_told_in_time() -> None:
+    """Nothing but the time moves: what is remembered must not outlive the minute that they have to stay."""
+    reporting, situation = Reporting(), _pods_ready(_written(timedelta(minutes=5)), timedelta(seconds=30))
+    for seconds, reason in ((0, "RollingOut"), (10, "RollingOut"), (20, "RollingOut"), (40, "Applied")):
+        outcome = decided(situation, now=worlds.NOW + worlds.seconds(seconds))
+        await reporting.cycle(outcome, situation.policy)
+        assert reporting.policies.condition(ORDERS, "Applied")["reason"] == reason
+    assert reporting.policies.writes == 2
+
+
+async def test_values_for_new_pods_are_told_to_be_in_them_in_time() -> None:
+    """Likewise, of what the webhook sets."""
+    reporting, policy = Reporting(), worlds.policy(mode=Mode.INITIAL)
+    await reporting.cycle(decided(worlds.storm(policy=policy)), policy)
+    cured = worlds.situation(of=policy, has=worlds.workload(CURED), seen=worlds.record(beat=worlds.seconds(1)))
+    situation = _pods_ready(cured, timedelta(seconds=30))
+    for seconds, reason in ((0, "AtNextRestart"), (10, "AtNextRestart"), (20, "AtNextRestart"), (40, "Applied")):
+        await reporting.cycle(decided(situation, now=worlds.NOW + worlds.seconds(seconds)), policy)
+        assert reporting.policies.condition(ORDERS, "Applied")["reason"] == reason
 
 
 STORY: Final[Sequence[Situation]] = (
