@@ -167,11 +167,14 @@ class Policies(Protocol):
         """
         ...
 
-    async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
-        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error.
+    async def announce(
+        self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool, count: int = 1
+    ) -> None:
+        """Record a Kubernetes Event about the policy, or about `count` policies of its namespace.
 
         Raises:
             NotLeaderError: the leadership is over.
+            TunerError: it is not written.
         """
         ...
 

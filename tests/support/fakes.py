@@ -255,6 +255,7 @@ class Event:
     reason: str
     message: str
     warning: bool
+    count: int = 1
 
 
 class FakePolicies:
@@ -269,7 +270,9 @@ class FakePolicies:
         self.stored = {_key(body): body for body in bodies}
         self.events: list[Event] = []
         self.writes = 0
+        self.attempts = 0
         self.error: Exception | None = None
+        self.event_error: Exception | None = None
         self.moment = 0
         for body in bodies:
             store.show(copy.deepcopy(body))
@@ -288,6 +291,7 @@ class FakePolicies:
 
     async def write_status(self, body: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any]:
         """Store a status as the real one would: whole, and only on the version it was made for."""
+        self.attempts += 1
         if self.error is not None:
             raise self.error
         stored = self.stored.get(_key(body))
@@ -301,9 +305,13 @@ class FakePolicies:
         _touch(stored)
         return copy.deepcopy(stored)
 
-    async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
+    async def announce(
+        self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool, count: int = 1
+    ) -> None:
         """Record an Event."""
-        self.events.append(Event(body["metadata"]["name"], reason, message, warning))
+        if self.event_error is not None:
+            raise self.event_error
+        self.events.append(Event(body["metadata"]["name"], reason, message, warning, count))
 
     def delete_from_watch(self, key: ObjectKey) -> None:
         """Show the deletion of a policy, which carries a version of its own."""

@@ -25,6 +25,7 @@ from tests.support.fakes import (
     FakeSlotViews,
     FakeWorkloads,
 )
+from tests.support.told_prometheus import ToldPrometheus
 
 ORDERS: Final = ObjectKey("shop", "orders")
 CONSUMER: Final = ObjectKey("shop", "orders-consumer")
@@ -162,6 +163,23 @@ def fleet(count: int, *, max_rollouts: int = 5) -> Stage:
     }
     stage.groups.groups = {"main": groups}
     return stage
+
+
+def teams(count: int) -> tuple[Stage, ToldPrometheus]:
+    """Return a healthy group in each of `count` namespaces, and the Prometheus that tells of them."""
+    names = [f"team{number:02}" for number in range(count)]
+    stage = Stage(
+        [manifests.policy(namespace=name) for name in names],
+        workloads={ObjectKey(name, "orders-consumer"): worlds.workload(running=worlds.pods(1)) for name in names},
+    )
+    quiet = (
+        counters.quiet(worlds.pods(1), worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR, namespace=name)
+        for name in names
+    )
+    told = ToldPrometheus(counters.exported(counters.together(*quiet), counters.KAFKAJS))
+    stage.prometheus = told  # type: ignore[assignment]  # it answers likewise
+    stage.restart()
+    return stage, told
 
 
 def storms(count: int, *, max_rollouts: int = 5) -> Stage:

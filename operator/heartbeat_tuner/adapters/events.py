@@ -20,7 +20,9 @@ _MAX_PREFIX: Final = 200
 _FAREWELL_TIMEOUT: Final = timedelta(seconds=5)
 
 
-async def write(api: KubernetesApi, involved: Mapping[str, str], *, reason: str, message: str, warning: bool) -> None:
+async def write(
+    api: KubernetesApi, involved: Mapping[str, str], *, reason: str, message: str, warning: bool, count: int = 1
+) -> None:
     """Write an Event about an object.
 
     Args:
@@ -29,6 +31,7 @@ async def write(api: KubernetesApi, involved: Mapping[str, str], *, reason: str,
         reason: one word.
         message: for people; cut where it is too long.
         warning: whether something is to be done.
+        count: how often it happened, as in client-go's own events that are combined from similar ones.
 
     Raises:
         NotLeaderError: `api` writes behind a fence, and the leadership is over.
@@ -46,7 +49,7 @@ async def write(api: KubernetesApi, involved: Mapping[str, str], *, reason: str,
         "source": {"component": FIELD_MANAGER},
         "firstTimestamp": now,
         "lastTimestamp": now,
-        "count": 1,
+        "count": count,
     }
     await api.write("POST", api_paths.collection(api_paths.EVENTS, involved["namespace"]), event)
 

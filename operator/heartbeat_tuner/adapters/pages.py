@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import prometheus_client
@@ -34,6 +34,8 @@ STALL_S: Final = 3.0
 METRICS: Final = Limits(connections=32, first_s=5.0, idle_s=None, answer_s=30.0)
 PROBES: Final = Limits(connections=32, first_s=5.0, idle_s=None, answer_s=5.0)
 
+_GZIP: Final = zlib.MAX_WBITS | 16
+
 Complaint = Callable[[], str]
 """Says what is wrong; an empty text if nothing is."""
 
@@ -45,6 +47,10 @@ class Large(Collector):
     @abc.abstractmethod
     def version(self) -> object:
         """Another object whenever they have changed."""
+
+    @abc.abstractmethod
+    def texts(self) -> Iterator[bytes]:
+        """Yield what they are as text, in pieces of some milliseconds each."""
 
 
 class Pages:
@@ -129,7 +135,11 @@ class Pages:
 
 
 class _Page:
-    """The metrics as text, kept for who asks next."""
+    """The metrics as text, kept for who asks next.
+
+    The large part comes first, and is kept compressed alone: with thousands of policies it is tens of megabytes, and
+    Prometheus takes it compressed. What is read each time is compressed behind it.
+    """
 
     def __init__(self, registry: CollectorRegistry, large: Large | None, before: Callable[[], None]) -> None:
         self._registry = registry
@@ -138,9 +148,8 @@ class _Page:
         self._one_at_a_time = asyncio.Lock()
         self._made_at_s = float("-inf")
         self._version: object = None
-        self._large_parts: tuple[bytes, ...] = ()
-        self._parts: tuple[bytes, ...] = ()
-        self._gzip: tuple[bytes, ...] = ()
+        self._packed = _Packed()
+        self._own: tuple[bytes, ...] = ()
 
     async def read(self, *, gzip: bool) -> tuple[bytes, ...]:
         """Return the page in parts, compressed if wanted; made anew where it is old."""
@@ -149,17 +158,46 @@ class _Page:
             if version is not self._version or time.monotonic() >= self._made_at_s + FRESH_S:
                 self._before()
                 await self._make(version)
-            if gzip and not self._gzip:
-                self._gzip = await asyncio.to_thread(_compressed, self._parts)
-            return self._gzip if gzip else self._parts
+            if gzip:
+                return self._packed.followed_by(self._own)
+            return (*await asyncio.to_thread(self._packed.plain), *self._own)
 
     async def _make(self, version: object) -> None:
-        """Write the page, by a thread and one metric at a time: probes have to be answered meanwhile."""
+        """Write the page, by a thread and a piece at a time: probes have to be answered meanwhile."""
         if self._large is not None and version is not self._version:
-            self._large_parts = await _written(self._large)
-        self._parts = (*await _written(self._registry), *self._large_parts)
-        self._gzip = ()
+            packed, texts = _Packed(), self._large.texts()
+            while await asyncio.to_thread(packed.takes, texts):
+                pass
+            self._packed = packed
+        self._own = await _written(self._registry)
         self._version, self._made_at_s = version, time.monotonic()
+
+
+class _Packed:
+    """Text as the beginning of a gzip stream."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.compressobj(level=1, wbits=_GZIP)
+        self._parts: list[bytes] = []
+
+    def takes(self, texts: Iterator[bytes]) -> bool:
+        """Add the next text; return whether there was one."""
+        text = next(texts, None)
+        part = self._stream.flush(zlib.Z_SYNC_FLUSH) if text is None else self._stream.compress(text)
+        if part:
+            self._parts.append(part)
+        return text is not None
+
+    def followed_by(self, texts: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Return the whole stream, with some more text at its end; what is here stays as it is."""
+        stream = self._stream.copy()
+        parts = [*self._parts, *map(stream.compress, texts), stream.flush()]
+        return tuple(part for part in parts if part)
+
+    def plain(self) -> tuple[bytes, ...]:
+        """Return the text; zlib lets the event loop go on meanwhile."""
+        stream = zlib.decompressobj(wbits=_GZIP)
+        return tuple(text for part in self._parts if (text := stream.decompress(part)))
 
 
 class _Alone(CollectorRegistry):
@@ -174,7 +212,7 @@ class _Alone(CollectorRegistry):
         yield self._family
 
 
-async def _written(metrics: Collector | CollectorRegistry) -> tuple[bytes, ...]:
+async def _written(metrics: CollectorRegistry) -> tuple[bytes, ...]:
     """Return each metric as text."""
     parts = []
     families = iter(metrics.collect())
@@ -187,13 +225,6 @@ def _next_text(families: Iterator[Metric]) -> bytes:
     """Return the next metric as text; nothing after the last."""
     family = next(families, None)
     return b"" if family is None else prometheus_client.generate_latest(_Alone(family))
-
-
-def _compressed(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Return what `parts` are together, as one gzip stream; zlib lets the event loop go on meanwhile."""
-    stream = zlib.compressobj(level=1, wbits=zlib.MAX_WBITS | 16)
-    found = [stream.compress(part) for part in parts]
-    return tuple(one for one in (*found, stream.flush()) if one)
 
 
 @contextlib.asynccontextmanager

@@ -4,21 +4,17 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-import structlog
-
 from heartbeat_tuner.adapters import api_paths, events, kubernetes_api, watching
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.api.spec_v1alpha1 import KIND
-from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, TunerError, WriteConflictError
-from heartbeat_tuner.ports import Listing, NotLeaderError
+from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, WriteConflictError
+from heartbeat_tuner.ports import Listing
 
 PAGE: Final = 500
 """Policies per request of a list."""
 
 _LIST: Final = api_paths.collection(api_paths.POLICIES)
-
-_log = structlog.get_logger()
 
 
 class KubernetesPolicies:
@@ -109,24 +105,21 @@ class KubernetesPolicies:
             raise WriteConflictError(f"policy {metadata['namespace']}/{metadata['name']} is gone")
         return stored
 
-    async def announce(self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool) -> None:
-        """Record a Kubernetes Event about the policy; an Event that cannot be written is not worth an error.
+    async def announce(
+        self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool, count: int = 1
+    ) -> None:
+        """Record a Kubernetes Event about the policy, or about `count` policies of its namespace.
 
         Raises:
             NotLeaderError: the leadership is over.
+            TunerError: it is not written.
         """
-        metadata = body["metadata"]
         policy = {
             "apiVersion": API_VERSION,
             "kind": KIND,
-            **{key: metadata[key] for key in ("name", "namespace", "uid")},
+            **{key: body["metadata"][key] for key in ("name", "namespace", "uid")},
         }
-        try:
-            await events.write(self._api, policy, reason=reason, message=message, warning=warning)
-        except NotLeaderError:
-            raise
-        except TunerError as error:
-            _log.warning("event not written", policy=f"{metadata['namespace']}/{metadata['name']}", error=str(error))
+        await events.write(self._api, policy, reason=reason, message=message, warning=warning, count=count)
 
 
 def _not_allowed(namespace: str) -> str:

@@ -1,6 +1,9 @@
-"""The points of all policies as Prometheus' client takes them: gauges that are made anew at each scrape.
+"""The points of all policies as Prometheus takes them: gauges that are made anew from each pass.
 
 No gauge is kept, so a policy that is gone, or a number that is not known any more, leaves nothing behind.
+
+The text is written here and not by Prometheus' client: with ten thousand policies it has some 450,000 lines, for which
+the client needs 7 s of CPU, and this a tenth of that. A test holds that both say the same.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,10 +12,15 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily
 
 from heartbeat_tuner.adapters.pages import Large
-from heartbeat_tuner.domain.exposed import FAMILIES, Point
+from heartbeat_tuner.domain.exposed import FAMILIES, Family, Point
 from heartbeat_tuner.domain.policies import ObjectKey
 
 _OF_ALL: Final = ("namespace", "policy")
+
+_PIECE: Final = 2_000
+"""Lines that are written at a time: some hundreds of kilobytes, some milliseconds."""
+
+_ESCAPES: Final = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 class PolicySeries(Large):
@@ -41,7 +49,41 @@ class PolicySeries(Large):
                         gauge.add_metric(_labels(key, point), point.number)
             yield gauge
 
+    def texts(self) -> Iterator[bytes]:
+        """Yield the same as text, in pieces."""
+        by_family: dict[Family, list[tuple[str, Point]]] = {family: [] for family in FAMILIES}
+        for key, points in self.points.items():
+            whose = _cells(_OF_ALL, (key.namespace, key.name))
+            for point in points:
+                by_family[point.family].append((whose, point))
+        for family in FAMILIES:
+            yield f"# HELP {family.full_name} {family.help}\n# TYPE {family.full_name} gauge\n".encode()
+            lines = by_family.pop(family)
+            for first in range(0, len(lines), _PIECE):
+                # A lone surrogate is no text that can be sent: it would cost every other series its scrape.
+                yield _written(family, lines[first : first + _PIECE]).encode(errors="replace")
+
+
+def _written(family: Family, lines: Sequence[tuple[str, Point]]) -> str:
+    """Return the lines of some points of a family, with labels in the order of their names."""
+    before = sorted(label for label in family.labels if label < _OF_ALL[0])
+    after = sorted(label for label in family.labels if label > _OF_ALL[0])
+    around: dict[tuple[str, ...], tuple[str, str]] = {}
+    texts = []
+    for whose, (_, labels, number) in lines:
+        cells = around.get(labels)
+        if cells is None:
+            values = dict(zip(family.labels, labels, strict=True))
+            head, tail = (_cells(names, [values[name] for name in names]) for names in (before, after))
+            cells = around[labels] = (f"{head}," if head else "", f",{tail}" if tail else "")
+        texts.append(f"{family.full_name}{{{cells[0]}{whose}{cells[1]}}} {number!r}\n")
+    return "".join(texts)
+
+
+def _cells(names: Sequence[str], values: Sequence[str]) -> str:
+    return ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in zip(names, values, strict=True))
+
 
 def _labels(key: ObjectKey, point: Point) -> list[str]:
-    # A lone surrogate is no text that can be sent: it would cost every other series its scrape.
+    # As above: the client's writer would refuse it.
     return [one.encode(errors="replace").decode() for one in (key.namespace, key.name, *point.labels)]

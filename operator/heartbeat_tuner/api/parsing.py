@@ -4,6 +4,7 @@ The API server has checked schema and CEL rules already; what reaches this point
 stored under an older schema, say) becomes an `InvalidPolicyError` that names the field.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -82,6 +83,11 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
         raise InvalidPolicyError(fields.told(error, "spec")) from error
 
 
+def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
+    """Return a policy as the newest version of its object has it, whose spec is still the one that it was made of."""
+    return dataclasses.replace(policy, **_of_status(status_of(body)))
+
+
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
     metadata = body["metadata"]
     key = key_of(body)
@@ -111,15 +117,22 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         suspended=spec.suspend,
         windows=_windows(spec.rollout),
         naming=_naming(spec.metrics, spec.client.library),
-        application=None if status.applied is None else application_of(status.applied),
-        ownership=_ownership(status),
-        contradicted=_contradicted(status.contradicted),
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
-        observed_generation=status.observed_generation,
-        intent=None if status.writing is None else intent_of(status.writing),
-        taken_back=None if status.taken_back is None else taken_back_of(status.taken_back),
+        **_of_status(status),
     )
+
+
+def _of_status(status: Status) -> dict[str, Any]:
+    """Return the fields of a policy that its status says."""
+    return {
+        "application": None if status.applied is None else application_of(status.applied),
+        "ownership": _ownership(status),
+        "contradicted": _contradicted(status.contradicted),
+        "observed_generation": status.observed_generation,
+        "intent": None if status.writing is None else intent_of(status.writing),
+        "taken_back": None if status.taken_back is None else taken_back_of(status.taken_back),
+    }
 
 
 def _ownership(status: Status) -> GroupOwnership | None:

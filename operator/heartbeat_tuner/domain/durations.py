@@ -4,6 +4,7 @@ Used at every edge where a person reads or writes a duration: policies, status, 
 `timedelta`; Kafka's clients want whole milliseconds.
 """
 
+import functools
 import re
 from datetime import timedelta
 from typing import Final
@@ -23,12 +24,23 @@ LONGEST: Final = timedelta(hours=2_562_047)
 """What Go's durations hold, in whole hours: 292 years."""
 
 
+_REMEMBERED: Final = 4_096
+"""Durations: ten thousand policies have some hundreds of different ones, forty each, and are read again and again."""
+
+_SHORT: Final = 32
+"""Characters; longer texts are not remembered: who writes one must not take memory by it."""
+
+
 def parse(text: str) -> timedelta:
     """Return the duration that `text` says, rounded to whole milliseconds.
 
     Raises:
         ValueError: `text` is not in Go's notation, or longer than Go can hold; the message shows what is right.
     """
+    return _remembered(text) if len(text) <= _SHORT else _parsed(text)
+
+
+def _parsed(text: str) -> timedelta:
     if not re.fullmatch(GO_DURATION_PATTERN, text):
         raise ValueError(f"{text!r} is not a duration; write it like 45s, 333ms, 1h30m (units ms, s, m, h)")
     total_ms = sum(float(number) * _UNIT_MS[unit] for number, unit in _TERM.findall(text))
@@ -37,6 +49,10 @@ def parse(text: str) -> timedelta:
     return timedelta(milliseconds=round(total_ms))
 
 
+_remembered: Final = functools.lru_cache(maxsize=_REMEMBERED)(_parsed)
+
+
+@functools.lru_cache(maxsize=_REMEMBERED)
 def show(duration: timedelta) -> str:
     """Return the shortest Go notation of `duration`, to the millisecond.
 

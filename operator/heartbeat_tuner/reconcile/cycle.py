@@ -5,7 +5,6 @@ looks at what is there and does what is due. All is decided before anything is w
 what else wants to. Nothing is written that is not different, and an error costs one policy one pass.
 """
 
-import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -17,13 +16,11 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of, writing_of
-from heartbeat_tuner.api.status_v1alpha1 import Status
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     FieldOwnedError,
     InvalidPolicyError,
-    TunerError,
     WriteConflictError,
 )
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
@@ -32,22 +29,19 @@ from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Poli
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
-from heartbeat_tuner.reconcile import budget, exposing, occupation, releasing, reporting
+from heartbeat_tuner.reconcile import budget, occupation, releasing, reporting, write_pace
 from heartbeat_tuner.reconcile.budget import Holder, Places
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gathering import Gatherer
-from heartbeat_tuner.reconcile.occupation import Occupied
-from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, Surprise
+from heartbeat_tuner.reconcile.outcomes import Decided, Result, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
-from heartbeat_tuner.reconcile.progress import Moved
-
-CONCURRENT_WRITES: Final = 10
+from heartbeat_tuner.reconcile.statuses import Finished, Statuses
+from heartbeat_tuner.reconcile.troubles import Troubles
+from heartbeat_tuner.reconcile.turns import Turns, of_all
+from heartbeat_tuner.reconcile.write_pace import WritePace
 
 MOST_LOGGED: Final = 20
 """Workloads that one line of the log names."""
-
-PARSED_AT_ONCE: Final = 100
-"""Policies that are parsed before others have a turn: a second's work at ten thousand that are new."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -64,23 +58,6 @@ class CycleReport:
     status_writes: int
     failed_writes: int
     points: Mapping[ObjectKey, Sequence[Point]]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Finished:
-    """What became of one policy, told to all who are told.
-
-    Attributes:
-        outcome: what became of it.
-        written: whether its status was written; None if that failed.
-        points: what Prometheus is told.
-        standing: the verdict of a status that was left as it is; None where this cycle found one, or none at all.
-    """
-
-    outcome: Result
-    written: bool | None
-    points: Sequence[Point] = ()
-    standing: Verdict | None = None
 
 
 class Cycle:
@@ -117,7 +94,10 @@ class Cycle:
         self._slots = slots
         self._clock = clock
         self._max_rollouts = max_rollouts
+        self._turns = Turns()
         self._decider = Decider(heartbeat_budgets, gatherer.moved)
+        self._troubles = Troubles()
+        self._statuses = Statuses(store, policies, clock, pace=WritePace(), troubles=self._troubles)
         self._known: dict[ObjectKey, Application] = {}
         self._known_policies: Mapping[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
         self._holders: frozenset[Holder] = frozenset()
@@ -134,30 +114,35 @@ class Cycle:
         outcomes = await self._decider.decided({**settled, **gathered})
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
         outcomes |= await self._carried_out(bodies, outcomes, places)
-        occupied = await occupation.read(self._slots, usable, self._gatherer.workloads)
+        occupied = await occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
         by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
-        finished = await _of_all(
+        self._statuses.begin(bodies)
+        finished = await self._of_all(
             outcomes.items(),
-            lambda one: self._finished(bodies[one[0]], by_key.get(one[0]), one[1], occupied.get(one[0])),
-            self._gatherer.moved,
+            lambda item: self._statuses.finish(bodies[item[0]], by_key.get(item[0]), item[1], occupied.get(item[0])),
         )
+        await self._statuses.tell(self._turns, self._gatherer.moved)
+        self._troubles.tell()
         return _counted(dict(zip(outcomes, finished, strict=True)))
+
+    async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
+        """Return what `work` gives for each item, a few at a time."""
+        return await of_all(items, work, at_once=write_pace.AT_ONCE, turns=self._turns, moved=self._gatherer.moved)
 
     async def _parsed(
         self, bodies: Mapping[ObjectKey, Mapping[str, Any]]
     ) -> tuple[dict[ObjectKey, Finding], list[Policy]]:
         """Return what is settled already (unusable policies, the younger of two rivals), and the policies to look at.
 
-        A policy is parsed once for each version of it.
+        A policy is parsed once for each version of it, and its spec once for each generation.
         """
         parsed: dict[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
-        for number, (key, body) in enumerate(bodies.items(), 1):
+        for key, body in bodies.items():
             version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
             before, known = self._known_policies.get(key, (None, None))
-            found = _policy(body) if known is None or before != version else known
+            found = _policy(body, known) if known is None or before != version else known
             parsed[key] = (version, found)
-            if number % PARSED_AT_ONCE == 0:
-                await asyncio.sleep(0)  # others have a turn
+            await self._turns.give()
         self._known_policies = parsed
         settled = {key: found for key, (_, found) in parsed.items() if isinstance(found, Finding)}
         policies = [found for _, found in parsed.values() if isinstance(found, Policy)]
@@ -178,10 +163,11 @@ class Cycle:
         """Let go of entries that somebody overruled; return the policies whose workloads are rolled out by that."""
         held = self._gatherer.holdings
         wanted = [one for one in policies if one.key in held and releasing.is_due(one, held[one.key])]
-        began = await _of_all(
+        began = await self._of_all(
             wanted,
-            lambda one: releasing.release(one, bodies[one.key], self._workloads, self._policies),
-            self._gatherer.moved,
+            lambda policy: releasing.release(
+                policy, bodies[policy.key], self._workloads, self._policies, self._troubles
+            ),
         )
         return [policy for policy, rolls in zip(wanted, began, strict=True) if rolls]
 
@@ -201,7 +187,7 @@ class Cycle:
         waiting = budget.in_turn([one for one in outcomes.values() if isinstance(one, Decided)])
         done: dict[ObjectKey, Result] = {}
         while turn := budget.next_in_turn(waiting, places):
-            written = await _of_all(turn, lambda one: self._written(bodies, one), self._gatherer.moved)
+            written = await self._of_all(turn, lambda outcome: self._written(bodies, outcome))
             done |= {one.key: outcome for one, outcome in zip(turn, written, strict=True)}
             waiting = [one for one in waiting if one.key not in done]
             places = places.taken(
@@ -210,7 +196,10 @@ class Cycle:
                 if isinstance(outcome, Surprise) or outcome.may_have_begun
             )
         self._tell_holders(places)
-        return done | {one.key: budget.held(one, places) for one in waiting}
+        for left in waiting:
+            done[left.key] = budget.held(left, places)
+            await self._turns.give()
+        return done
 
     def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> Places:
         """Return the places for rollouts, and who has them before anything is written."""
@@ -225,41 +214,6 @@ class Cycle:
             self._holders = places.holders
             named = sorted(f"{kind} {key}" for kind, key in places.holders)[:MOST_LOGGED]
             _log.info("rollouts under way", count=len(places.holders), workloads=named)
-
-    async def _finished(
-        self, body: Mapping[str, Any], policy: Policy | None, outcome: Result, occupied: Occupied | None
-    ) -> _Finished:
-        """Report; a surprise costs this policy this pass."""
-        if isinstance(outcome, Surprise):
-            return await self._surprised(body, policy, outcome)
-        if isinstance(outcome, NotRead):
-            status = parsing.status_of(body)
-            points = exposing.points(policy, outcome, status)
-            return _Finished(outcome, written=False, points=points, standing=status.verdict)
-        try:
-            status = self._status_after(body, outcome, occupied, policy)
-            points = exposing.points(policy, outcome, status)
-            return _Finished(outcome, await self._reported(body, status), points)
-        except NotLeaderError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return await self._surprised(body, policy, Surprise(error))
-
-    async def _surprised(self, body: Mapping[str, Any], policy: Policy | None, surprise: Surprise) -> _Finished:
-        """Tell the log, with its traceback, what only a change of the program can mend; the status says that much."""
-        _log.error(
-            "policy skipped, the next cycle tries again", policy=str(parsing.key_of(body)), exc_info=surprise.error
-        )
-        sentence = f"the operator failed on this policy ({type(surprise.error).__name__}); its log says more"
-        try:
-            status = self._status_after(body, Blocked(Finding(Reason.INTERNAL_ERROR, sentence)), policy=policy)
-            points = exposing.points(policy, surprise, status)
-            return _Finished(surprise, await self._reported(body, status), points)
-        except NotLeaderError:
-            raise
-        except Exception:  # noqa: BLE001 - what failed may be the report itself
-            _log.exception("the status could not tell of it", policy=str(parsing.key_of(body)))
-            return _Finished(surprise, None)
 
     async def _written(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided | Surprise:
         """Write what the decision asks for."""
@@ -361,73 +315,6 @@ class Cycle:
             raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
         return dataclasses.replace(workload, resource_version=found.resource_version)
 
-    def _status_after(
-        self,
-        body: Mapping[str, Any],
-        outcome: Outcome,
-        occupied: Occupied | None = None,
-        policy: Policy | None = None,
-    ) -> Status:
-        """Return the status that should stand now."""
-        previous, now = parsing.status_of(body), self._clock.now()
-        generation = body["metadata"]["generation"]
-        status = reporting.status_after(previous, outcome, generation=generation, now=now, policy=policy)
-        surprised = isinstance(outcome, Blocked) and outcome.finding.reason is Reason.INTERNAL_ERROR
-        if policy is not None and not surprised:  # after a surprise nobody knows what was done: what is noted stays
-            intent = outcome.open_intent if isinstance(outcome, Decided) else policy.intent
-            status = status.model_copy(update={"writing": None if intent is None else writing_of(intent)})
-        return status if occupied is None else status.model_copy(update={"slots": occupied.slots})
-
-    async def _reported(self, body: Mapping[str, Any], status: Status) -> bool | None:
-        """Bring the status up to date; return whether it was written, None if that failed."""
-        document = reporting.document(status)
-        if not reporting.differs(body.get("status") or {}, document):
-            return False
-        try:
-            self._store.refresh(await self._policies.write_status(body, document))
-        except NotLeaderError:
-            raise
-        except TunerError as error:
-            _log.warning(
-                "status not written, the next cycle tries again", policy=str(parsing.key_of(body)), error=str(error)
-            )
-            return None
-        for announcement in reporting.announcements(parsing.status_of(body), status):
-            _log.info(
-                "transition",
-                policy=str(parsing.key_of(body)),
-                reason=announcement.reason.value,
-                message=announcement.message,
-            )
-            await self._policies.announce(
-                body, reason=announcement.reason.value, message=announcement.message, warning=announcement.warning
-            )
-        return True
-
-
-async def _of_all(items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]], moved: Moved) -> list[_Result]:
-    """Return what `work` gives for each item, a few at a time; `moved` is called after each.
-
-    Raises:
-        NotLeaderError: the leadership ended meanwhile; all have ended, too.
-    """
-    limit = asyncio.Semaphore(CONCURRENT_WRITES)
-
-    async def one(item: _Item) -> _Result | NotLeaderError:
-        async with limit:
-            try:
-                return await work(item)
-            except NotLeaderError as error:
-                return error  # the others find out too
-            finally:
-                moved()
-
-    results = await asyncio.gather(*(one(item) for item in items))
-    for result in results:
-        if isinstance(result, NotLeaderError):
-            raise result
-    return [result for result in results if not isinstance(result, NotLeaderError)]
-
 
 def _later_than(policy: Policy, now: datetime) -> datetime:
     """Return the time of a write, to the second: the newest of two notes is found by it, whoever's clock goes wrong."""
@@ -436,15 +323,19 @@ def _later_than(policy: Policy, now: datetime) -> datetime:
     return max([now.replace(microsecond=0), *earlier])
 
 
-def _policy(body: Mapping[str, Any]) -> Policy | Finding:
-    """Return what a policy asks for, or why it cannot be used."""
+def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy | Finding:
+    """Return what a policy asks for, or why it cannot be used; `known` is what was found out of an earlier version."""
+    metadata = body["metadata"]
+    same = (metadata["uid"], metadata["generation"])
+    if isinstance(known, Policy) and (known.uid, known.generation) == same:
+        return parsing.with_status(known, body)
     try:
         return parsing.policy_of(body)
     except InvalidPolicyError as error:
         return Finding(Reason.INVALID_POLICY, str(error))
 
 
-def _counted(finished: Mapping[ObjectKey, _Finished]) -> CycleReport:
+def _counted(finished: Mapping[ObjectKey, Finished]) -> CycleReport:
     results = finished.values()
     decided = [one.outcome for one in results if isinstance(one.outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)

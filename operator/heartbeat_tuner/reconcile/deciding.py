@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.reconcile.gathering import Gathered
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, Surprise
 from heartbeat_tuner.reconcile.progress import Moved
+from heartbeat_tuner.reconcile.turns import Turns
 from heartbeat_tuner.tails.group_model import Unfitted
 
 REMEMBERED: Final = 20_000
@@ -39,10 +40,11 @@ class Decider:
     async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Result]:
         """Return what is to be done for each policy; nothing is written here."""
         found: dict[ObjectKey, Result] = {}
+        turns = Turns()
         for key, one in gathered.items():
             found[key] = self._decided(one)
             self._moved()
-            await asyncio.sleep(0)  # thousands of decisions take seconds, and probes have to be answered meanwhile
+            await turns.give()  # thousands of decisions take seconds, and probes have to be answered meanwhile
         for cluster, per_s in self._budgets.items():
             decided = {
                 key: one

@@ -2,6 +2,9 @@
 
 Beside `reporting`, which says the same in a status: there in words that stand still, here in numbers of this very pass.
 What this pass could not find out has no point, whatever an earlier one found.
+
+What rests on the same grounds as the status is made with it (`lasting`); the record's numbers are made in each pass
+(`passing`).
 """
 
 import functools
@@ -48,14 +51,30 @@ def points(policy: Policy | None, outcome: Result, status: Status) -> tuple[Poin
         outcome: what became of it in this pass.
         status: its status after that.
     """
+    return (*lasting(policy, outcome, status), *passing(outcome))
+
+
+def lasting(policy: Policy | None, outcome: Result, status: Status) -> tuple[Point, ...]:
+    """Return the points that stay while nothing happens: they are as good as the status; arguments as of `points`."""
+    return _known(_lasting(policy, outcome, status))
+
+
+def passing(outcome: Result) -> tuple[Point, ...]:
+    """Return the points that are others in each pass: the record's."""
+    if not isinstance(outcome, Decided) or isinstance(outcome.situation.record, Unknown):
+        return ()
+    return _known(_seen(outcome.situation.record))
+
+
+def _known(points: Iterator[_Point]) -> tuple[Point, ...]:
     return tuple(
         Point(family, labels, float(number))
-        for family, labels, number in _all(policy, outcome, status)
+        for family, labels, number in points
         if number is not None and math.isfinite(number)
     )
 
 
-def _all(policy: Policy | None, outcome: Result, status: Status) -> Iterator[_Point]:
+def _lasting(policy: Policy | None, outcome: Result, status: Status) -> Iterator[_Point]:
     if policy is not None:
         yield from _of_policy(policy)
     if status.verdict is not None and status.reason is not None:
@@ -86,8 +105,6 @@ def _of_decided(outcome: Decided) -> Iterator[_Point]:
         yield from _expected(Values.SET, decision.forecast.now)
         if decision.forecast.new is not None:
             yield from _expected(Values.RECOMMENDED, decision.forecast.new)
-    if not isinstance(situation.record, Unknown):
-        yield from _seen(situation.record)
     yield from _model(situation.model)
     if applied is not None:
         yield exposed.APPLIED_AT, (), applied.at.timestamp()

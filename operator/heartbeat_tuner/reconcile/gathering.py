@@ -45,6 +45,7 @@ from heartbeat_tuner.reconcile.progress import Moved, MovingMetrics, nobody_look
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.sightings import Ledger
 from heartbeat_tuner.reconcile.strangers import Strangers
+from heartbeat_tuner.reconcile.unread import LastRead
 
 READ_AT_ONCE: Final = 50
 """Workloads that are looked at before others have a turn: it takes milliseconds where all of them have changed."""
@@ -101,7 +102,7 @@ class Gatherer:
         self._owners = Owners(grants)
         self._ledgers: dict[ObjectKey, Ledger] = {}
         self._settled: dict[ObjectKey, Group] = {}
-        self._group_reads = unread.NEVER
+        self._last_reads: dict[ObjectKey, LastRead] = {}
         self._strangers: dict[ObjectKey, Strangers] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] = {}
         self.workloads: Mapping[ObjectKey, Workload | Finding | Surprise] = {}
@@ -119,7 +120,6 @@ class Gatherer:
         await self._look_again(policies, kafka, workloads)
         looked_at = self._clock.now()
         shown = await self._owners.seen(policies, _described(policies, kafka, workloads), now=looked_at)
-        self._group_reads = unread.observe(self._group_reads, shown, now=looked_at)
         self.seen = {
             policy.key: taking_back.seen(policy, held, now=looked_at)
             for policy in policies
@@ -132,6 +132,7 @@ class Gatherer:
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         self._strangers = {policy.key: self._strangers.get(policy.key, Strangers()) for policy in policies}
         self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
+        self._last_reads = {one.key: self._last_reads[one.key] for one in policies if one.key in self._last_reads}
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
             found[policy.key] = self._gathered(
@@ -176,11 +177,9 @@ class Gatherer:
         if isinstance(kafka, Finding):
             return kafka
         now = self._clock.now()
-        last_read = self._group_reads.get(policy.key)
-        if unread.is_unread(shown[policy.key]) and last_read is not None and not last_read.stale(now):
-            return NotRead()
-        group = _group(policy, shown)
-        if isinstance(group, Finding):
+        is_left = unread.is_unread(shown[policy.key]) and self._is_passed_over(policy, now)
+        group = NotRead() if is_left else _group(policy, shown)
+        if isinstance(group, Finding | NotRead):
             return group
         ledger = sightings.observe(
             self._ledgers[policy.key], workload.pods, group.members, now=read_at, keep_since=read_at - RECORD_WINDOW
@@ -202,18 +201,29 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             self._settled[policy.key] = group
+        measured = self._record(policy, workload, ledger, now=read_at)
+        if not unread.is_left_over(measured):
+            self._last_reads[policy.key] = LastRead(now)
+        elif self._is_passed_over(policy, now):
+            return NotRead()
         return Situation(
             now,
             policy,
             workload,
             group,
             kafka.cluster,
-            self._record(policy, workload, ledger, now=read_at),
+            measured,
             self._models.of(policy, now=now),
             self._settled.get(policy.key),
             ownership=self._owners.noted(policy),
             strangers=self._strangers[policy.key].members,
         )
+
+    def _is_passed_over(self, policy: Policy, now: datetime) -> bool:
+        """Note that this cycle did not reach a policy's group; return whether its status stands all the same."""
+        last = unread.missed(self._last_reads.get(policy.key), now=now)
+        self._last_reads[policy.key] = last
+        return unread.keeps(policy, last, now=now)
 
     def _record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
         """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""

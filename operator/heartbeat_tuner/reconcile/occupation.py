@@ -16,13 +16,14 @@ import structlog
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.api.status_v1alpha1 import MAX_GATED, MAX_SLOTS, GatedPod, Slot, Slots
-from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, ObjectKey, Policy
 from heartbeat_tuner.membership.limits import crowded
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
 from heartbeat_tuner.membership.values import GroupProtocol, Pod, Pool, View
 from heartbeat_tuner.ports import SlotViews
+from heartbeat_tuner.reconcile.troubles import Troubles
 
 _HELD: Final = frozenset({State.HELD, State.TERMINATING})
 
@@ -42,8 +43,11 @@ class Occupied:
     slots: Slots | None
 
 
+_NONE: Final = Occupied(None)
+
+
 async def read(
-    source: SlotViews, policies: Sequence[Policy], workloads: Mapping[ObjectKey, object]
+    source: SlotViews, policies: Sequence[Policy], workloads: Mapping[ObjectKey, object], troubles: Troubles
 ) -> dict[ObjectKey, Occupied]:
     """Return what is to be said of policies' slots; nothing of those about which it is not known now.
 
@@ -51,9 +55,10 @@ async def read(
         source: of the slots.
         policies: those that are looked at.
         workloads: of them, as far as they could be read.
+        troubles: takes what went wrong with one of them.
     """
     giving = [policy for policy in policies if _lends(policy)]
-    found = {policy.key: Occupied(None) for policy in policies if not _lends(policy)}
+    found = {policy.key: _NONE for policy in policies if not _lends(policy)}
     if not giving:
         return found
     try:
@@ -67,12 +72,12 @@ async def read(
     for policy in giving:
         await asyncio.sleep(0)  # to look through the pods of all of them takes a while, and probes must be answered
         if crowded(views.get(slot_names.place_of(policy.uid, policy.workload.key), _NOTHING)):
-            _log.warning("slots not shown: too many pods or Leases have their ids", policy=str(policy.key))
+            troubles.add("slots not shown", policy.key, TunerError("too many pods or Leases have their ids"))
             continue
         try:
             found[policy.key] = _occupied(views, policy, workloads.get(policy.key))
-        except Exception:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            _log.exception("surprise in a policy's slots", policy=str(policy.key))
+        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+            troubles.add("surprise in a policy's slots", policy.key, error)
     return found
 
 

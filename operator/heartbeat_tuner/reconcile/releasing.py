@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.ports import NotLeaderError, Policies, Workloads
+from heartbeat_tuner.reconcile.troubles import Troubles
 
 TRIES: Final = 5
 """In one cycle: while pods come and go, the workload's own controller writes between a read and a write."""
@@ -29,7 +30,9 @@ def is_due(policy: Policy, held: Holdings) -> bool:
     return bool(held.overruled or (held.empty and not policy.suspended))
 
 
-async def release(policy: Policy, body: Mapping[str, Any], workloads: Workloads, policies: Policies) -> bool:
+async def release(
+    policy: Policy, body: Mapping[str, Any], workloads: Workloads, policies: Policies, troubles: Troubles
+) -> bool:
     """Let go; return whether new pods start by that.
 
     What is refused is tried again in the next cycle: whatever it was, the workload stands as it stood.
@@ -46,7 +49,7 @@ async def release(policy: Policy, body: Mapping[str, Any], workloads: Workloads,
     except NotLeaderError:
         raise
     except TunerError as error:
-        _log.warning("entries not let go of, the next cycle tries again", policy=str(policy.key), error=str(error))
+        troubles.add("entries not let go of, the next cycle tries again", policy.key, error)
         return False
     if held is None:
         return False

@@ -7,18 +7,22 @@ A list heals both; a watch that stays behind what a list showed fails the probe.
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
 from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.ports import Policies
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
 EVERY: Final = timedelta(minutes=5)
 RETRY: Final = timedelta(seconds=2)
+
+MOST_NAMED: Final = 20
+"""Policies that one line of the log names."""
 
 _log = structlog.get_logger()
 
@@ -74,5 +78,10 @@ class Relisting:
             _log.exception("policies not listed, trying again")
             return False
         if mended.missed or mended.gone:
-            _log.info("list ahead of watch", missed=[*map(str, mended.missed)], gone=[*map(str, mended.gone)])
+            _log.info("list ahead of watch", missed=_named(mended.missed), gone=_named(mended.gone))
         return True
+
+
+def _named(keys: Sequence[ObjectKey]) -> dict[str, object]:
+    """Return how many there are, and the first of them."""
+    return {"count": len(keys), "first": [*map(str, keys[:MOST_NAMED])]}

@@ -93,11 +93,25 @@ _RECOMMENDED: Final = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Announcement:
-    """One Kubernetes Event to record."""
+    """One Kubernetes Event to record.
 
+    Attributes:
+        type: of the condition that changed.
+        before: its status until then; None where there was none.
+        status: its status now.
+        reason: why.
+        message: the sentence.
+        warning: whether a person should look.
+        count: of policies that it speaks for.
+    """
+
+    type: ConditionType
+    before: ConditionStatus | None
+    status: ConditionStatus
     reason: Reason
     message: str
     warning: bool
+    count: int = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -173,10 +187,21 @@ def announcements(previous: Status, current: Status) -> list[Announcement]:
     """Return the Events for what changed between two statuses."""
     before = {condition.type: condition for condition in previous.conditions if not _is_withdrawn(condition)}
     return [
-        Announcement(condition.reason, condition.message, warning=_is_warning(condition))
+        _announcement(before.get(condition.type), condition)
         for condition in current.conditions
         if not _is_withdrawn(condition) and _is_news(before.get(condition.type), condition)
     ]
+
+
+def _announcement(before: Condition | None, condition: Condition) -> Announcement:
+    return Announcement(
+        type=condition.type,
+        before=None if before is None else before.status,
+        status=condition.status,
+        reason=condition.reason,
+        message=condition.message,
+        warning=_is_warning(condition),
+    )
 
 
 def document(status: Status) -> dict[str, Any]:
@@ -352,7 +377,7 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> _Statement:
     """Say what stands between the recommendation and the pods, or that nothing does."""
     applied, decision = outcome.last_application, outcome.decision
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
-    landed = None if applied is None else landing.of(_change(outcome, applied, had_landed=had_landed))
+    landed = None if applied is None else landing.of(change(outcome, applied, had_landed=had_landed))
     # The rollout that holds back these very values is the one that brings them; and what failed is never hidden.
     is_ours = applied is not None and decision.target == applied.values and outcome.situation.workload.rolling_out
     if landed is not None and landed[1].reason is Reason.ROLLOUT_FAILED:
@@ -365,7 +390,8 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> _Statement:
     return _Statement(ConditionType.APPLIED, *landed)
 
 
-def _change(outcome: Decided, applied: Application, *, had_landed: bool) -> Change:
+def change(outcome: Decided, applied: Application, *, had_landed: bool) -> Change:
+    """Return a change of ours with what this cycle saw of it."""
     situation = outcome.situation
     return Change(
         application=applied,
@@ -449,7 +475,7 @@ def _fitting(sentence: str) -> str:
 
 
 def _only_numbers_differ(old: str, new: str) -> bool:
-    return _NUMBER.sub("#", old) == _NUMBER.sub("#", new)
+    return old == new or _NUMBER.sub("#", old) == _NUMBER.sub("#", new)
 
 
 def _is_news(before: Condition | None, after: Condition) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import aiohttp
 import pytest
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 
 from heartbeat_tuner.adapters import pages
@@ -39,6 +39,11 @@ class Counted(Large):
             gauge.add_metric([f"{one}{'x' * 50}"], float(one))
         yield gauge
 
+    def texts(self) -> Iterator[bytes]:
+        """Yield them as text, in two pieces and an empty one."""
+        text = generate_latest(self)
+        yield from (text[: MANY // 2], b"", text[MANY // 2 :])
+
 
 @contextlib.asynccontextmanager
 async def serving(large: Large | None = None) -> AsyncIterator[tuple[str, str]]:
@@ -68,6 +73,7 @@ async def test_what_a_pass_found_is_written_once() -> None:
     async with serving(large) as (metrics, _):
         _, plain = await read(f"{metrics}/metrics")
         assert plain.count(b"\nmany{") == MANY
+        assert plain.count(b"\nfew_total ") == 1
         for _ in range(3):
             assert await read(f"{metrics}/metrics") == (200, plain)
             status, packed = await read(f"{metrics}/metrics", encoding="gzip")

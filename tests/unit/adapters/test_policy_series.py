@@ -4,11 +4,11 @@ import pytest
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from heartbeat_tuner.adapters.policy_series import PolicySeries
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.exposed import Point
 from heartbeat_tuner.domain.policies import ObjectKey
-from tests.support import exposed as worlds_exposed
 
 SET = Point(exposed.SESSION_TIMEOUT, ("set",), 1.5)
 
@@ -55,10 +55,26 @@ def test_a_policy_that_is_deleted_leaves_nothing() -> None:
 def test_no_name_breaks_a_scrape(group: str, shown: str) -> None:
     """Kafka takes nearly any text for a group's id."""
     info = Point(exposed.INFO, (group, "main", "Deployment", "orders", "app", "java", "Apply"), 1.0)
-    registry = worlds_exposed.telemetry({ObjectKey("shop", "orders"): (info, SET)}).registry
-    found = {one.name: one.samples for one in text_string_to_metric_families(generate_latest(registry).decode())}
+    series = PolicySeries()
+    series.points = {ObjectKey("shop", "orders"): (info, SET)}
+    text = b"".join(series.texts())
+    found = {one.name: one.samples for one in text_string_to_metric_families(text.decode())}
     (sample,) = found["heartbeat_tuner_policy_info"]
     assert sample.labels["group"] == shown
     assert "up" not in found
     (value,) = found["heartbeat_tuner_policy_session_timeout_seconds"]
     assert (value.labels, value.value) == ({"namespace": "shop", "policy": "orders", "values": "set"}, 1.5)
+
+
+@pytest.mark.parametrize("number", [0.0, 1.0, 1e-9, 123456.5, 999_999.0, 1e6, 1_772_452_800.0, 1e22, -3.5])
+def test_numbers_are_written_as_they_are(number: float) -> None:
+    """Of more policies than are written at a time."""
+    series = PolicySeries()
+    point = Point(exposed.DELAY, ("absence", "upper"), number)
+    series.points = {ObjectKey("shop", f"orders-{one}"): (point, SET) for one in range(2_500)}
+    written, expected = (
+        list(text_string_to_metric_families(text.decode()))
+        for text in (b"".join(series.texts()), generate_latest(series))
+    )
+    assert written == expected
+    assert {sample.value for family in written for sample in family.samples} == {number, 1.5}

@@ -235,3 +235,30 @@ def test_one_variable_for_two_settings_is_refused(env: dict[str, Any]) -> None:
     """The heartbeat interval would be written over the session timeout."""
     with pytest.raises(InvalidPolicyError, match="one variable cannot hold two settings"):
         parsing.policy_of(manifests.policy(spec={"client": {"library": "kafkajs", "env": env}}))
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {},
+        {"observedGeneration": 1, "applied": APPLIED},
+        {"writing": {"change": APPLIED, "revision": 3}},
+        {"takenBack": {"applied": APPLIED, "seen": "2026-03-02T11:30:00Z", "generation": 1}},
+        {"contradicted": {"reason": "NoEffect", "message": "so it is", "generation": 1, "template": "t"}},
+        {
+            "groupProtocol": "Consumer",
+            "groupOwnership": {
+                "clusterRef": "main",
+                "groupId": "orders",
+                "workloadUid": "workload-1",
+                "since": "2026-03-02T11:00:00Z",
+            },
+        },
+    ],
+    ids=lambda status: "-".join(status) or "none",
+)
+def test_a_newer_status_is_all_that_has_to_be_read_again(status: dict[str, Any]) -> None:
+    """While the generation stays, so does the spec; whatever stood in the status before is gone."""
+    before = parsing.policy_of(manifests.policy(status={"observedGeneration": 1, "applied": APPLIED}))
+    after = manifests.policy(status=status)
+    assert parsing.with_status(before, after) == parsing.policy_of(after)

@@ -190,6 +190,44 @@ async def test_a_group_that_was_never_read_is_unknown_at_once() -> None:
     assert stage.workloads.writes == []
 
 
+async def test_a_new_leader_leaves_what_it_has_not_read_as_it_stands() -> None:
+    """Its first cycle may not reach every group: what the leader before it found out holds as long as its own would."""
+    stage = stages.storm(mode="Recommend")
+    await stage.cycle()
+    before, writes, events = stage.policies.status_of(ORDERS), stage.policies.writes, list(stage.policies.events)
+    stage.groups.groups["main"]["orders"] = UNREAD
+    stage.restart()
+    for _ in range(STALE_SCRAPES):
+        report = await stage.cycle()
+        assert report.verdicts[Verdict(before["verdict"])] == 1
+    assert (stage.policies.status_of(ORDERS), stage.policies.writes) == (before, writes)
+    assert stage.policies.events == events
+    await stage.cycle()
+    assert stage.condition("Ready") == ("False", "GroupUnreadable")
+
+
+async def test_namespaces_that_the_requests_do_not_reach_keep_their_verdicts() -> None:
+    """A new leader that has to read an hour of all of them at once: nobody's status says Unknown for that."""
+    stage, told = stages.teams(16)
+    await stage.cycle()
+    before = {key: stage.policies.status_of(key) for key in stage.policies.stored}
+    writes, events = stage.policies.writes, len(stage.policies.events)
+    assert {status["verdict"] for status in before.values()} == {"Healthy"}
+    told.most_samples = 200  # a quarter of an hour of one namespace's quantity: an hour of sixteen takes some cycles
+    stage.restart()
+    new = ObjectKey("team15", "orders")
+    del stage.policies.stored[new]["status"]
+    stage.policies.edit(new)
+    report = await stage.cycle()
+    assert report.verdicts[Verdict.HEALTHY] == 15
+    changed = [key for key in before if stage.policies.status_of(key) != before[key]]
+    assert changed == [new]
+    assert (stage.policies.writes, len(stage.policies.events)) == (writes + 1, events + 1)
+    # The author of a new policy has to know what it waits for.
+    assert stage.condition("MetricsAvailable", new) == ("False", "NotReadYet")
+    assert (await stage.cycle()).verdicts[Verdict.UNKNOWN] == 1
+
+
 @pytest.mark.parametrize(
     ("cluster", "group", "reason", "told"),
     [

@@ -9,6 +9,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership.values import Pod, Promise, Record, Slot, View
 from heartbeat_tuner.reconcile import occupation
+from heartbeat_tuner.reconcile.troubles import Troubles
 from tests.support import manifests, stages
 from tests.support.fakes import FakeSlotViews
 from tests.support.stages import ORDERS, Stage
@@ -133,7 +134,7 @@ async def test_a_surprise_in_one_policy_s_slots_is_not_the_others_loss() -> None
         slot_names.place_of(hostile.uid, hostile.workload.key): View([endless], [], NOW),
         slot_names.place_of(other.uid, other.workload.key): View([held(0, "a")], [pod(0, "a")], NOW),
     }
-    found = await occupation.read(source, [hostile, other], {})
+    found = await occupation.read(source, [hostile, other], {}, Troubles())
     assert found.keys() == {other.key}
     slots = found[other.key].slots
     assert slots is not None
