@@ -42,8 +42,8 @@ from heartbeat_tuner.domain.evidence import (
 KEEP_BOUNDS_S: Final = 300.0
 
 READING_S: Final = 20.0
-"""For all groups of one cluster in one cycle: a third of the default interval, so that metrics and writes have theirs.
-A healthy broker describes 10,000 groups in less."""
+"""For all groups of one cluster at once: a third of the default interval, so that metrics and writes have theirs. A
+healthy broker describes 10,000 groups in less."""
 
 CONFIGS_S: Final = 5.0
 """After that for configurations of groups of the consumer protocol, or at a slow broker they would never be read."""
@@ -103,7 +103,9 @@ class KafkaGroups:
         """Whether the operator's configuration names this cluster."""
         return cluster in self._clusters
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups as their coordinators describe them; None for one that does not exist.
 
         It takes no longer than `READING_S` and `CONFIGS_S`, after a request's time for the cluster to show itself: what
@@ -112,6 +114,7 @@ class KafkaGroups:
         Args:
             cluster: its name.
             group_ids: each of them once.
+            within: less time, for the groups and then for their configurations.
 
         Raises:
             ClusterUnreachableError: the cluster did not answer, or lets nobody in with what the files hold.
@@ -120,7 +123,8 @@ class KafkaGroups:
         if cluster in self._rests:
             self._rests.pop(cluster).cancel()
         try:
-            return await loop.run_in_executor(threads, of.describe, list(group_ids))
+            within_s = READING_S if within is None else within.total_seconds()
+            return await loop.run_in_executor(threads, of.describe, list(group_ids), within_s)
         finally:
             if not self._ended.is_set():
                 self._rests[cluster] = loop.call_later(IDLE_S, threads.submit, of.rest)
@@ -151,21 +155,21 @@ class _Cluster:
         self._name = name
         self._access = access
         self._timeout_s = timeout_s
-        self._reader = Reader(timeout_s=timeout_s, within_s=READING_S, ended=ended)
+        self._reader = Reader(timeout_s=timeout_s, ended=ended)
         self._client: KafkaClient | None = None
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
 
-    def describe(self, group_ids: list[str]) -> _Described:
+    def describe(self, group_ids: list[str], within_s: float) -> _Described:
         """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
         client = self._connected()
         try:
             # Why nobody is let in is known soon, and only here.
             self._nodes(client)
-            reading = self._reader.read(client, group_ids, self._understood)
+            reading = self._reader.read(client, group_ids, self._understood, within_s=within_s)
             if not reading.answered:
                 raise client.silence()
-            configured = self._with_configs(client, reading.answered)
+            configured = self._with_configs(client, reading.answered, within_s=min(CONFIGS_S, within_s))
         except ClusterUnreachableError:
             if not client.waiting:  # with its connections, and what it remembers of coordinators
                 self._retire()
@@ -305,7 +309,7 @@ class _Cluster:
         return UnreadableGroup(f"Kafka cluster {self._name} does not describe {group}: {error.str()}")
 
     def _with_configs(
-        self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None]
+        self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float
     ) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups, those of the consumer protocol with what the broker prescribes to them.
 
@@ -314,7 +318,7 @@ class _Cluster:
         """
         wanted = [one for one, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
         configs: dict[str, GroupConfig | str] = {}
-        until = time.monotonic() + min(CONFIGS_S, self._timeout_s)
+        until = time.monotonic() + min(within_s, self._timeout_s)
         for first in range(0, len(wanted), CONFIGS_AT_ONCE):
             left_s = until - time.monotonic()
             if left_s < LEAST_S:

@@ -19,7 +19,8 @@ from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Finding
 
-Look = tuple[Policy, Workload, Described]
+Look = tuple[Policy, Workload, Described, datetime]
+"""A policy, its workload with the pods that ran when the group was looked at, the group, and that moment."""
 
 Shown = Mapping[ObjectKey, Described | Finding]
 """What each policy is shown of its group, or why nothing; one whose workload or group was not read is left out."""
@@ -47,7 +48,7 @@ class Owners:
         """Return the policies whose group may be theirs, though this look showed no member in their pods."""
         return [
             policy
-            for policy, workload, described in looks
+            for policy, workload, described, _ in looks
             if not isinstance(described, UnreadableGroup)
             and self._futile.get(policy.key, 0) < MOST_FUTILE
             and not self._is_granted(policy)
@@ -55,16 +56,16 @@ class Owners:
             and not members_at_pods.compare(described.members if described else (), workload.pods).inside
         ]
 
-    async def seen(self, policies: Iterable[Policy], looks: Iterable[Look], *, now: datetime) -> Shown:
+    async def seen(self, policies: Iterable[Policy], looks: Iterable[Look]) -> Shown:
         """Return what each policy is shown after one more look; policies that are gone are forgotten."""
         keys = {policy.key for policy in policies}
         self._proven = {key: one for key, one in self._proven.items() if key in keys}
         self._reasons = {key: one for key, one in self._reasons.items() if key in keys}
         self._futile = {key: cycles for key, cycles in self._futile.items() if key in keys}
         found: dict[ObjectKey, Described | Finding] = {}
-        for policy, workload, described in looks:
+        for policy, workload, described, at in looks:
             key = policy.key
-            proven = ownership.look(self._proven.get(key), policy, workload, described, now=now)
+            proven = ownership.look(self._proven.get(key), policy, workload, described, now=at)
             if proven is None:
                 self._proven.pop(key, None)
                 self._futile[key] = self._futile.get(key, 0) + 1

@@ -1,8 +1,9 @@
 """How long a group that was not read in time keeps what was last found out about it. Pure.
 
-Kafka's coordinators are asked for so many seconds in each cycle; who is left over comes first in the next one. Nothing
-is known of such a group in this cycle, so nothing is decided and nothing written: its policy's status stands until what
-it says is stale by the same rule as metrics are.
+Kafka's coordinators are asked for so many seconds in each cycle, and between cycles; who is left over comes first in
+the next one. Nothing is known of such a group in this cycle, so nothing is decided and nothing written: its policy's
+status stands until what it says is stale by the same rule as metrics are. So does that of a group which this leadership
+has never read: another replica may have read it a minute ago.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ from heartbeat_tuner.reconcile.owners import Shown
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LastRead:
-    """When a policy's group was read last, and how many cycles have not read it since."""
+    """When a policy's group was read last, or first asked for, and how many cycles have not read it since."""
 
     at: datetime
     missed: int = 0
@@ -33,14 +34,22 @@ Reads = Mapping[ObjectKey, LastRead]
 NEVER: Reads = MappingProxyType({})
 
 
-def observe(before: Reads, shown: Shown, *, now: datetime) -> Reads:
-    """Return when each policy's group was read last, after one more cycle; policies that are gone are forgotten."""
+def observe(before: Reads, shown: Shown, *, looked_at: Mapping[ObjectKey, datetime], now: datetime) -> Reads:
+    """Return when each policy's group was read last, after one more cycle; policies that are gone are forgotten.
+
+    Args:
+        before: what was returned by the cycle before.
+        shown: what this one found.
+        looked_at: when that was read.
+        now: the time of this cycle.
+    """
     found: dict[ObjectKey, LastRead] = {}
     for key, group in shown.items():
-        if not is_unread(group):
-            found[key] = LastRead(now)
-        elif key in before:
-            found[key] = dataclasses.replace(before[key], missed=before[key].missed + 1)
+        if is_unread(group):
+            last = before.get(key, LastRead(now))
+            found[key] = dataclasses.replace(last, missed=last.missed + 1)
+        else:
+            found[key] = LastRead(looked_at[key])
     return found
 
 

@@ -181,10 +181,27 @@ async def test_a_group_that_is_never_read_is_unknown_after_a_while() -> None:
     assert stage.message("Ready") == "group orders: not read in time"
 
 
-async def test_a_group_that_was_never_read_is_unknown_at_once() -> None:
-    """A status without a word would leave its author alone."""
+async def test_another_leader_leaves_a_status_alone_whose_group_it_has_not_read_yet() -> None:
+    """The one before may have read it a minute ago; a large fleet would be written twice for nothing."""
+    stage = stages.storm(mode="Recommend")
+    await stage.cycle()
+    before, writes = stage.policies.status_of(ORDERS), stage.policies.writes
+    stage.restart()
+    stage.groups.groups["main"]["orders"] = UNREAD
+    for _ in range(STALE_SCRAPES):
+        await stage.cycle()
+        assert (stage.policies.status_of(ORDERS), stage.policies.writes) == (before, writes)
+    await stage.cycle()
+    assert stage.condition("Ready") == ("False", "GroupUnreadable")
+
+
+async def test_a_group_that_was_never_read_is_told_after_a_while() -> None:
+    """Not at once: it is read a moment later. But a status without a word would leave its author alone."""
     stage = stages.storm()
     stage.groups.groups["main"]["orders"] = UNREAD
+    for _ in range(STALE_SCRAPES):
+        await stage.cycle()
+        assert stage.policies.writes == 0
     await stage.cycle()
     assert stage.condition("Ready") == ("False", "GroupUnreadable")
     assert stage.workloads.writes == []

@@ -73,7 +73,7 @@ def gatherer_of(stage: Stage, metrics: MetricsSource | None = None) -> Gatherer:
     """Return a gatherer on a stage's fakes."""
     return Gatherer(
         metrics=metrics or stage.prometheus,
-        groups=stage.groups,
+        groups=fakes.looks_at(stage.groups, stage.clock),
         workloads=stage.workloads,
         models=stage.shelf,
         clock=stage.clock,
