@@ -50,6 +50,9 @@ CONFIGS_S: Final = 5.0
 
 CONFIGS_AT_ONCE: Final = 500
 
+TELL_AGAIN_S: Final = 50.0
+"""What the log was told is told again after so long at the earliest: groups are read in many lots a minute."""
+
 LEAST_S: Final = 0.1
 """With less time than this no request is begun."""
 
@@ -159,6 +162,7 @@ class _Cluster:
         self._client: KafkaClient | None = None
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
+        self._told_s = float("-inf")
 
     def describe(self, group_ids: list[str], within_s: float) -> _Described:
         """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
@@ -252,16 +256,8 @@ class _Cluster:
     def _with_unread(
         self, groups: Mapping[str, Group | UnreadableGroup | None], reading: Reading[Any], group_ids: list[str]
     ) -> _Described:
-        """Return the groups, and why there is nothing to say of those that are missing; the log names one of them."""
+        """Return the groups, and why there is nothing to say of those that are missing."""
         late = [one for one in group_ids if one not in groups and one not in reading.silent]
-        if late:
-            _log.warning(
-                "groups not read in time, the next cycle begins with them",
-                cluster=self._name,
-                groups=len(late),
-                asked=len(group_ids),
-                first=late[0],
-            )
         return (
             dict(groups)
             | {one: self._no_answer(one, "no answer from its coordinator") for one in reading.silent}
@@ -325,7 +321,8 @@ class _Cluster:
                 break
             configs |= self._configs(client, wanted[first : first + CONFIGS_AT_ONCE], left_s)
         unread = [found for found in configs.values() if isinstance(found, str)]
-        if unread:
+        if unread and time.monotonic() - self._told_s > TELL_AGAIN_S:
+            self._told_s = time.monotonic()
             _log.warning("group configurations not read", cluster=self._name, groups=len(unread), first=unread[0])
         late = [one for one in wanted if one not in configs]
         self._reader.put_first(late)

@@ -112,9 +112,10 @@ class Gatherer:
             surprise = await self._read_metrics(policies, now=read_at)
         else:
             read_at = self._clock.now()
-            (kafka, shown), surprise = await asyncio.gather(
-                self._look(policies, workloads, before), self._read_metrics(policies, now=read_at)
-            )
+            async with asyncio.TaskGroup() as reading:
+                looking = reading.create_task(self._look(policies, workloads, before))
+                measuring = reading.create_task(self._read_metrics(policies, now=read_at))
+            (kafka, shown), surprise = looking.result(), measuring.result()
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         self._strangers = {policy.key: self._strangers.get(policy.key, Strangers()) for policy in policies}
         self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
@@ -160,6 +161,8 @@ class Gatherer:
             WriteConflictError: it cannot be seen any more.
         """
         policy = situation.policy
+        if not situation.workload.pods:
+            return situation.group  # it may be another than Kafka's, of which the policy is shown nothing
         try:
             look = await self._groups.at(policy.cluster).look_lately(policy.group_id)
         except ClusterUnreachableError as error:

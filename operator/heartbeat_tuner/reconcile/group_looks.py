@@ -124,6 +124,14 @@ class ClusterLooks:
             self._rests = True
             raise
         self._known, self._rests = True, False
+        if late:
+            _log.warning(
+                "groups not read in time, the next cycle begins with them",
+                cluster=self._name,
+                groups=len(late),
+                asked=len(asked),
+                first=next(iter(late)),
+            )
         return ClusterLook(cluster, {one: late.get(one) or self._usable(one) for one in group_ids})
 
     async def look_now(self, group_ids: Collection[str]) -> Mapping[str, Look]:
