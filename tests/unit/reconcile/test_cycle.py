@@ -355,7 +355,7 @@ def let_pass(stage: Stage, seconds: float, group: Group | UnreadableGroup | None
     def pass_once() -> None:
         stage.prometheus.meanwhile = None
         stage.clock.advance(timedelta(seconds=seconds))
-        stage.groups.groups["main"] = {} if group is None else {"orders": group}
+        stage.groups.groups = {"main": {} if group is None else {"orders": group}}
 
     stage.prometheus.meanwhile = pass_once
 
