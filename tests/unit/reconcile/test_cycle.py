@@ -404,6 +404,16 @@ async def test_a_storm_goes_on_and_is_cured_whoever_has_joined_meanwhile() -> No
     assert len(stage.groups.requests) == 2
 
 
+async def test_a_report_says_how_old_the_oldest_look_at_a_group_was() -> None:
+    """When decisions were made: what is read for a write comes later."""
+    stage = stages.calm()
+    assert (await stage.cycle()).oldest_look_s == 0.0
+    stage.prometheus.meanwhile = lambda: stage.clock.advance(timedelta(seconds=1))
+    asked = len(stage.prometheus.queries)
+    report = await stage.cycle()
+    assert 0 < report.oldest_look_s <= len(stage.prometheus.queries) - asked
+
+
 async def test_a_look_of_a_few_seconds_ago_will_do() -> None:
     """Each look costs the broker."""
     stage = stages.storm()

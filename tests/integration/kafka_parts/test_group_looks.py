@@ -1,0 +1,86 @@
+"""Two thousand groups at a real broker: what is left for a cycle to read, and how soon a new member is seen."""
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from confluent_kafka import Consumer
+
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.kafka_access import Access
+from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
+from heartbeat_tuner.domain.evidence import Cluster, Group, UnreadableGroup
+from heartbeat_tuner.reconcile.group_looks import IN_A_CYCLE, GroupLooks
+from sandbox.kafka import Kafka
+from tests.support.fleets import commit_offsets
+
+pytestmark = pytest.mark.timeout(240)
+
+GROUPS = [f"looked-at-{number:04d}" for number in range(2 * IN_A_CYCLE)]
+INTERVAL = timedelta(seconds=10)
+
+
+@dataclasses.dataclass
+class Counting:
+    """Kafka, and how many groups were asked for at a time."""
+
+    groups: KafkaGroups
+    asked: list[int] = dataclasses.field(default_factory=list)
+
+    def configured(self, cluster: str) -> bool:
+        """Whether there is such a cluster."""
+        return self.groups.configured(cluster)
+
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Return the groups."""
+        self.asked.append(len(group_ids))
+        return await self.groups.describe(cluster, group_ids, within=within)
+
+    async def cluster(self, cluster: str) -> Cluster:
+        """Return the cluster's bounds."""
+        return await self.groups.cluster(cluster)
+
+
+def joined(kafka: Kafka, group_id: str) -> Consumer:
+    """Return a consumer that is a member of a group."""
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group_id, "log_level": 0})
+    consumer.subscribe(["looked-at"])
+    for _ in range(600):
+        consumer.poll(0.1)
+        if consumer.assignment():
+            return consumer
+    pytest.fail("the consumer was never assigned anything")
+
+
+async def test_a_large_fleet_is_read_between_cycles(kafka: Kafka) -> None:
+    """A cycle reads a part of it itself, and yet has whatever happened more than an interval ago."""
+    kafka.create_topic("looked-at")
+    await asyncio.to_thread(commit_offsets, kafka.bootstrap, "looked-at", GROUPS)
+    with closing(KafkaGroups({"main": Access(kafka.bootstrap)}, timeout=timedelta(seconds=10))) as real:
+        groups = Counting(real)
+        looks = GroupLooks(groups, SystemClock(), interval=INTERVAL, sleep=asyncio.sleep)
+        async with looks.running():
+            first = (await looks.at("main").look(GROUPS)).groups
+            assert {type(one.group) for one in first.values()} == {Group}
+            assert groups.asked == [len(GROUPS)]
+            consumer = await asyncio.to_thread(joined, kafka, GROUPS[-1])
+            try:
+                await looks.at("main").look(GROUPS)
+                groups.asked.clear()
+                await asyncio.sleep(INTERVAL.total_seconds())
+                lots = list(groups.asked)
+                last = (await looks.at("main").look(GROUPS)).groups
+            finally:
+                await asyncio.to_thread(consumer.close)
+    assert {type(one.group) for one in last.values()} == {Group}
+    assert isinstance(last[GROUPS[-1]].group, Group)
+    assert len(last[GROUPS[-1]].group.members) == 1
+    assert lots
+    assert max(lots) == (len(GROUPS) - IN_A_CYCLE) / INTERVAL.total_seconds()
+    assert max(groups.asked) == IN_A_CYCLE
+    assert min(one.at for one in last.values()) > max(one.at for one in first.values())
