@@ -10,8 +10,17 @@ import pytest
 
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, GroupConfig, Member, Record, Unknown, UnreadableGroup
-from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.evidence import (
+    Cluster,
+    Group,
+    GroupConfig,
+    GroupState,
+    Member,
+    Record,
+    Unknown,
+    UnreadableGroup,
+)
+from heartbeat_tuner.domain.policies import Application, GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.samples import Series
@@ -466,3 +475,20 @@ async def test_a_changed_member_id_was_seen_when_the_group_was_read() -> None:
     changes = gatherer._ledgers[policy.key].changes
     assert {one.at for one in changes} == {groups.answered}
     assert stage.clock.now() > groups.answered
+
+
+async def test_a_group_that_is_not_shown_is_not_looked_at_for_a_write() -> None:
+    """A workload without pods has a group of its own by the note in its status: Kafka's may be somebody else's."""
+    stage = stages.storm()
+    stage.grants = {}
+    stage.workloads.edit(stages.CONSUMER, pods=())
+    stage.groups.groups = {"main": {"orders": worlds.group([Member("payments-1", "10.9.9.9")])}}
+    note = GroupOwnership("main", "orders", "workload-1", since=NOW - stages.MINUTE)
+    gatherer = gatherer_of(stage)
+    policy = worlds.policy(ownership=note)
+    situation = (await gatherer.gather([policy]))[policy.key]
+    assert isinstance(situation, Situation)
+    stage.clock.advance(stages.MINUTE)
+    asked = len(stage.groups.requests)
+    assert await gatherer.as_of_now(situation) == situation.group == Group("orders", GroupState.EMPTY, ())
+    assert len(stage.groups.requests) == asked
