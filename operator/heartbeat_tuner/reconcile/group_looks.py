@@ -6,8 +6,9 @@ asked for longest ago. All others are read in lots between cycles, spread evenly
 a trickle and each group is read about once in an interval. A fleet that is no larger than that is read by the cycle
 alone. So is every group at the first look of a leadership, when nothing is known yet.
 
-What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS`, or that the
-cycle asked for in vain, is of no use: the group is `unread`. A cluster that is down costs the other clusters no lot,
+What a look says is true of its moment: `Look.at` goes with it. One that is older than `USABLE_INTERVALS` is of no use:
+the group is `unread`. So is one that a cycle asked for in vain because it reads all groups, or its pods have changed. A
+cluster that is down costs the other clusters no lot,
 since each has a task and (in the adapter) a thread of its own; whether it is back finds the next cycle.
 """
 
@@ -103,12 +104,13 @@ class ClusterLooks:
         self._known = False
         self._rests = True
 
-    async def look(self, group_ids: Collection[str], *, first: Iterable[str] = ()) -> ClusterLook:
+    async def look(self, group_ids: Collection[str], *, first: Collection[str] = ()) -> ClusterLook:
         """Return what is known of these groups after reading a part of them; all others are forgotten.
 
         Args:
             group_ids: those that policies name.
-            first: of these, who is read before others that have been read before.
+            first: of these, who is read before others that have been read before, and what was said of whom before is
+                of no use if that fails.
 
         Raises:
             ClusterUnreachableError: the cluster did not answer.
@@ -132,6 +134,9 @@ class ClusterLooks:
                 asked=len(asked),
                 first=next(iter(late)),
             )
+        if not everyone:
+            # Others are not asked for at all: who was, and was late, is no worse off by it.
+            late = {one: late[one] for one in first if one in late}
         return ClusterLook(cluster, {one: late.get(one) or self._usable(one) for one in group_ids})
 
     async def look_now(self, group_ids: Collection[str]) -> Mapping[str, Look]:

@@ -13,14 +13,16 @@ from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka_access import Access
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.evidence import Cluster, Group, UnreadableGroup
-from heartbeat_tuner.reconcile.group_looks import IN_A_CYCLE, GroupLooks
+from heartbeat_tuner.reconcile.group_looks import IN_A_CYCLE, LARGEST_LOT, GroupLooks
 from sandbox.kafka import Kafka
 from tests.support.fleets import commit_offsets
 
 pytestmark = pytest.mark.timeout(240)
 
 GROUPS = [f"looked-at-{number:04d}" for number in range(2 * IN_A_CYCLE)]
-INTERVAL = timedelta(seconds=10)
+INTERVAL = timedelta(seconds=20)
+MOST_CYCLES = 6
+"""On a quiet machine two; on a busy one lots are late."""
 
 
 @dataclasses.dataclass
@@ -58,7 +60,7 @@ def joined(kafka: Kafka, group_id: str) -> Consumer:
 
 
 async def test_a_large_fleet_is_read_between_cycles(kafka: Kafka) -> None:
-    """A cycle reads a part of it itself, and yet has whatever happened more than an interval ago."""
+    """A cycle reads a part of it itself, and sees all the same what happened to the others."""
     kafka.create_topic("looked-at")
     await asyncio.to_thread(commit_offsets, kafka.bootstrap, "looked-at", GROUPS)
     with closing(KafkaGroups({"main": Access(kafka.bootstrap)}, timeout=timedelta(seconds=10))) as real:
@@ -70,18 +72,19 @@ async def test_a_large_fleet_is_read_between_cycles(kafka: Kafka) -> None:
             assert groups.asked == [len(GROUPS)]
             consumer = await asyncio.to_thread(joined, kafka, GROUPS[-1])
             try:
-                await looks.at("main").look(GROUPS)
-                groups.asked.clear()
-                await asyncio.sleep(INTERVAL.total_seconds())
-                lots = list(groups.asked)
-                last = (await looks.at("main").look(GROUPS)).groups
+                for _ in range(MOST_CYCLES):
+                    groups.asked.clear()
+                    await asyncio.sleep(INTERVAL.total_seconds())
+                    lots = list(groups.asked)
+                    last = (await looks.at("main").look(GROUPS)).groups
+                    if all(one.at > first[group_id].at for group_id, one in last.items()):
+                        break
             finally:
                 await asyncio.to_thread(consumer.close)
     assert {type(one.group) for one in last.values()} == {Group}
+    assert all(one.at > first[group_id].at for group_id, one in last.items())
     shown = last[GROUPS[-1]].group
     assert isinstance(shown, Group)
     assert len(shown.members) == 1
-    assert lots
-    assert max(lots) == (len(GROUPS) - IN_A_CYCLE) / INTERVAL.total_seconds()
+    assert 0 < max(lots) <= LARGEST_LOT
     assert max(groups.asked) == IN_A_CYCLE
-    assert min(one.at for one in last.values()) > max(one.at for one in first.values())
