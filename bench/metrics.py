@@ -50,7 +50,7 @@ from sandbox.network import LOOPBACK, answers, free_ports
 from sandbox.processes import Process, wait_until
 from sandbox.prometheus import Prometheus
 from tests.support import stages, worlds
-from tests.support.fakes import FakeGroups, FakeModels, FakeWorkloads
+from tests.support.fakes import FakeGroups, FakeModels, FakeWorkloads, looks_at
 
 MEMBERS: Final = 10
 SIZES: Final = {100: 2, 1000: 3}
@@ -137,7 +137,7 @@ class Bench:
         known = {one.group_id: dataclasses.replace(worlds.group(), group_id=one.group_id) for one in self.policies}
         self._gatherer = Gatherer(
             metrics=self._source,
-            groups=FakeGroups({"main": {**known}}),
+            groups=looks_at(FakeGroups({"main": {**known}}), SystemClock()),
             workloads=FakeWorkloads(stored),
             models=ModelShelf(FakeModels()),
             clock=SystemClock(),

@@ -30,6 +30,7 @@ from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.election_thread import ElectionThread
 from heartbeat_tuner.reconcile.elector import Elector, new_identity
 from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
@@ -135,6 +136,7 @@ def _teller(
         spent = metrics.spent
         telemetry.prometheus_read(requests=spent.requests - counted.requests, samples=spent.samples - counted.samples)
         counted.requests, counted.samples = spent.requests, spent.samples
+        telemetry.groups_read(oldest_s=report.oldest_look_s)
         telemetry.cycle_finished(
             verdicts=report.verdicts,
             writes={
@@ -159,6 +161,7 @@ class _Parts:
     api: KubernetesApi
     namespaces: Sequence[str]
     request_timeout: timedelta
+    interval: timedelta
     policies: KubernetesPolicies
     workloads: KubernetesWorkloads
     slots: KubernetesSlotViews
@@ -174,9 +177,10 @@ class _Parts:
     async def new_cycle(self, store: PolicyStore, shelf: ModelShelf, moved: Moved) -> AsyncIterator[Cycle]:
         """Give a cycle that remembers nothing, and watch what it looks at."""
         live = LiveWorkloads(self.api, self.clock, namespaces=self.namespaces, patience=self.request_timeout)
+        looks = GroupLooks(self.groups, self.clock, interval=self.interval, sleep=asyncio.sleep)
         gatherer = Gatherer(
             metrics=self.metrics,
-            groups=self.groups,
+            groups=looks,
             workloads=live,
             models=shelf,
             clock=self.clock,
@@ -184,7 +188,7 @@ class _Parts:
             grants=self.grants,
             moved=moved,
         )
-        async with live.running():
+        async with live.running(), looks.running():
             yield Cycle(
                 store=store,
                 gatherer=gatherer,
@@ -231,6 +235,7 @@ async def _assembled(settings: Settings) -> AsyncIterator[_Parts]:
             api=api,
             namespaces=namespaces,
             request_timeout=settings.kubernetes.timeout,
+            interval=settings.interval,
             policies=policies,
             workloads=workloads,
             slots=KubernetesSlotViews(api, clock, namespaces),

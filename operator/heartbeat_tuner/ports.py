@@ -51,8 +51,15 @@ class MetricsSource(Protocol):
 class Groups(Protocol):
     """Kafka clusters, by the names of the operator's configuration."""
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups as their coordinators describe them; None for one that does not exist.
+
+        Args:
+            cluster: its name.
+            group_ids: each of them once.
+            within: what was not answered by then is not read in time; None for as long as a whole fleet may take.
 
         Raises:
             ClusterUnreachableError: the cluster did not answer.

@@ -31,7 +31,7 @@ from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from sandbox.control_plane import ControlPlane
 from tests.support import counters, stages, worlds
-from tests.support.fakes import FakeGroups, FakeModels, FakeSlotViews
+from tests.support.fakes import FakeGroups, FakeModels, FakeSlotViews, looks_at
 
 STORM: Final = {
     "KAFKA_SESSION_TIMEOUT_MS": "1000",
@@ -177,7 +177,7 @@ class Place:
         workloads = _AskedEachTime(self._operators)
         gatherer = Gatherer(
             metrics=_Metrics(self),
-            groups=self._groups,
+            groups=looks_at(self._groups, self.clock),
             workloads=workloads,
             models=self._shelf,
             clock=self.clock,

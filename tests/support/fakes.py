@@ -20,7 +20,8 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.ports import Listing
+from heartbeat_tuner.ports import Clock, Groups, Listing
+from heartbeat_tuner.reconcile.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
 from tests.support import counters, worlds
@@ -81,14 +82,18 @@ class FakeGroups:
         self.forgetful = False
         self.error: Exception | None = None
         self.requests: list[tuple[str, tuple[str, ...]]] = []
+        self.times: list[timedelta | None] = []
 
     def configured(self, cluster: str) -> bool:
         """Whether there is such a cluster."""
         return cluster in self.groups
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
-        """Return the groups; None for those that do not exist."""
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Return the groups, in no time; None for those that do not exist."""
         self.requests.append((cluster, tuple(group_ids)))
+        self.times.append(within)
         self._reach(cluster, "describe")
         if self.forgetful:
             return {}
@@ -104,6 +109,17 @@ class FakeGroups:
             raise self.error
         if cluster in self.down:
             raise ClusterUnreachableError(f"Kafka cluster {cluster} did not answer {request}")
+
+
+def looks_at(groups: Groups, clock: Clock) -> GroupLooks:
+    """Return what looks at groups in cycles, of which there is one a minute, and not between them."""
+    return GroupLooks(
+        groups,
+        clock,
+        interval=timedelta(minutes=1),
+        sleep=no_sleep,
+        monotonic=lambda: clock.now().timestamp(),  # so that looks are as old as a test has them be
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

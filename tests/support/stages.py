@@ -24,6 +24,7 @@ from tests.support.fakes import (
     FakePrometheus,
     FakeSlotViews,
     FakeWorkloads,
+    looks_at,
 )
 from tests.support.told_prometheus import ToldPrometheus
 
@@ -86,7 +87,7 @@ class Stage:
         self.shelf = ModelShelf(self.models)
         gatherer = Gatherer(
             metrics=self.prometheus,
-            groups=self.groups,
+            groups=looks_at(self.groups, self.clock),
             workloads=self.workloads,
             models=self.shelf,
             clock=self.clock,

@@ -42,13 +42,16 @@ from heartbeat_tuner.domain.evidence import (
 KEEP_BOUNDS_S: Final = 300.0
 
 READING_S: Final = 20.0
-"""For all groups of one cluster in one cycle: a third of the default interval, so that metrics and writes have theirs.
-A healthy broker describes 10,000 groups in less."""
+"""For all groups of one cluster at once: a third of the default interval, so that metrics and writes have theirs. A
+healthy broker describes 10,000 groups in less."""
 
 CONFIGS_S: Final = 5.0
 """After that for configurations of groups of the consumer protocol, or at a slow broker they would never be read."""
 
 CONFIGS_AT_ONCE: Final = 500
+
+TELL_AGAIN_S: Final = 50.0
+"""What the log was told is told again after so long at the earliest: groups are read in many lots a minute."""
 
 LEAST_S: Final = 0.1
 """With less time than this no request is begun."""
@@ -103,7 +106,9 @@ class KafkaGroups:
         """Whether the operator's configuration names this cluster."""
         return cluster in self._clusters
 
-    async def describe(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Group | UnreadableGroup | None]:
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups as their coordinators describe them; None for one that does not exist.
 
         It takes no longer than `READING_S` and `CONFIGS_S`, after a request's time for the cluster to show itself: what
@@ -112,6 +117,7 @@ class KafkaGroups:
         Args:
             cluster: its name.
             group_ids: each of them once.
+            within: less time, for the groups and then for their configurations.
 
         Raises:
             ClusterUnreachableError: the cluster did not answer, or lets nobody in with what the files hold.
@@ -120,7 +126,8 @@ class KafkaGroups:
         if cluster in self._rests:
             self._rests.pop(cluster).cancel()
         try:
-            return await loop.run_in_executor(threads, of.describe, list(group_ids))
+            within_s = READING_S if within is None else within.total_seconds()
+            return await loop.run_in_executor(threads, of.describe, list(group_ids), within_s)
         finally:
             if not self._ended.is_set():
                 self._rests[cluster] = loop.call_later(IDLE_S, threads.submit, of.rest)
@@ -151,21 +158,22 @@ class _Cluster:
         self._name = name
         self._access = access
         self._timeout_s = timeout_s
-        self._reader = Reader(timeout_s=timeout_s, within_s=READING_S, ended=ended)
+        self._reader = Reader(timeout_s=timeout_s, ended=ended)
         self._client: KafkaClient | None = None
         self._retired: list[KafkaClient] = []
         self._bounds: tuple[float, Cluster] | None = None
+        self._told_s = float("-inf")
 
-    def describe(self, group_ids: list[str]) -> _Described:
+    def describe(self, group_ids: list[str], within_s: float) -> _Described:
         """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
         client = self._connected()
         try:
             # Why nobody is let in is known soon, and only here.
             self._nodes(client)
-            reading = self._reader.read(client, group_ids, self._understood)
+            reading = self._reader.read(client, group_ids, self._understood, within_s=within_s)
             if not reading.answered:
                 raise client.silence()
-            configured = self._with_configs(client, reading.answered)
+            configured = self._with_configs(client, reading.answered, within_s=min(CONFIGS_S, within_s))
         except ClusterUnreachableError:
             if not client.waiting:  # with its connections, and what it remembers of coordinators
                 self._retire()
@@ -248,16 +256,8 @@ class _Cluster:
     def _with_unread(
         self, groups: Mapping[str, Group | UnreadableGroup | None], reading: Reading[Any], group_ids: list[str]
     ) -> _Described:
-        """Return the groups, and why there is nothing to say of those that are missing; the log names one of them."""
+        """Return the groups, and why there is nothing to say of those that are missing."""
         late = [one for one in group_ids if one not in groups and one not in reading.silent]
-        if late:
-            _log.warning(
-                "groups not read in time, the next cycle begins with them",
-                cluster=self._name,
-                groups=len(late),
-                asked=len(group_ids),
-                first=late[0],
-            )
         return (
             dict(groups)
             | {one: self._no_answer(one, "no answer from its coordinator") for one in reading.silent}
@@ -305,7 +305,7 @@ class _Cluster:
         return UnreadableGroup(f"Kafka cluster {self._name} does not describe {group}: {error.str()}")
 
     def _with_configs(
-        self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None]
+        self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float
     ) -> Mapping[str, Group | UnreadableGroup | None]:
         """Return the groups, those of the consumer protocol with what the broker prescribes to them.
 
@@ -314,14 +314,15 @@ class _Cluster:
         """
         wanted = [one for one, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
         configs: dict[str, GroupConfig | str] = {}
-        until = time.monotonic() + min(CONFIGS_S, self._timeout_s)
+        until = time.monotonic() + min(within_s, self._timeout_s)
         for first in range(0, len(wanted), CONFIGS_AT_ONCE):
             left_s = until - time.monotonic()
             if left_s < LEAST_S:
                 break
             configs |= self._configs(client, wanted[first : first + CONFIGS_AT_ONCE], left_s)
         unread = [found for found in configs.values() if isinstance(found, str)]
-        if unread:
+        if unread and time.monotonic() - self._told_s > TELL_AGAIN_S:
+            self._told_s = time.monotonic()
             _log.warning("group configurations not read", cluster=self._name, groups=len(unread), first=unread[0])
         late = [one for one in wanted if one not in configs]
         self._reader.put_first(late)

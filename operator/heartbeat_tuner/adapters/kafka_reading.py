@@ -104,7 +104,6 @@ class Reader:
 
     Args:
         timeout_s: for one request.
-        within_s: for all requests of one reading.
         ended: set by another thread when nobody waits for answers any more.
         monotonic: a clock in seconds that nobody sets; that of `Asking.waiting`.
     """
@@ -113,18 +112,21 @@ class Reader:
         self,
         *,
         timeout_s: float,
-        within_s: float,
         ended: Event,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._timeout_s = timeout_s
-        self._within_s = within_s
         self._ended = ended
         self._monotonic = monotonic
         self._turns = Turns()
 
     def read(
-        self, cluster: Asking, group_ids: Sequence[str], understood: Callable[[str, Future[Any]], _Answer]
+        self,
+        cluster: Asking,
+        group_ids: Sequence[str],
+        understood: Callable[[str, Future[Any]], _Answer],
+        *,
+        within_s: float,
     ) -> Reading[_Answer]:
         """Ask for groups until all have answered or were silent, or the time is over.
 
@@ -132,11 +134,13 @@ class Reader:
             cluster: that is asked.
             group_ids: each of them once.
             understood: makes a group's answer of what came for it; raises `NoAnswerError` if that is none.
+            within_s: for all requests of this reading.
         """
         first, last = self._turns.in_turn(group_ids)
         run = _Run(cluster, understood, first, last, timeout_s=self._timeout_s, monotonic=self._monotonic)
         # Where nothing answers at all, more time makes nothing better.
-        while not self._ended.is_set() and run.age_s < (self._within_s if run.answered else self._first_answer_s):
+        first_answer_s = min(self._timeout_s, within_s)
+        while not self._ended.is_set() and run.age_s < (within_s if run.answered else first_answer_s):
             if not run.go_on():
                 break
         answered, known = run.answered, frozenset(last)
@@ -152,10 +156,6 @@ class Reader:
     def put_first(self, group_ids: Sequence[str]) -> None:
         """Ask for these groups first when they are read again."""
         self._turns.note((), late=group_ids, silent=())
-
-    @property
-    def _first_answer_s(self) -> float:
-        return min(self._timeout_s, self._within_s)
 
 
 class _Run(Generic[_Answer]):
@@ -186,7 +186,9 @@ class _Run(Generic[_Answer]):
         self._began = self._progress = self._heard = self._monotonic()
         self._reached = 0.0  # when the newest of those that are answered was asked for
         self.answered: dict[str, _Answer] = {}
-        self.silent = set(self._before)
+        # A short reading leaves requests behind that have not had their time.
+        overdue = self._began - timeout_s
+        self.silent = {one for one in self._before if cluster.waiting[one] <= overdue}
 
     @property
     def age_s(self) -> float:

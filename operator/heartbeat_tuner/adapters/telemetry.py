@@ -36,6 +36,11 @@ class Telemetry:
             "By how much the last pass took longer than the interval; 0 if it did not.",
             registry=own,
         )
+        self._group_age = Gauge(
+            "heartbeat_tuner_kafka_group_age_seconds",
+            "The age of the oldest description of a Kafka group when the last pass looked; 0 without groups.",
+            registry=own,
+        )
         self._lag = Histogram(
             "heartbeat_tuner_event_loop_lag_seconds",
             "How late a task was woken that sleeps for 50 ms again and again.",
@@ -83,6 +88,10 @@ class Telemetry:
         self._requests.inc(requests)
         self._samples.inc(samples)
 
+    def groups_read(self, *, oldest_s: float) -> None:
+        """Tell how old the oldest description of a Kafka group is."""
+        self._group_age.set(oldest_s)
+
     def loop_lagged(self, lag_s: float) -> None:
         """Count how late the event loop came to a task."""
         self._lag.observe(lag_s)
@@ -91,6 +100,7 @@ class Telemetry:
         """Tell of no policies: another replica does, and a sum over all must not count them twice."""
         self._series.points = {}
         self._overrun.set(0)
+        self._group_age.set(0)
         for verdict in Verdict:
             self._policies.labels(verdict.value).set(0)
 

@@ -58,6 +58,8 @@ class CycleReport:
     status_writes: int
     failed_writes: int
     points: Mapping[ObjectKey, Sequence[Point]]
+    oldest_look_s: float = 0.0
+    """The age of the oldest description of a group."""
 
 
 class Cycle:
@@ -111,6 +113,7 @@ class Cycle:
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = await self._parsed(bodies)
         gathered = await self._gatherer.gather(usable)
+        oldest_look_s = self._gatherer.oldest_look_s
         outcomes = await self._decider.decided({**settled, **gathered})
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
         outcomes |= await self._carried_out(bodies, outcomes, places)
@@ -123,7 +126,7 @@ class Cycle:
         )
         await self._statuses.tell(self._turns, self._gatherer.moved)
         self._troubles.tell()
-        return _counted(dict(zip(outcomes, finished, strict=True)))
+        return dataclasses.replace(_counted(dict(zip(outcomes, finished, strict=True))), oldest_look_s=oldest_look_s)
 
     async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
         """Return what `work` gives for each item, a few at a time."""
@@ -241,7 +244,7 @@ class Cycle:
         )
         self._known[policy.key] = application  # before the write: its answer may be lost
         try:
-            workload = await self._ready(bodies[policy.key], situation)
+            workload = await self._ready(bodies[policy.key], outcome)
             held = workload.holdings
             if held is not None and held.revision is not None:
                 intent = Intent(application, held.revision)
@@ -280,15 +283,17 @@ class Cycle:
         self._store.refresh(stored)
         return stored
 
-    async def _ready(self, body: Mapping[str, Any], situation: Situation) -> Workload:
+    async def _ready(self, body: Mapping[str, Any], outcome: Decided) -> Workload:
         """Return the workload as it is to be written.
 
         Raises:
-            WriteConflictError: the workload or the policy is not what was gathered.
+            WriteConflictError: the group, the workload or the policy is not what was gathered.
             ApiServerError: the API server did not answer.
         """
-        policy = situation.policy
-        workload = await self._as_gathered(situation)
+        policy = outcome.situation.policy
+        if not self._decider.stands(outcome, await self._gatherer.as_of_now(outcome.situation)):
+            raise WriteConflictError(f"group {policy.group_id} changed since it was looked at")
+        workload = await self._as_gathered(outcome.situation)
         # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
         if not await self._policies.is_current(body):
             raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")

@@ -12,7 +12,7 @@ from heartbeat_tuner.decision import heartbeat_budget, question
 from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.evidence import Group, Unknown
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.reconcile.gathering import Gathered
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, Surprise
@@ -53,6 +53,19 @@ class Decider:
             }
             found |= await self._held(decided, per_s, cluster)
         return found
+
+    def stands(self, outcome: Decided, group: Group) -> bool:
+        """Whether the same would be written if the group had been as it is seen by now.
+
+        Not whether it is the same: in a group that needs it most members come and go all the time.
+        """
+        before = outcome.situation.group
+        if group == before:
+            return True
+        if (group.consumer_protocol, group.config) != (before.consumer_protocol, before.config):
+            return False  # what is in force is the broker's, and was taken from there
+        again = self._decided(dataclasses.replace(outcome.situation, group=group))
+        return isinstance(again, Decided) and again.decision.to_apply == outcome.decision.to_apply
 
     def _decided(self, found: Gathered) -> Result:
         """Decide on one policy; a surprise costs this policy this pass."""

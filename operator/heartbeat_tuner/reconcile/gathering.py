@@ -1,23 +1,22 @@
 """One `Situation` per policy, read in batches.
 
-Metrics are read for all policies at once (`metrics_reading`), groups once per cluster; workloads are looked up in a
-view that watches keep up to date.
+Metrics are read for all policies at once (`metrics_reading`), beside them groups, as far as they are not known from
+between cycles (`group_looks`); workloads are looked up in a view that watches keep up to date.
 What cannot be read becomes a value: a `Finding` where the policy names something that is not there, an `Unknown`
 record where metrics are. A failure costs only the policies it concerns.
 """
 
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.decision import plausibility, taking_back
 from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError
+from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import (
-    Cluster,
     Group,
     Holdings,
     MissingWorkload,
@@ -33,10 +32,11 @@ from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics import record, resolver
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.record import Watched
-from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
+from heartbeat_tuner.metrics.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.ports import Clock, Groups, MetricsSource, WorkloadViews
+from heartbeat_tuner.ports import Clock, MetricsSource, WorkloadViews
 from heartbeat_tuner.reconcile import mapped, own_client_ids, owners, reading_plan, sightings, strangers, unread
+from heartbeat_tuner.reconcile.group_looks import ClusterLook, GroupLooks, Look, Sleep
 from heartbeat_tuner.reconcile.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.outcomes import NotRead, Surprise
@@ -60,18 +60,7 @@ LOOK_AGAIN_AFTER_S: Final = 1.0
 MOST_LOOKED_AT_AGAIN: Final = 100
 """Groups in one cycle: more would cost the brokers, and the others' decisions, too much."""
 
-Sleep = Callable[[float], Awaitable[None]]
-"""Waits for so many seconds."""
-
 Gathered = Situation | Finding | NotRead | Surprise
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _KafkaView:
-    """What one cluster answered in this cycle."""
-
-    cluster: Cluster
-    groups: Mapping[str, Group | UnreadableGroup | None]
 
 
 class Gatherer:
@@ -81,7 +70,7 @@ class Gatherer:
         self,
         *,
         metrics: MetricsSource,
-        groups: Groups,
+        groups: GroupLooks,
         workloads: WorkloadViews,
         models: ModelShelf,
         clock: Clock,
@@ -104,7 +93,7 @@ class Gatherer:
         self._settled: dict[ObjectKey, Group] = {}
         self._last_reads: dict[ObjectKey, LastRead] = {}
         self._strangers: dict[ObjectKey, Strangers] = {}
-        self._own_ids: Mapping[ClientKey, GroupKey] = {}
+        self._own_ids: Mapping[ClientKey, GroupKey] | None = None
         self.workloads: Mapping[ObjectKey, Workload | Finding | Surprise] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -114,21 +103,20 @@ class Gatherer:
 
     async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
         """Return a situation per policy, or why there is none."""
-        self.holdings = {}
-        kafka, workloads = await asyncio.gather(self._read_kafka(policies), self._read_workloads(policies))
-        self.workloads = workloads
-        await self._look_again(policies, kafka, workloads)
-        looked_at = self._clock.now()
-        shown = await self._owners.seen(policies, _described(policies, kafka, workloads), now=looked_at)
-        self.seen = {
-            policy.key: taking_back.seen(policy, held, now=looked_at)
-            for policy in policies
-            if (held := self.holdings.get(policy.key)) is not None
-        }
-        # Before the metrics: where a client.id names no group, the broker says whose it is.
-        self._own_ids = own_client_ids.observe(self._own_ids, _looks(policies, shown, workloads))
-        read_at = self._clock.now()  # what comes later was not read, however long reading takes
-        surprise = await self._read_metrics(policies, now=read_at)
+        before, self.holdings = self.workloads, {}
+        self.workloads = workloads = await self._read_workloads(policies)
+        if self._own_ids is None:
+            # Before the metrics: where a client.id names no group, the broker says whose it is. Later the ids of the
+            # cycle before do; the series of a new one are read again a cycle later.
+            kafka, shown = await self._look(policies, workloads, before)
+            read_at = self._clock.now()  # what comes later was not read, however long reading takes
+            surprise = await self._read_metrics(policies, now=read_at)
+        else:
+            read_at = self._clock.now()
+            async with asyncio.TaskGroup() as reading:
+                looking = reading.create_task(self._look(policies, workloads, before))
+                measuring = reading.create_task(self._read_metrics(policies, now=read_at))
+            (kafka, shown), surprise = looking.result(), measuring.result()
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         self._strangers = {policy.key: self._strangers.get(policy.key, Strangers()) for policy in policies}
         self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
@@ -142,11 +130,58 @@ class Gatherer:
             await asyncio.sleep(0)  # hundreds of records take seconds, and probes have to be answered meanwhile
         return found
 
+    async def _look(
+        self,
+        policies: Sequence[Policy],
+        workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
+        before: Mapping[ObjectKey, Workload | Finding | Surprise],
+    ) -> tuple[Mapping[str, ClusterLook | Finding | Surprise], Shown]:
+        """Look at the groups; return what is seen of them, and what of it each policy is shown.
+
+        Args:
+            policies: that name them.
+            workloads: of each policy.
+            before: in the cycle before.
+        """
+        kafka = await self._read_kafka(policies, changed=frozenset(_with_other_pods(workloads, before)))
+        await self._look_again(policies, kafka, workloads)
+        now = self._clock.now()
+        shown = await self._owners.seen(policies, _described(policies, kafka, workloads))
+        self.seen = {
+            policy.key: taking_back.seen(policy, held, now=now)
+            for policy in policies
+            if (held := self.holdings.get(policy.key)) is not None
+        }
+        self._own_ids = own_client_ids.observe(self._own_ids or {}, _looks(policies, shown, workloads))
+        return kafka, shown
+
+    async def as_of_now(self, situation: Situation) -> Group:
+        """Return the group of a situation as it was seen a few seconds ago at most.
+
+        Raises:
+            WriteConflictError: it cannot be seen any more.
+        """
+        policy = situation.policy
+        if not situation.workload.pods:
+            return situation.group  # it may be another than Kafka's, of which the policy is shown nothing
+        try:
+            look = await self._groups.at(policy.cluster).look_lately(policy.group_id)
+        except ClusterUnreachableError as error:
+            raise WriteConflictError(f"group {policy.group_id} could not be looked at again: {error}") from error
+        if not isinstance(look.group, Group):
+            raise WriteConflictError(f"group {policy.group_id} is not described any more")
+        return look.group
+
+    @property
+    def oldest_look_s(self) -> float:
+        """The age of the oldest description of a group; 0 if there is none."""
+        return self._groups.oldest_s
+
     def _gathered(
         self,
         policy: Policy,
         workload: Workload | Finding | Surprise,
-        kafka: _KafkaView | Finding | Surprise,
+        kafka: ClusterLook | Finding | Surprise,
         surprise: Surprise | None,
         shown: Shown,
         *,
@@ -167,7 +202,7 @@ class Gatherer:
         self,
         policy: Policy,
         workload: Workload | Finding,
-        kafka: _KafkaView | Finding,
+        kafka: ClusterLook | Finding,
         shown: Shown,
         *,
         read_at: datetime,
@@ -181,16 +216,21 @@ class Gatherer:
         group = NotRead() if is_left else _group(policy, shown)
         if isinstance(group, Finding | NotRead):
             return group
+        looked_at = kafka.groups[policy.group_id].at
         ledger = sightings.observe(
-            self._ledgers[policy.key], workload.pods, group.members, now=read_at, keep_since=read_at - RECORD_WINDOW
+            self._ledgers[policy.key],
+            _as_of(workload, looked_at).pods,
+            group.members,
+            now=looked_at,
+            keep_since=looked_at - RECORD_WINDOW,
         )
         self._ledgers[policy.key] = ledger
         self._strangers[policy.key] = strangers.observe(
             self._strangers[policy.key],
             workload.pods,
             group.members,
-            now=read_at,
-            keep_since=read_at - STRANGERS_KEPT,
+            now=looked_at,
+            keep_since=looked_at - STRANGERS_KEPT,
         )
         application = taking_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
@@ -203,7 +243,7 @@ class Gatherer:
             self._settled[policy.key] = group
         measured = self._record(policy, workload, ledger, now=read_at)
         if not unread.is_left_over(measured):
-            self._last_reads[policy.key] = LastRead(now)
+            self._last_reads[policy.key] = LastRead(looked_at)
         elif self._is_passed_over(policy, now):
             return NotRead()
         return Situation(
@@ -250,40 +290,42 @@ class Gatherer:
     async def _read_metrics(self, policies: Sequence[Policy], *, now: datetime) -> Surprise | None:
         try:
             usual = [policy for policy in policies if not policy.naming.maps]
-            await self._reader.read(usual, now=now, own_ids=self._own_ids)
+            await self._reader.read(usual, now=now, own_ids=self._own_ids or NO_OWN_IDS)
             self._mapped = await mapped.read(self._metrics, policies, at=now)
         except Exception as error:  # noqa: BLE001 - a surprise must not end the cycle
             return Surprise(error)
         return None
 
-    async def _read_kafka(self, policies: Sequence[Policy]) -> dict[str, _KafkaView | Finding | Surprise]:
-        wanted: dict[str, list[str]] = {}
-        for policy in policies:
-            wanted.setdefault(policy.cluster, []).append(policy.group_id)
-        views = await asyncio.gather(*(self._read_cluster(name, sorted(set(ids))) for name, ids in wanted.items()))
+    async def _read_kafka(
+        self, policies: Sequence[Policy], *, changed: Collection[ObjectKey]
+    ) -> dict[str, ClusterLook | Finding | Surprise]:
+        wanted = _by_cluster(policies)
+        first = _by_cluster([policy for policy in policies if policy.key in changed])
+        await self._groups.want(wanted)
+        views = await asyncio.gather(
+            *(self._read_cluster(name, ids, first.get(name, ())) for name, ids in wanted.items())
+        )
         return dict(zip(wanted, views, strict=True))
 
-    async def _read_cluster(self, name: str, group_ids: Sequence[str]) -> _KafkaView | Finding | Surprise:
+    async def _read_cluster(
+        self, name: str, group_ids: Sequence[str], first: Sequence[str]
+    ) -> ClusterLook | Finding | Surprise:
         if not self._groups.configured(name):
             sentence = f"clusterRef {name!r} names no Kafka cluster of the operator's configuration"
             return Finding(Reason.CLUSTER_NOT_CONFIGURED, sentence)
         try:
-            # One after the other, so that an outage is always told in the words of the same request.
-            groups = await self._groups.describe(name, group_ids)
-            self.moved()
-            cluster = await self._groups.cluster(name)
+            return await self._groups.at(name).look(group_ids, first=first)
         except ClusterUnreachableError as error:
             return Finding(Reason.CLUSTER_UNREACHABLE, str(error))
         except Exception as error:  # noqa: BLE001 - one cluster's surprise is not the others' loss
             return Surprise(error)
         finally:
             self.moved()
-        return _KafkaView(cluster, groups)
 
     async def _look_again(
         self,
         policies: Sequence[Policy],
-        kafka: dict[str, _KafkaView | Finding | Surprise],
+        kafka: dict[str, ClusterLook | Finding | Surprise],
         workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
     ) -> None:
         """Look a few times more for members of groups that none was seen of, and replace these groups in `kafka`.
@@ -291,15 +333,25 @@ class Gatherer:
         A group in a storm has members for a second in five: one look finds none as often as not.
         """
         for _ in range(LOOKS_AGAIN):
-            looks = _described(policies, kafka, workloads)
-            missing = self._owners.missing(looks, most=MOST_LOOKED_AT_AGAIN)
+            missing = self._owners.missing(_described(policies, kafka, workloads), most=MOST_LOOKED_AT_AGAIN)
             if not missing:
                 return
             await self._sleep(LOOK_AGAIN_AFTER_S)
-            for name, view in (await self._read_kafka(missing)).items():
-                before = kafka[name]
-                if isinstance(view, _KafkaView) and isinstance(before, _KafkaView):
-                    kafka[name] = dataclasses.replace(view, groups={**before.groups, **view.groups})
+            wanted = _by_cluster(missing)
+            found = await asyncio.gather(*(self._look_now(name, ids) for name, ids in wanted.items()))
+            for name, looks in zip(wanted, found, strict=True):
+                view = kafka[name]
+                if isinstance(view, ClusterLook):
+                    kafka[name] = dataclasses.replace(view, groups={**view.groups, **looks})
+
+    async def _look_now(self, cluster: str, group_ids: Sequence[str]) -> Mapping[str, Look]:
+        """Return what is said of groups at this moment; what was said before stands where nothing is."""
+        try:
+            return await self._groups.at(cluster).look_now(group_ids)
+        except Exception:  # noqa: BLE001 - the next cycle tells of it, if it lasts
+            return {}
+        finally:
+            self.moved()
 
     async def _read_workloads(self, policies: Sequence[Policy]) -> dict[ObjectKey, Workload | Finding | Surprise]:
         await self._workloads.cover(policies)
@@ -331,16 +383,47 @@ def _tried(quantity: Quantity, policy: Policy) -> str:
     return mapped.query([policy]) if policy.naming.maps else reading_plan.whole_query(quantity, policy)
 
 
+def _by_cluster(policies: Sequence[Policy]) -> dict[str, list[str]]:
+    """Return the groups of each cluster, each once and in a fixed order."""
+    found: dict[str, set[str]] = {}
+    for policy in policies:
+        found.setdefault(policy.cluster, set()).add(policy.group_id)
+    return {name: sorted(ids) for name, ids in found.items()}
+
+
+def _with_other_pods(
+    workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
+    before: Mapping[ObjectKey, Workload | Finding | Surprise],
+) -> Iterator[ObjectKey]:
+    """Yield the policies whose pods are not those of the cycle before: their groups have other members, too."""
+    for key, workload in workloads.items():
+        known = before.get(key)
+        if isinstance(workload, Workload) and isinstance(known, Workload) and workload.pods != known.pods:
+            yield key
+
+
+def _as_of(workload: Workload, at: datetime) -> Workload:
+    """Return a workload without the pods that began after its group was looked at.
+
+    A member that was seen at a pod's address before the pod began is another's: of the pod's life before, or of
+    whoever had the address.
+    """
+    if all(pod.started <= at for pod in workload.pods):
+        return workload
+    return dataclasses.replace(workload, pods=tuple(pod for pod in workload.pods if pod.started <= at))
+
+
 def _described(
     policies: Sequence[Policy],
-    kafka: Mapping[str, _KafkaView | Finding | Surprise],
+    kafka: Mapping[str, ClusterLook | Finding | Surprise],
     workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
 ) -> Iterator[owners.Look]:
     """Yield what was read of each policy, where both its workload and its group were."""
     for policy in policies:
         workload, view = workloads[policy.key], kafka[policy.cluster]
-        if isinstance(workload, Workload) and isinstance(view, _KafkaView) and policy.group_id in view.groups:
-            yield policy, workload, view.groups[policy.group_id]
+        if isinstance(workload, Workload) and isinstance(view, ClusterLook):
+            look = view.groups[policy.group_id]
+            yield policy, _as_of(workload, look.at), look.group, look.at
 
 
 def _group(policy: Policy, shown: Shown) -> Group | Finding:

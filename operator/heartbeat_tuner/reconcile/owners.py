@@ -23,7 +23,8 @@ from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Finding
 
-Look = tuple[Policy, Workload, Described]
+Look = tuple[Policy, Workload, Described, datetime]
+"""A policy, its workload with the pods that ran when the group was looked at, the group, and that moment."""
 
 Shown = Mapping[ObjectKey, Described | Finding]
 """What each policy is shown of its group, or why nothing; one whose workload or group was not read is left out."""
@@ -61,7 +62,7 @@ class Owners:
         """
         wanting = [
             policy
-            for policy, workload, described in looks
+            for policy, workload, described, _ in looks
             if not isinstance(described, UnreadableGroup)
             and self._futile.get(policy.key, 0) < MOST_FUTILE
             and not self._is_granted(policy)
@@ -73,7 +74,7 @@ class Owners:
         by_key = {policy.key: policy for policy in wanting}
         return [by_key[key] for key in chosen]
 
-    async def seen(self, policies: Iterable[Policy], looks: Iterable[Look], *, now: datetime) -> Shown:
+    async def seen(self, policies: Iterable[Policy], looks: Iterable[Look]) -> Shown:
         """Return what each policy is shown after one more look; policies that are gone are forgotten."""
         keys = {policy.key for policy in policies}
         self._proven = {key: one for key, one in self._proven.items() if key in keys}
@@ -85,9 +86,9 @@ class Owners:
         latest = self._last_looks | dict.fromkeys(looked, self._cycle)
         self._last_looks = {place: cycle for place, cycle in latest.items() if place in keys or place in namespaces}
         found: dict[ObjectKey, Described | Finding] = {}
-        for policy, workload, described in looks:
+        for policy, workload, described, at in looks:
             key = policy.key
-            proven = ownership.look(self._proven.get(key), policy, workload, described, now=now)
+            proven = ownership.look(self._proven.get(key), policy, workload, described, now=at)
             if proven is None:
                 self._proven.pop(key, None)
                 if key in self._looks_now:  # who waits for a turn has not looked in vain

@@ -1,10 +1,10 @@
 """How long a policy that a cycle did not reach keeps what was last found out about it. Pure.
 
-Kafka's coordinators are asked for so many seconds in each cycle, and Prometheus with so many requests; who is left over
-comes first in the next one. Nothing is known of such a policy's group in this cycle, so nothing is decided and nothing
-written: the policy's status stands until what it says is stale, by the same rule as metrics are. The status that an
-earlier leader wrote counts from when this one began. A policy without any status is not left alone: it gets one that
-says what it waits for.
+Kafka's coordinators are asked for so many seconds in each cycle, and between cycles, and Prometheus with so many
+requests; who is left over comes first in the next one. Nothing is known of such a policy's group in this cycle, so
+nothing is decided and nothing written: the policy's status stands until what it says is stale, by the same rule as
+metrics are. The status that an earlier leader wrote counts from when this one began. A policy without any status is not
+left alone: it gets one that says what it waits for.
 """
 
 import dataclasses

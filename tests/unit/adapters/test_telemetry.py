@@ -18,6 +18,15 @@ def test_what_was_asked_of_prometheus_adds_up() -> None:
     assert telemetry.registry.get_sample_value("heartbeat_tuner_prometheus_samples_total") == 600
 
 
+def test_how_old_the_oldest_look_at_a_group_is_ends_with_the_leadership() -> None:
+    """A follower looks at none."""
+    telemetry = Telemetry()
+    telemetry.groups_read(oldest_s=61.5)
+    assert telemetry.registry.get_sample_value("heartbeat_tuner_kafka_group_age_seconds") == 61.5
+    telemetry.leadership_ended()
+    assert telemetry.registry.get_sample_value("heartbeat_tuner_kafka_group_age_seconds") == 0
+
+
 async def test_the_page_is_what_the_client_writes() -> None:
     """Though policies' metrics are written without it, come first, and are kept compressed."""
     telemetry, (port, probe_port) = exposed.telemetry(), free_ports(2)

@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
-from heartbeat_tuner.domain.evidence import UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -181,13 +181,18 @@ async def test_a_group_that_is_never_read_is_unknown_after_a_while() -> None:
     assert stage.message("Ready") == "group orders: not read in time"
 
 
-async def test_a_group_that_was_never_read_is_unknown_at_once() -> None:
-    """A status without a word would leave its author alone."""
-    stage = stages.storm()
+async def test_another_leader_leaves_a_status_alone_whose_group_it_has_not_read_yet() -> None:
+    """The one before may have read it a minute ago; a large fleet would be written twice for nothing."""
+    stage = stages.storm(mode="Recommend")
+    await stage.cycle()
+    before, writes = stage.policies.status_of(ORDERS), stage.policies.writes
+    stage.restart()
     stage.groups.groups["main"]["orders"] = UNREAD
+    for _ in range(STALE_SCRAPES):
+        await stage.cycle()
+        assert (stage.policies.status_of(ORDERS), stage.policies.writes) == (before, writes)
     await stage.cycle()
     assert stage.condition("Ready") == ("False", "GroupUnreadable")
-    assert stage.workloads.writes == []
 
 
 async def test_a_new_leader_leaves_what_it_has_not_read_as_it_stands() -> None:
@@ -368,6 +373,80 @@ async def test_a_workload_that_vanishes_while_metrics_are_read_is_not_written() 
     stage.prometheus.meanwhile = stage.workloads.stored.clear
     await stage.cycle()
     assert stage.condition("Applied") == ("False", "ChangedMeanwhile")
+
+
+def let_pass(stage: Stage, seconds: float, group: Group | UnreadableGroup | None) -> None:
+    """Let the group be another, and so much time pass, while metrics are read."""
+
+    def pass_once() -> None:
+        stage.prometheus.meanwhile = None
+        stage.clock.advance(timedelta(seconds=seconds))
+        stage.groups.groups = {"main": {} if group is None else {"orders": group}}
+
+    stage.prometheus.meanwhile = pass_once
+
+
+@pytest.mark.parametrize(
+    "group",
+    [dataclasses.replace(worlds.group(), consumer_protocol=True), UnreadableGroup("grant Describe"), None],
+    ids=["other", "unreadable", "gone"],
+)
+async def test_no_write_rests_on_a_group_that_was_looked_at_long_before(
+    group: Group | UnreadableGroup | None,
+) -> None:
+    """It is looked at once more, and only then; what is not as it was is for the next cycle."""
+    stage = stages.storm()
+    let_pass(stage, 20.0, group)
+    report = await stage.cycle()
+    assert (stage.workloads.writes, report.failed_writes) == ([], 1)
+    assert stage.condition("Applied") == ("False", "ChangedMeanwhile")
+    assert len(stage.groups.requests) == 2
+
+
+async def test_nor_one_on_a_group_that_cannot_be_looked_at_again() -> None:
+    """And the status says why."""
+    stage = stages.storm()
+    let_pass(stage, 20.0, None)
+    down = stage.prometheus.meanwhile
+    assert down is not None
+
+    def cut() -> None:
+        down()
+        stage.groups.down = {"main"}
+
+    stage.prometheus.meanwhile = cut
+    await stage.cycle()
+    assert stage.workloads.writes == []
+    assert stage.condition("Applied") == ("False", "ChangedMeanwhile")
+    assert "Kafka cluster main did not answer describe" in stage.message("Applied")
+
+
+async def test_a_storm_goes_on_and_is_cured_whoever_has_joined_meanwhile() -> None:
+    """The group that needs it most is another at every look."""
+    stage = stages.storm()
+    let_pass(stage, 20.0, worlds.group([worlds.member(worlds.pod(0), 7)], rebalancing=True))
+    await stage.cycle()
+    assert [write.target for write in stage.workloads.writes] == [CURED]
+    assert len(stage.groups.requests) == 2
+
+
+async def test_a_report_says_how_old_the_oldest_look_at_a_group_was() -> None:
+    """When decisions were made: what is read for a write comes later."""
+    stage = stages.calm()
+    assert (await stage.cycle()).oldest_look_s == 0.0
+    stage.prometheus.meanwhile = lambda: stage.clock.advance(timedelta(seconds=1))
+    asked = len(stage.prometheus.queries)
+    report = await stage.cycle()
+    assert 0 < report.oldest_look_s <= len(stage.prometheus.queries) - asked
+
+
+async def test_a_look_of_a_few_seconds_ago_will_do() -> None:
+    """Each look costs the broker."""
+    stage = stages.storm()
+    let_pass(stage, 5.0, None)
+    await stage.cycle()
+    assert [write.target for write in stage.workloads.writes] == [CURED]
+    assert len(stage.groups.requests) == 1
 
 
 async def test_only_a_workload_that_is_about_to_be_written_is_read_twice() -> None:

@@ -3,20 +3,31 @@
 import asyncio
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import pytest
 
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.domain.evidence import GroupConfig, Record, Unknown, UnreadableGroup
-from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
+from heartbeat_tuner.domain.evidence import (
+    Cluster,
+    Group,
+    GroupConfig,
+    GroupState,
+    Member,
+    Record,
+    Unknown,
+    UnreadableGroup,
+)
+from heartbeat_tuner.domain.policies import Application, GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports import MetricsSource
 from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.group_looks import IN_A_CYCLE
 from heartbeat_tuner.reconcile.outcomes import Surprise
 from heartbeat_tuner.reconcile.reading_plan import READ
 from tests.support import counters, fakes, stages, worlds
@@ -73,7 +84,7 @@ def gatherer_of(stage: Stage, metrics: MetricsSource | None = None) -> Gatherer:
     """Return a gatherer on a stage's fakes."""
     return Gatherer(
         metrics=metrics or stage.prometheus,
-        groups=stage.groups,
+        groups=fakes.looks_at(stage.groups, stage.clock),
         workloads=stage.workloads,
         models=stage.shelf,
         clock=stage.clock,
@@ -324,3 +335,160 @@ async def test_a_group_is_remembered_as_it_last_stood_still() -> None:
     assert (moving.group.partitions, moving.settled) == (None, still)
     await gatherer.gather([])  # its policy was deleted
     assert (await gathered(rebalancing=True)).settled is None
+
+
+def fleet_policies(count: int) -> list[Policy]:
+    """Return the policies of a fleet's groups."""
+    return [
+        worlds.policy(
+            key=ObjectKey("shop", f"g{number}"),
+            group_id=f"g{number}",
+            workload=dataclasses.replace(worlds.policy().workload, key=ObjectKey("shop", f"g{number}-consumer")),
+        )
+        for number in range(count)
+    ]
+
+
+async def test_groups_whose_pods_have_changed_are_read_first() -> None:
+    """In a fleet that no cycle reads whole: what was seen of them before was of other members."""
+    stage, policies = stages.fleet(IN_A_CYCLE + 50), fleet_policies(IN_A_CYCLE + 50)
+    gatherer = gatherer_of(stage)
+    await gatherer.gather(policies)
+    stage.clock.advance(stages.MINUTE)
+    for name in ("g999", "g998"):
+        restarted = tuple(dataclasses.replace(pod, restarts=1, started=NOW + stages.MINUTE) for pod in worlds.pods())
+        stage.workloads.edit(ObjectKey("shop", f"{name}-consumer"), pods=restarted)
+    await gatherer.gather(policies)
+    _, asked = stage.groups.requests[-1]
+    assert (len(asked), set(asked[:2])) == (IN_A_CYCLE, {"g998", "g999"})
+
+
+async def test_a_pod_proves_nothing_by_a_look_at_its_address_from_before_it_began() -> None:
+    """Kubernetes has given it another's address since: the member that was seen there is that other's."""
+    count = IN_A_CYCLE + 2
+    stage, policies = stages.fleet(count), fleet_policies(count)
+    stage.grants = {}
+    theirs = {one.group_id: worlds.group([Member("payments-1", "10.9.9.9")]) for one in policies}
+    stage.groups.groups = {"main": {**theirs}}
+    gatherer = gatherer_of(stage)
+    await gatherer.gather(policies)
+    stage.clock.advance(stages.MINUTE)
+    reused = (dataclasses.replace(worlds.pod(7), ip="10.9.9.9", started=NOW + worlds.seconds(30)),)
+    for policy in policies:
+        stage.workloads.edit(policy.workload.key, pods=reused)
+    stage.groups.groups = {"main": {one.group_id: worlds.group() for one in policies}}
+    found = await gatherer.gather(policies)
+    asked = {one for _, ids in stage.groups.requests[len(stage.groups.requests) // 2 :] for one in ids}
+    assert len(asked) == IN_A_CYCLE  # two were not looked at since
+    assert {one.reason for one in found.values() if isinstance(one, Finding)} == {Reason.GROUP_NOT_OWNED}
+    assert len(found) == count
+    assert all(isinstance(one, Finding) for one in found.values())
+
+
+class Rendezvous:
+    """Kafka and Prometheus that answer only when both have been asked."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.together = asyncio.Event()
+        self.waits = False
+
+    def configured(self, cluster: str) -> bool:
+        """Whether there is such a cluster."""
+        return self.stage.groups.configured(cluster)
+
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Wait until Prometheus is asked, too."""
+        if self.waits:
+            await asyncio.wait_for(self.together.wait(), 10)
+        return await self.stage.groups.describe(cluster, group_ids, within=within)
+
+    async def cluster(self, cluster: str) -> Cluster:
+        """Return the cluster."""
+        return await self.stage.groups.cluster(cluster)
+
+    async def instant(self, query: str, *, at: datetime) -> Sequence[Series]:
+        """Let Kafka answer."""
+        self.together.set()
+        return await self.stage.prometheus.instant(query, at=at)
+
+
+async def test_kafka_and_prometheus_are_asked_beside_each_other() -> None:
+    """But for the first cycle, in which nobody knows yet whose a client.id is."""
+    stage = stages.storm()
+    both = Rendezvous(stage)
+    gatherer = Gatherer(
+        metrics=both,
+        groups=fakes.looks_at(both, stage.clock),
+        workloads=stage.workloads,
+        models=stage.shelf,
+        clock=stage.clock,
+        sleep=fakes.no_sleep,
+        grants=stage.grants,
+    )
+    await gatherer.gather([worlds.policy()])
+    assert len(stage.groups.requests) == 1
+    both.together.clear()
+    both.waits = True
+    stage.clock.advance(stages.MINUTE)
+    assert isinstance((await gatherer.gather([worlds.policy()]))[worlds.policy().key], Situation)
+
+
+class LateLooks(fakes.FakeGroups):
+    """Kafka that takes so long to answer."""
+
+    def __init__(self, stage: Stage, takes: timedelta) -> None:
+        super().__init__(stage.groups.groups)
+        self._clock = stage.clock
+        self._takes = takes
+        self.answered = stage.clock.now()
+
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Return the groups, later."""
+        self._clock.advance(self._takes)
+        self.answered = self._clock.now()
+        return await super().describe(cluster, group_ids, within=within)
+
+
+async def test_a_changed_member_id_was_seen_when_the_group_was_read() -> None:
+    """Not when the cycle began, nor when its metrics had been read."""
+    stage, policy = stages.calm(), worlds.java_policy()
+    stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.java_settings())
+    groups = LateLooks(stage, worlds.seconds(7))
+    gatherer = Gatherer(
+        metrics=SlowPrometheus(stage, worlds.seconds(2)),
+        groups=fakes.looks_at(groups, stage.clock),
+        workloads=stage.workloads,
+        models=stage.shelf,
+        clock=stage.clock,
+        sleep=fakes.no_sleep,
+        grants=stage.grants,
+    )
+    for number in range(2):
+        stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
+        stage.clock.advance(stages.MINUTE)
+        await gatherer.gather([policy])
+    changes = gatherer._ledgers[policy.key].changes
+    assert {one.at for one in changes} == {groups.answered}
+    assert stage.clock.now() > groups.answered
+
+
+async def test_a_group_that_is_not_shown_is_not_looked_at_for_a_write() -> None:
+    """A workload without pods has a group of its own by the note in its status: Kafka's may be somebody else's."""
+    stage = stages.storm()
+    stage.grants = {}
+    stage.workloads.edit(stages.CONSUMER, pods=())
+    stage.groups.groups = {"main": {"orders": worlds.group([Member("payments-1", "10.9.9.9")])}}
+    note = GroupOwnership("main", "orders", "workload-1", since=NOW - stages.MINUTE)
+    gatherer = gatherer_of(stage)
+    policy = worlds.policy(ownership=note)
+    situation = (await gatherer.gather([policy]))[policy.key]
+    assert isinstance(situation, Situation)
+    stage.clock.advance(stages.MINUTE)
+    asked = len(stage.groups.requests)
+    assert await gatherer.as_of_now(situation) == situation.group == Group("orders", GroupState.EMPTY, ())
+    assert len(stage.groups.requests) == asked

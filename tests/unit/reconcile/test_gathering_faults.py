@@ -63,7 +63,7 @@ class Bench:
         """Begin with nothing remembered, as another leader does."""
         self.gatherer = Gatherer(
             metrics=self.prometheus,
-            groups=self.stage.groups,
+            groups=fakes.looks_at(self.stage.groups, self.stage.clock),
             workloads=self.stage.workloads,
             models=self.stage.shelf,
             clock=self.stage.clock,

@@ -25,7 +25,7 @@ def policies(namespace: str, names: Iterable[int]) -> list[Policy]:
 
 def looks(*several: list[Policy]) -> list[Look]:
     """Return one look at each policy's group, which has no members."""
-    return [(policy, worlds.workload(), worlds.group()) for some in several for policy in some]
+    return [(policy, worlds.workload(), worlds.group(), worlds.NOW) for some in several for policy in some]
 
 
 def flood(size: int) -> Iterator[list[Policy]]:
@@ -51,7 +51,7 @@ async def test_no_namespace_takes_the_looks_of_others(honest: list[int], floodin
             held = Counter(policy.key.namespace for policy in chosen)
             assert all(held[some[0].key.namespace] >= min(len(some), share) for some in several)
         waiting -= {policy.key for policy in chosen}
-        await owners.seen([policy for policy, _, _ in seen], seen, now=worlds.NOW)
+        await owners.seen([policy for policy, *_ in seen], seen)
     assert not waiting
 
 
@@ -62,7 +62,7 @@ async def test_who_waits_for_a_turn_has_not_looked_in_vain() -> None:
     turns = []
     for _ in range(len(some) * MOST_FUTILE):
         turns += [policy.key for policy in owners.missing(seen, most=1)]
-        await owners.seen(some, seen, now=worlds.NOW)
+        await owners.seen(some, seen)
     assert Counter(turns) == dict.fromkeys((policy.key for policy in some), MOST_FUTILE)
     assert owners.missing(seen, most=1) == []
 
@@ -73,5 +73,5 @@ async def test_looks_of_one_cycle_go_to_the_same_policies() -> None:
     seen = looks(some)
     first, again = ([policy.key for policy in owners.missing(seen, most=2)] for _ in range(2))
     assert first == again
-    await owners.seen(some, seen, now=worlds.NOW)
+    await owners.seen(some, seen)
     assert {policy.key for policy in owners.missing(seen, most=2)}.isdisjoint(first)

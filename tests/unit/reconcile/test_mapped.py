@@ -78,7 +78,7 @@ async def test_a_policys_names_make_a_record() -> None:
     source = SitePrometheus(stormy())
     gatherer = Gatherer(
         metrics=source,
-        groups=stage.groups,
+        groups=fakes.looks_at(stage.groups, stage.clock),
         workloads=stage.workloads,
         models=stage.shelf,
         clock=stage.clock,
@@ -104,7 +104,7 @@ async def test_names_are_read_in_the_own_namespace_only_and_for_the_policy_alone
     stage = stages.storm()
     gatherer = Gatherer(
         metrics=source,
-        groups=stage.groups,
+        groups=fakes.looks_at(stage.groups, stage.clock),
         workloads=stage.workloads,
         models=stage.shelf,
         clock=stage.clock,

@@ -81,7 +81,7 @@ def group_of(client_id: str) -> tuple[stages.Stage, Policy, Gatherer]:
     metrics = FakePrometheus(answers, counters.JMX)
     gatherer = Gatherer(
         metrics=metrics,
-        groups=stage.groups,
+        groups=fakes.looks_at(stage.groups, stage.clock),
         workloads=stage.workloads,
         models=stage.shelf,
         clock=stage.clock,

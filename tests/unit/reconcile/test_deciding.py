@@ -1,0 +1,41 @@
+"""Whether a decision still stands when its group has been looked at again."""
+
+import dataclasses
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.domain.evidence import Group, GroupConfig, Member
+from heartbeat_tuner.reconcile.deciding import Decider
+from heartbeat_tuner.reconcile.outcomes import Decided
+from heartbeat_tuner.reconcile.progress import nobody_looks
+from tests.support import worlds
+
+CHANGES: dict[str, tuple[Callable[[Group], Group], bool]] = {
+    "nothing": (lambda group: group, True),
+    "its state": (lambda group: dataclasses.replace(group, state=worlds.group(rebalancing=True).state), True),
+    "a member that left": (lambda group: dataclasses.replace(group, members=group.members[1:]), True),
+    "somebody else's member": (
+        lambda group: dataclasses.replace(group, members=(*group.members, Member("batch-1", "10.9.9.9"))),
+        False,
+    ),
+    "its protocol": (lambda group: dataclasses.replace(group, consumer_protocol=True), False),
+    "what the broker prescribes": (
+        lambda group: dataclasses.replace(group, config=GroupConfig(worlds.seconds(45), worlds.seconds(5))),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_decision_stands_while_the_same_would_be_written(change: str) -> None:
+    """In a storm members come and go all the time: that alone must not hold its cure back for ever."""
+    seen = worlds.record(span=timedelta(minutes=10), rebalances=8.0, share=0.6, beats=0)
+    situation = worlds.situation(now=worlds.STORM, seen=seen)
+    decider = Decider({}, nobody_looks)
+    outcome = (await decider.decided({situation.policy.key: situation}))[situation.policy.key]
+    assert isinstance(outcome, Decided)
+    assert outcome.decision.to_apply is not None
+    changed, stands = CHANGES[change]
+    assert decider.stands(outcome, changed(situation.group)) is stands
