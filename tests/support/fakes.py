@@ -287,6 +287,7 @@ class FakePolicies:
         self.events: list[Event] = []
         self.writes = 0
         self.attempts = 0
+        self.event_attempts = 0
         self.error: Exception | None = None
         self.event_error: Exception | None = None
         self.moment = 0
@@ -325,6 +326,7 @@ class FakePolicies:
         self, body: Mapping[str, Any], *, reason: str, message: str, warning: bool, count: int = 1
     ) -> None:
         """Record an Event."""
+        self.event_attempts += 1
         if self.event_error is not None:
             raise self.event_error
         self.events.append(Event(body["metadata"]["name"], reason, message, warning, count))

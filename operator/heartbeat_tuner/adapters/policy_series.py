@@ -51,33 +51,38 @@ class PolicySeries(Large):
 
     def texts(self) -> Iterator[bytes]:
         """Yield the same as text, in pieces."""
-        by_family: dict[Family, list[tuple[str, Point]]] = {family: [] for family in FAMILIES}
-        for key, points in self.points.items():
-            whose = _cells(_OF_ALL, (key.namespace, key.name))
-            for point in points:
-                by_family[point.family].append((whose, point))
+        # Two lists beside each other: a pair for each point would have Python look for garbage all the time.
+        whose: dict[Family, list[str]] = {family: [] for family in FAMILIES}
+        points: dict[Family, list[Point]] = {family: [] for family in FAMILIES}
+        for key, found in self.points.items():
+            cells = _cells(_OF_ALL, (key.namespace, key.name))
+            for point in found:
+                whose[point.family].append(cells)
+                points[point.family].append(point)
         for family in FAMILIES:
             yield f"# HELP {family.full_name} {family.help}\n# TYPE {family.full_name} gauge\n".encode()
-            lines = by_family.pop(family)
-            for first in range(0, len(lines), _PIECE):
+            mine, theirs = points.pop(family), whose.pop(family)
+            for first in range(0, len(mine), _PIECE):
+                text = _written(family, theirs[first : first + _PIECE], mine[first : first + _PIECE])
                 # A lone surrogate is no text that can be sent: it would cost every other series its scrape.
-                yield _written(family, lines[first : first + _PIECE]).encode(errors="replace")
+                yield text.encode(errors="replace")
 
 
-def _written(family: Family, lines: Sequence[tuple[str, Point]]) -> str:
+def _written(family: Family, whose: Sequence[str], points: Sequence[Point]) -> str:
     """Return the lines of some points of a family, with labels in the order of their names."""
     before = sorted(label for label in family.labels if label < _OF_ALL[0])
     after = sorted(label for label in family.labels if label > _OF_ALL[0])
     around: dict[tuple[str, ...], tuple[str, str]] = {}
-    texts = []
-    for whose, (_, labels, number) in lines:
-        cells = around.get(labels)
-        if cells is None:
+    lines = []
+    for cells, (_, labels, number) in zip(whose, points, strict=True):
+        ends = around.get(labels)
+        if ends is None:
             values = dict(zip(family.labels, labels, strict=True))
             head, tail = (_cells(names, [values[name] for name in names]) for names in (before, after))
-            cells = around[labels] = (f"{head}," if head else "", f",{tail}" if tail else "")
-        texts.append(f"{family.full_name}{{{cells[0]}{whose}{cells[1]}}} {number!r}\n")
-    return "".join(texts)
+            ends = f"{family.full_name}{{{head}{',' if head else ''}", f"{',' if tail else ''}{tail}}} "
+            around[labels] = ends
+        lines.append(f"{ends[0]}{cells}{ends[1]}{number!r}\n")
+    return "".join(lines)
 
 
 def _cells(names: Sequence[str], values: Sequence[str]) -> str:

@@ -286,6 +286,19 @@ async def test_an_event_that_is_not_written_is_no_error() -> None:
     assert [line["event"] for line in told] == ["transition", "event not written"]
 
 
+async def test_events_that_nobody_answers_are_given_up() -> None:
+    """The statuses are written, and say the same; a cycle does not wait for each of the rest."""
+    reporting = Reporting(*(f"orders-{number:03}" for number in range(2 * MOST_ALONE)))
+    reporting.policies.event_error = ApiServerError("the API server did not answer")
+    bodies = {parsing.key_of(body): body for body in reporting.store.snapshot()}
+    reporting.statuses.begin(bodies)
+    for number, body in enumerate(bodies.values()):
+        other = Finding(Reason.GROUP_NOT_FOUND, "no such group") if number % 2 else UNREACHABLE
+        await reporting.statuses.finish(body, None, Blocked(other), None)
+    await reporting.statuses.tell(Turns(), nobody_looks)
+    assert (reporting.policies.writes, reporting.policies.event_attempts) == (len(bodies), statuses.UNANSWERED)
+
+
 async def test_a_status_that_was_left_has_the_verdict_that_stands() -> None:
     """Remembered or not."""
     reporting = Reporting()
