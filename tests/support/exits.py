@@ -7,7 +7,6 @@ where it dies; metrics and Kafka's groups are told by what the pods run with: a 
 
 import asyncio
 import dataclasses
-import json
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -263,12 +262,12 @@ class Place:
 
     async def owned(self) -> set[str]:
         """Return the names of the entries that the operator applies, by what the API server notes of it."""
-        ours = [
-            one["fieldsV1"]
+        return {
+            name
             for one in (await self.stored())["metadata"].get("managedFields", ())
             if (one["manager"], one["operation"]) == (FIELD_MANAGER, "Apply")
-        ]
-        return {name for name in NAMES if json.dumps(f"k:{json.dumps({'name': name})}") in json.dumps(ours)}
+            for name, _ in manifests.owned_entries(one["fieldsV1"], "app")
+        }
 
     async def status(self) -> dict[str, Any]:
         """Return the policy's status."""
