@@ -195,6 +195,15 @@ async def test_another_leader_leaves_a_status_alone_whose_group_it_has_not_read_
     assert stage.condition("Ready") == ("False", "GroupUnreadable")
 
 
+async def test_a_group_that_was_never_read_is_unknown_at_once() -> None:
+    """A status without a word would leave its author alone."""
+    stage = stages.storm()
+    stage.groups.groups["main"]["orders"] = UNREAD
+    await stage.cycle()
+    assert stage.condition("Ready") == ("False", "GroupUnreadable")
+    assert stage.workloads.writes == []
+
+
 async def test_a_new_leader_leaves_what_it_has_not_read_as_it_stands() -> None:
     """Its first cycle may not reach every group: what the leader before it found out holds as long as its own would."""
     stage = stages.storm(mode="Recommend")
