@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members spark lab up down bench-idle bench-cycle bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members spark lab up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench-idle: $(INSTALLED)  ## Measure what 200 well policies cost the operator in
 
 bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on real parts, a quarter of an hour (N="100 300 1000", ARGS=--beside=2)
 	@$(PYTHON) -m bench.cycle --policies $(or $(N),1000) $(ARGS)
+
+bench-shards: $(INSTALLED)  ## Measure what a shard of N=1000 policies costs its replica beside what N cost one, in half an hour
+	@$(PYTHON) -m bench.shards --policies $(or $(N),1000)
 
 bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
 	@$(PYTHON) -m bench.metrics

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -71,6 +71,10 @@ class Passed:
 class Statuses:
     """What the operators wrote, by the audit log, from where it ends now.
 
+    Args:
+        audit_log: where it is.
+        users: who they are.
+
     Attributes:
         verdicts: what each policy's status says last.
         known_at: when each policy's verdict was first another one than Unknown.
@@ -78,8 +82,9 @@ class Statuses:
         writes: how many writes of theirs were stored, by resource; those of the lease are left out.
     """
 
-    def __init__(self, audit_log: Path) -> None:
+    def __init__(self, audit_log: Path, users: Collection[str] = OPERATOR_USERS) -> None:
         self._tail = audit.Tail(audit_log)
+        self._users = users
         self.verdicts: dict[Key, str] = {}
         self.known_at: dict[Key, datetime] = {}
         self.followed_at: dict[Key, dict[int, datetime]] = {}
@@ -88,7 +93,7 @@ class Statuses:
     def read(self) -> Self:
         """Take in what was logged since the last time."""
         for write in self._tail.writes():
-            if write.user in OPERATOR_USERS and write.resource != "leases" and write.succeeded:
+            if write.user in self._users and write.resource != "leases" and write.succeeded:
                 self.take(write)
         return self
 

@@ -33,8 +33,8 @@ _SCRAPED_TIMEOUT_S: Final = 120.0
 class Cluster(Environment):
     """All parts on loopback but a node."""
 
-    def __init__(self, run_dir: Path) -> None:
-        super().__init__(run_dir, users=OPERATOR_USERS)
+    def __init__(self, run_dir: Path, *, users: Sequence[str] = OPERATOR_USERS) -> None:
+        super().__init__(run_dir, users=users)
 
     def _start_node(self, *_: object) -> None:
         """Start none."""

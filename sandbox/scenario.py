@@ -6,6 +6,7 @@ The operator runs as it would in a pod: its own process, its own identity, and t
 
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ LEASE_NAMESPACE: Final = "default"
 """Where `install` puts the operator's Role, and so where its replicas have their lease."""
 
 _MANIFESTS: Final = Path(__file__).parent / "manifests"
+
+_LED: Final = re.compile(r"^heartbeat_tuner_leader (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -189,6 +192,7 @@ class Operator:
         grants: which groups policies may name without a member in their workloads' pods.
         profile: where it writes a profile of its main thread when it ends; None if it is not profiled.
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+        shards: into how many parts policies are divided.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
@@ -206,6 +210,7 @@ class Operator:
         grants: Sequence[Mapping[str, Sequence[str]]] = (),
         profile: Path | None = None,
         heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
+        shards: int = 1,
     ) -> None:
         self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
@@ -232,6 +237,7 @@ class Operator:
                     },
                     "interval": f"{interval_s:g}s",
                     "rollout": {"maxConcurrent": max_rollouts},
+                    "shards": shards,
                     "leaderElection": {
                         "namespace": LEASE_NAMESPACE,
                         "leaseDuration": lease_times.lease_duration,
@@ -273,7 +279,12 @@ class Operator:
 
     def leads(self) -> bool:
         """Whether it says that it leads."""
-        return "heartbeat_tuner_leader 1.0" in self.page("/metrics")
+        return self.led() > 0
+
+    def led(self) -> int:
+        """How many shards it says that it leads; without shards 1 or 0."""
+        found = _LED.search(self.page("/metrics"))
+        return int(float(found[1])) if found else 0
 
     def answers(self, path: str, *, timeout_s: float = network.PAGE_TIMEOUT_S) -> bool:
         """Whether a probe succeeds."""

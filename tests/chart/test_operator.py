@@ -1,5 +1,7 @@
 """templates/operator: the Deployment and what belongs to it."""
 
+import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,12 @@ import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.grants import Grant
+from heartbeat_tuner.reconcile.candidates import Candidates
+from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
+from tests.support.electors import FakeLeases
 
 _SECRETS = "/etc/heartbeat-tuner-secrets"
 
@@ -66,6 +71,47 @@ def test_another_name_is_that_of_the_lease_too(lake: Rendered, tmp_path: Path) -
     rule = documented.rights(lake, "tuner")["Role"][0]
     assert rule["resourceNames"] == ["tuner"] == [loaded(lake, tmp_path, "tuner").leader_election.lease_name]
     documented.bound(lake, "tuner", NAME)
+
+
+def test_each_shard_has_a_lease_that_may_be_written_and_a_pod(helm: Helm, tmp_path: Path) -> None:
+    """And one pod more, which takes over; the leases are those that the replicas seek, and no others."""
+    found = helm.render(VARIANTS["minimal"], {"operator": {"shards": 3}})
+    told = loaded(found, tmp_path)
+    sought: list[str] = []
+
+    def lease(suffix: str = "") -> FakeLeases:
+        sought.append(told.leader_election.lease_name + suffix)
+        return FakeLeases()
+
+    Candidates(lease, told.shards, Timing(*[timedelta(seconds=1)] * 3), identity="a")
+    rule = documented.rights(found, NAME)["Role"][0]
+    assert sorted(rule["resourceNames"]) == sorted(set(sought))
+    assert len(rule["resourceNames"]) == 1 + 3 + 1
+    fence = found.one("ValidatingAdmissionPolicy", f"{NAME}-others.{NAME}")["spec"]["validations"][0]["expression"]
+    assert f"object.metadata.name in {json.dumps(rule['resourceNames'], separators=(',', ':'))}" in fence
+    assert found.one("Deployment")["spec"]["replicas"] == 4
+
+
+@pytest.mark.parametrize(
+    ("operator", "told"),
+    [
+        ({"shards": 3, "replicas": 2}, "operator.replicas 2 is less than operator.shards 3"),
+        ({"shards": 6}, "operator.maxConcurrentRollouts 5 is less than operator.shards 6"),
+        ({"shards": 17}, "at '/operator/shards': maximum: got 17, want 16"),
+    ],
+)
+def test_shards_that_could_not_work_are_refused(helm: Helm, operator: dict[str, int], told: str) -> None:
+    """Each needs a pod to lead it, and a rollout."""
+    with pytest.raises(RefusedError) as caught:
+        helm.render(VARIANTS["minimal"], {"operator": operator})
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("replicas", "pods"), [(0, 0), (3, 3), (None, 4)])
+def test_replicas_are_as_many_as_are_asked_for(helm: Helm, replicas: int | None, pods: int) -> None:
+    """None at all stops the operator."""
+    found = helm.render(VARIANTS["minimal"], {"operator": {"shards": 3, "replicas": replicas}})
+    assert found.one("Deployment")["spec"]["replicas"] == pods
 
 
 def test_the_least_gives_the_defaults(minimal: Rendered, tmp_path: Path) -> None:
@@ -182,13 +228,14 @@ def test_its_own_values_reach_the_configuration(helm: Helm, tmp_path: Path) -> N
     own = {
         "interval": "30s",
         "maxConcurrentRollouts": 0,
+        "shards": 2,
         "kubernetesTimeout": "5s",
         "leaderElection": {"leaseDuration": "30s", "renewDeadline": "20s", "retryPeriod": "4s"},
     }
     others = {"prometheus": {"maxAnswerBytes": 1_000_000_000}, "kafka": {"timeout": "7s"}}
     found = loaded(helm.render(VARIANTS["minimal"], {"operator": own, **others}), tmp_path)
     assert (found.interval.seconds, found.kubernetes.timeout.seconds, found.kafka.timeout.seconds) == (30, 5, 7)
-    assert found.rollout.max_concurrent == 0
+    assert (found.rollout.max_concurrent, found.shards) == (0, 2)
     election = found.leader_election
     assert [one.seconds for one in (election.lease_duration, election.renew_deadline, election.retry_period)] == [
         30,

@@ -156,6 +156,10 @@ def test_the_schema_bounds_as_the_settings_do() -> None:
             ours["RolloutSettings"]["properties"]["maxConcurrent"],
         ),
         (
+            _SCHEMA["properties"]["operator"]["properties"]["shards"],
+            settings.Settings.model_json_schema(by_alias=True)["properties"]["shards"],
+        ),
+        (
             _SCHEMA["properties"]["prometheus"]["properties"]["maxAnswerBytes"],
             ours["PrometheusSettings"]["properties"]["maxAnswerBytes"],
         ),
@@ -175,6 +179,7 @@ def test_every_setting_can_be_reached() -> None:
         "kubernetes.namespaces": "watchNamespaces",
         "kubernetes.timeout": "operator.kubernetesTimeout",
         "rollout.maxConcurrent": "operator.maxConcurrentRollouts",
+        "shards": "operator.shards",
     }
     known = set(leaves(_SCHEMA))
     for path in _settings(settings.Settings.model_json_schema(by_alias=True)):

@@ -9,9 +9,9 @@ import pytest
 
 from sandbox import consumers, kafka, scenario
 from sandbox.binaries import Binaries
-from sandbox.environment import OPERATOR_USERS, Sandbox
+from sandbox.environment import Sandbox
 from sandbox.scenario import Operator
-from tests.e2e import steered
+from tests.e2e import sharded, steered
 from tests.e2e.operators import AUDIT_LAG_S, Operators
 from tests.e2e.replicas import writes_without_lease
 from tests.e2e.static_figures import Figures
@@ -54,7 +54,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """API server, node, Kafka and Prometheus, with the CustomResourceDefinition and the operator's rights."""
-    with Sandbox(tmp_path_factory.mktemp("sandbox"), users=(*OPERATOR_USERS, webhooks.USER)) as started:
+    with Sandbox(tmp_path_factory.mktemp("sandbox"), users=(*sharded.USERS, webhooks.USER)) as started:
         scenario.install(started)
         yield started
 

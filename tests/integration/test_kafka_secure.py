@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Consumer
 from structlog.testing import capture_logs
 
-from heartbeat_tuner import bootstrap, settings
+from heartbeat_tuner import assembly, settings
 from heartbeat_tuner.adapters.kafka_access import Access
 from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
@@ -302,8 +302,8 @@ async def test_the_documented_configuration_opens(locked: Kafka, scram: Access, 
         text = text.replace(theirs, ours)
     (tmp_path / "config.yaml").write_text(text)
     (cluster,) = settings.load(tmp_path / "config.yaml").kafka.clusters.values()
-    assert bootstrap._access(cluster) == scram
-    assert isinstance((await described(bootstrap._access(cluster)))[GROUP], Group)
+    assert assembly.access(cluster) == scram
+    assert isinstance((await described(assembly.access(cluster)))[GROUP], Group)
 
 
 async def test_a_dead_cluster_does_not_delay_the_others(certified: Access) -> None:

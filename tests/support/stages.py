@@ -9,11 +9,12 @@ from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
 from heartbeat_tuner.domain.grants import Grant, Grants
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.shards import WHOLE
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
 from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
 from tests.support.fakes import (
@@ -48,6 +49,7 @@ class Stage:
         slots: who has which static id.
         max_rollouts: how many rollouts of its own the operator may have under way.
         grants: which namespaces may name which groups without a member in their pods; all of them unless told.
+        shard: whose policies the operator looks at; it is another one's after `restart`.
         pauses: in the midst of cycles, in seconds; no time passes.
         meanwhile: what happens in such a pause.
     """
@@ -65,6 +67,7 @@ class Stage:
     ) -> None:
         self.max_rollouts = max_rollouts
         self.grants = grants
+        self.shard = WHOLE
         self.clock = FakeClock()
         pods = worlds.pods()
         hour_ago, in_an_hour = worlds.NOW - worlds.HOUR, worlds.NOW + worlds.HOUR
@@ -96,7 +99,7 @@ class Stage:
             moved=self._take_note,
         )
         self.operator = Cycle(
-            store=self.store,
+            store=StorePart(self.store, self.shard),
             gatherer=gatherer,
             workloads=self.workloads,
             policies=self.policies,

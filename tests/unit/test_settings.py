@@ -33,8 +33,14 @@ def test_a_minimal_file_has_defaults(tmp_path: Path) -> None:
     assert found.prometheus.url == "http://prometheus:9090"
     assert found.kafka.clusters["main"].bootstrap_servers == "kafka:9092"
     assert found.interval == timedelta(seconds=60)
-    assert found.rollout.max_concurrent == 5
+    assert (found.rollout.max_concurrent, found.shards) == (5, 1)
     assert (found.http.address, found.http.port) == ("0.0.0.0", 8080)  # noqa: S104 - the documented default
+
+
+def test_shards_need_a_rollout_each_or_none_at_all(tmp_path: Path) -> None:
+    """A fleet in which nothing is rolled out may be divided as well."""
+    assert loaded(tmp_path, MINIMAL + "shards: 5").shards == 5
+    assert loaded(tmp_path, MINIMAL + "shards: 16\nrollout: {maxConcurrent: 0}").shards == 16
 
 
 def test_times_are_durations(tmp_path: Path) -> None:
@@ -64,6 +70,13 @@ def test_times_are_durations(tmp_path: Path) -> None:
         (MINIMAL + "rollout: {maxConcurrent: -1}", "rollout.maxConcurrent: Input should be greater than or equal to 0"),
         (MINIMAL + "rollout: {maxConcurrent: 10%}", "rollout.maxConcurrent: Input should be a valid integer"),
         (MINIMAL + "rollout: {maxConcurrent: 2.5}", "rollout.maxConcurrent: Input should be a valid integer"),
+        (MINIMAL + "shards: 0", "shards: Input should be greater than or equal to 1"),
+        (MINIMAL + "shards: 17", "shards: Input should be less than or equal to 16"),
+        (MINIMAL + "shards: two", "shards: Input should be a valid integer"),
+        (
+            MINIMAL + "shards: 6",
+            "rollout.maxConcurrent 5 is less than shards 6, and so a shard would have no rollout at all",
+        ),
         (MINIMAL + "http: {port: 0}", "http.port: Input should be greater than or equal to 1"),
         (
             MINIMAL + "leaderElection: {leaseDuration: 2.5s, renewDeadline: 2s, retryPeriod: 1s}",

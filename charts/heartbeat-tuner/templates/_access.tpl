@@ -85,6 +85,7 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- end -}}
 {{- if not $clusters }}{{ fail "kafka.clusters is empty: name at least one Kafka cluster, like kafka.clusters.main.bootstrapServers=kafka.kafka:9092" }}{{ end -}}
 {{- $operator := .Values.operator -}}
+{{- if and $operator.maxConcurrentRollouts (lt (int $operator.maxConcurrentRollouts) (int $operator.shards)) }}{{ fail (printf "operator.maxConcurrentRollouts %d is less than operator.shards %d, and each shard has its part of them: raise the one, or lower the other" (int $operator.maxConcurrentRollouts) (int $operator.shards)) }}{{ end -}}
 {{- toYaml (dict
   "prometheus" $prometheus
   "kafka" (dict "clusters" $clusters "timeout" .Values.kafka.timeout)
@@ -92,6 +93,7 @@ projected volume, which follows a change of the Secret; the configuration names 
   "leaderElection" (merge (dict "leaseName" (include "heartbeat-tuner.fullname" .)) $operator.leaderElection)
   "rollout" (dict "maxConcurrent" $operator.maxConcurrentRollouts)
   "interval" $operator.interval
+  "shards" $operator.shards
 ) -}}
 {{- end -}}
 

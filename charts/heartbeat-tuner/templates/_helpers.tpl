@@ -100,6 +100,33 @@ subjects:
 {{- end }}
 {{- end -}}
 
+{{/* How many pods the operator has: one for each shard, and one to take over. */}}
+{{- define "heartbeat-tuner.replicas" -}}
+{{- $operator := .Values.operator -}}
+{{- $shards := int $operator.shards -}}
+{{- if kindIs "invalid" $operator.replicas -}}
+{{- add $shards 1 -}}
+{{- else -}}
+{{- $replicas := int $operator.replicas -}}
+{{- if and $replicas (lt $replicas $shards) }}{{ fail (printf "operator.replicas %d is less than operator.shards %d, and each shard needs a pod to lead it: set %d, or leave operator.replicas out" $replicas $shards (add $shards 1)) }}{{ end -}}
+{{- $replicas -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The leases by which the operator's replicas agree, as a list in YAML and CEL: the one, and with shards one for each and
+that of a replica which waits for one (reconcile/candidates.py).
+*/}}
+{{- define "heartbeat-tuner.leases" -}}
+{{- $name := include "heartbeat-tuner.fullname" . -}}
+{{- $names := list $name -}}
+{{- if gt (int .Values.operator.shards) 1 -}}
+{{- range $number := until (int .Values.operator.shards) }}{{ $names = append $names (printf "%s-shard-%d" $name $number) }}{{ end -}}
+{{- $names = append $names (printf "%s-shard-idle" $name) -}}
+{{- end -}}
+{{- toJson $names -}}
+{{- end -}}
+
 {{/* An image's full name. Takes (list $ image path-in-values). */}}
 {{- define "heartbeat-tuner.image" -}}
 {{- $image := index . 1 -}}

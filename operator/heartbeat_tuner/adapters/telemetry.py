@@ -1,5 +1,6 @@
 """The operator's own metrics; what they say comes from outside."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -13,6 +14,16 @@ from heartbeat_tuner.domain.verdicts import Verdict
 
 LAG_BOUNDS_S: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 30.0)
 """Close to each other where it matters: the longest delay is known by the bound that none exceeded."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Pass:
+    """What the last pass over a shard found."""
+
+    verdicts: Mapping[Verdict, int]
+    points: Mapping[ObjectKey, Sequence[Point]]
+    overrun_s: float
+    oldest_look_s: float
 
 
 class Telemetry:
@@ -59,7 +70,13 @@ class Telemetry:
             registry=own,
         )
         self._samples = Counter("heartbeat_tuner_prometheus_samples", "Samples received from Prometheus.", registry=own)
-        self._leader = Gauge("heartbeat_tuner_leader", "Whether this replica leads: 1 or 0.", registry=own)
+        self._leader = Gauge(
+            "heartbeat_tuner_leader", "How many shards this replica leads; without shards 1 or 0.", registry=own
+        )
+        self._shards = Gauge(
+            "heartbeat_tuner_shards", "How many shards there are, each of which must have a leader.", registry=own
+        )
+        self._passes: dict[int, _Pass] = {}
         for verdict in Verdict:
             self._policies.labels(verdict.value)
         for target in ("workload", "status", "failed"):
@@ -73,13 +90,13 @@ class Telemetry:
         points: Mapping[ObjectKey, Sequence[Point]],
         duration_s: float,
         overrun_s: float,
+        oldest_look_s: float = 0.0,
+        shard: int = 0,
     ) -> None:
         """Count one good pass, and tell what it found of each policy; those that are gone are told of no more."""
-        self._series.points = points
         self._cycles.observe(duration_s)
-        self._overrun.set(overrun_s)
-        for verdict, count in verdicts.items():
-            self._policies.labels(verdict.value).set(count)
+        self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s)
+        self._tell()
         for target, count in writes.items():
             self._writes.labels(target).inc(count)
 
@@ -88,21 +105,23 @@ class Telemetry:
         self._requests.inc(requests)
         self._samples.inc(samples)
 
-    def groups_read(self, *, oldest_s: float) -> None:
-        """Tell how old the oldest description of a Kafka group is."""
-        self._group_age.set(oldest_s)
-
     def loop_lagged(self, lag_s: float) -> None:
         """Count how late the event loop came to a task."""
         self._lag.observe(lag_s)
 
-    def leadership_ended(self) -> None:
-        """Tell of no policies: another replica does, and a sum over all must not count them twice."""
-        self._series.points = {}
-        self._overrun.set(0)
-        self._group_age.set(0)
+    def leadership_ended(self, shard: int = 0) -> None:
+        """Tell of no policy of a shard: another replica does, and a sum over all must not count them twice."""
+        self._passes.pop(shard, None)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell what the last pass of each shard found that is led here."""
+        passes = list(self._passes.values())
+        self._series.points = {key: points for one in passes for key, points in one.points.items()}
+        self._overrun.set(max((one.overrun_s for one in passes), default=0.0))
+        self._group_age.set(max((one.oldest_look_s for one in passes), default=0.0))
         for verdict in Verdict:
-            self._policies.labels(verdict.value).set(0)
+            self._policies.labels(verdict.value).set(sum(one.verdicts.get(verdict, 0) for one in passes))
 
     async def serve(
         self,
@@ -110,7 +129,8 @@ class Telemetry:
         port: int,
         *,
         probe_port: int,
-        leads: Callable[[], bool],
+        led: Callable[[], int],
+        shards: int = 1,
         unhealthy: Complaint,
         unready: Complaint,
     ) -> None:
@@ -120,14 +140,16 @@ class Telemetry:
             address: where to listen.
             port: for the metrics.
             probe_port: for the probes.
-            leads: whether this replica leads now.
+            led: how many shards this replica leads now.
+            shards: how many there are.
             unhealthy: why this process should be started anew.
             unready: why it could not lead now.
 
         Raises:
             InvalidSettingsError: nothing can listen there.
         """
-        self._leader.set_function(lambda: float(leads()))
+        self._leader.set_function(lambda: float(led()))
+        self._shards.set(shards)
         await self._pages.serve(address, port, probe_port=probe_port, unhealthy=unhealthy, unready=unready)
 
     async def close(self) -> None:

@@ -114,7 +114,9 @@ def _measured_s(situation: Situation, set_s: float) -> float:
     return record.beat_period.total_seconds()
 
 
-def limits(of: Demand, slopes: Mapping[ObjectKey, float], per_s: float, *, cluster: str) -> dict[ObjectKey, Limit]:
+def limits(
+    of: Demand, slopes: Mapping[ObjectKey, float], per_s: float, *, cluster: str, shards: int = 1
+) -> dict[ObjectKey, Limit]:
     """Return the least H that a budget leaves to each group that would have a shorter one.
 
     Args:
@@ -122,8 +124,10 @@ def limits(of: Demand, slopes: Mapping[ObjectKey, float], per_s: float, *, clust
         slopes: what each second between heartbeats costs a group that wishes, in stalled partition-seconds a day.
         per_s: the budget, in heartbeats a second.
         cluster: its name.
+        shards: into how many the fleet, and with it the cluster's budget, is divided.
     """
-    name = f"the heartbeats of Kafka cluster {cluster} have a budget of {per_s:g} requests a second"
+    whose = "" if shards == 1 else f" in this shard, one of {shards}"
+    name = f"the heartbeats of Kafka cluster {cluster} have a budget of {per_s:g} requests a second{whose}"
     found = least_intervals(of.wishes, slopes, per_s - of.counted(per_s))
     return {key: Limit(least, name) for key, least in found.items()}
 

@@ -23,6 +23,7 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, Strategy
+from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.outcomes import Decided, Surprise
 
@@ -49,11 +50,13 @@ class Places:
         limit: how many there are.
         shared: whether several namespaces have policies.
         holders: who has one.
+        shard: of which they are the places, where the fleet is divided.
     """
 
     limit: int
     shared: bool = False
     holders: frozenset[Holder] = frozenset()
+    shard: Shard = WHOLE
 
     @property
     def share(self) -> int:
@@ -149,10 +152,11 @@ def held(outcome: Decided, places: Places) -> Decided:
     Of other namespaces only the number is told: their names are nobody's business.
     """
     namespace, count = _namespace(outcome), len(places.holders)
+    where, whose = ("the fleet", "") if places.shard == WHOLE else (str(places.shard), " in this shard")
     sentence = (
-        f"{count} rollouts of the tuner's are under way in the fleet{_named(places, namespace)}, and "
-        f"rollout.maxConcurrent of the operator's configuration allows {places.limit}; this change waits for its turn: "
-        f"cures first, then what saves most"
+        f"{count} rollouts of the tuner's are under way in {where}{_named(places, namespace)}, and "
+        f"rollout.maxConcurrent of the operator's configuration allows {places.limit}{whose}; this change waits for "
+        f"its turn: cures first, then what saves most"
     )
     if places.busy < places.limit:
         sentence += (

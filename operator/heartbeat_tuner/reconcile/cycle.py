@@ -34,7 +34,7 @@ from heartbeat_tuner.reconcile.budget import Holder, Places
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, Surprise
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.statuses import Finished, Statuses
 from heartbeat_tuner.reconcile.troubles import Troubles
 from heartbeat_tuner.reconcile.turns import Turns, of_all
@@ -68,7 +68,7 @@ class Cycle:
     def __init__(
         self,
         *,
-        store: PolicyStore,
+        store: PolicyView,
         gatherer: Gatherer,
         workloads: Workloads,
         policies: Policies,
@@ -80,7 +80,7 @@ class Cycle:
         """Remember nothing yet.
 
         Args:
-            store: what is watched.
+            store: what is watched, of one shard; that has its part of both limits, which are the whole fleet's.
             gatherer: reads what decisions rest on.
             workloads: where values are written.
             policies: where statuses are written.
@@ -95,9 +95,9 @@ class Cycle:
         self._policies = policies
         self._slots = slots
         self._clock = clock
-        self._max_rollouts = max_rollouts
+        self._max_rollouts = store.shard.rollouts(max_rollouts)
         self._turns = Turns()
-        self._decider = Decider(heartbeat_budgets, gatherer.moved)
+        self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
         self._troubles = Troubles()
         self._statuses = Statuses(store, policies, clock, pace=WritePace(), troubles=self._troubles)
         self._known: dict[ObjectKey, Application] = {}
@@ -209,7 +209,7 @@ class Cycle:
         self._known = {one.key: self._known[one.key] for one in policies if one.key in self._known}
         holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
         shared = len({policy.key.namespace for policy in policies}) > 1
-        return Places(self._max_rollouts, shared, holders)
+        return Places(self._max_rollouts, shared, holders, self._store.shard)
 
     def _tell_holders(self, places: Places) -> None:
         """Tell the log who holds the places, whenever that changes; a status names only its own namespace's."""

@@ -14,6 +14,7 @@ from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Group, Unknown
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.reconcile.gathering import Gathered
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, Surprise
 from heartbeat_tuner.reconcile.progress import Moved
@@ -30,10 +31,12 @@ class Decider:
     Args:
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
         moved: called after each policy.
+        shard: whose policies they are; it has its part of each budget.
     """
 
-    def __init__(self, heartbeat_budgets: Mapping[str, float], moved: Moved) -> None:
-        self._budgets = heartbeat_budgets
+    def __init__(self, heartbeat_budgets: Mapping[str, float], moved: Moved, shard: Shard = WHOLE) -> None:
+        self._budgets = {cluster: shard.per_s(per_s) for cluster, per_s in heartbeat_budgets.items()}
+        self._shards = shard.shards
         self._moved = moved
         self._answers = Remembered(REMEMBERED)
 
@@ -94,7 +97,7 @@ class Decider:
                 found[wish.key] = Surprise(error)
             self._moved()
             await asyncio.sleep(0)
-        for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster).items():
+        for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster, shards=self._shards).items():
             found.setdefault(key, self._decided(dataclasses.replace(decided[key].situation, held=limit)))
             self._moved()
             await asyncio.sleep(0)

@@ -6,20 +6,28 @@ writes there asks the elector's fence: a moment that is read, and no message tha
 
 import asyncio
 import contextlib
+import functools
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar
 
 import structlog
-
-from heartbeat_tuner.reconcile.elector import Elector
 
 ENDS_WITHIN_S: Final = 5.0
 """How long the end of the thread is awaited; a process does not wait for it to end."""
 
 _Opened = TypeVar("_Opened")
+_Which = ParamSpec("_Which")
 
 _log = structlog.get_logger()
+
+
+class Seeker(Protocol[_Which]):
+    """Seeks a leadership, or several; which one it has got it says when it leads."""
+
+    def run(self, lead: Callable[_Which, Awaitable[object]], stopped: asyncio.Event) -> Coroutine[Any, Any, None]:
+        """Seek until `stopped` is set, as `Elector.run` does."""
+        ...
 
 
 class ElectionThread(Generic[_Opened]):
@@ -55,11 +63,13 @@ class ElectionThread(Generic[_Opened]):
         except TimeoutError:
             _log.warning("the election's thread does not end, it is left behind")
 
-    async def elect(self, elector: Elector, lead: Callable[[], Awaitable[object]], stopped: asyncio.Event) -> None:
-        """Have `elector` run in the thread until `stopped` is set.
+    async def elect(
+        self, seeker: Seeker[_Which], lead: Callable[_Which, Awaitable[object]], stopped: asyncio.Event
+    ) -> None:
+        """Have `seeker` run in the thread until `stopped` is set.
 
         Args:
-            elector: whose requests are made here.
+            seeker: whose requests are made here.
             lead: as `Elector.run` has it. It runs on the caller's loop.
             stopped: set on the caller's loop to end.
 
@@ -67,7 +77,11 @@ class ElectionThread(Generic[_Opened]):
             RuntimeError: the thread has ended before that.
         """
         told = asyncio.Event()
-        work = elector.run(lambda: _run_on(self._home, lead), told)
+
+        def lead_at_home(*args: _Which.args, **kwargs: _Which.kwargs) -> Awaitable[object]:
+            return _run_on(self._home, functools.partial(lead, *args, **kwargs))
+
+        work = seeker.run(lead_at_home, told)
         running: asyncio.Future[Any] = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
         stopping: asyncio.Future[Any] = asyncio.create_task(stopped.wait())
         try:

@@ -1,10 +1,11 @@
 """What the probes answer: whether this replica does its part, leader or not."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Final
 
+from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.reconcile.elector import Elector
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
@@ -24,10 +25,13 @@ WATCH_MAY_LAG: Final = timedelta(minutes=2)
 class Health:
     """What is wrong with this replica, as a sentence; empty if nothing is.
 
+    With several shards there is one for each: a shard whose loop is stuck is no better off for another's that moves.
+
     Args:
         elector: knows whether we lead and whether the API server answers.
         store: knows whether the watch is behind.
         interval: of the cycles.
+        shard: whose cycles they are.
         monotonic: a clock in seconds that nobody sets.
     """
 
@@ -37,12 +41,14 @@ class Health:
         store: PolicyStore,
         *,
         interval: timedelta,
+        shard: Shard = WHOLE,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._elector = elector
         self._store = store
         self._stuck_after_s = max(GRACE, MISSED_CYCLES * interval).total_seconds()
         self._monotonic = monotonic
+        self._whose = "" if shard == WHOLE else f"{shard}: "
         self._moved_at_s = self._finished_at_s = monotonic()
         self._failures = 0
 
@@ -67,7 +73,7 @@ class Health:
         if self._elector.leads and now_s - alive_at_s > self._stuck_after_s:
             unmoved_s = now_s - self._moved_at_s
             hangs = f", and nothing has moved for {unmoved_s:.0f} s" if self._moved_at_s > self._finished_at_s else ""
-            return f"no cycle has finished for {now_s - self._finished_at_s:.0f} s{hangs}"
+            return f"{self._whose}no cycle has finished for {now_s - self._finished_at_s:.0f} s{hangs}"
         if behind_s > WATCH_MAY_LAG.total_seconds():
             return f"the watch has not shown for {behind_s:.0f} s what a list did"
         return ""
@@ -75,3 +81,8 @@ class Health:
     def unready(self) -> str:
         """Return why this replica could not lead now; a follower is ready while it can see the API."""
         return "" if self._elector.in_touch else "the API server does not answer"
+
+
+def first_complaint(parts: Iterable[Callable[[], str]]) -> str:
+    """Return what the first part says that is not well; empty if all are."""
+    return next(filter(None, (complaint() for complaint in parts)), "")

@@ -4,6 +4,10 @@ Two clocks never meet here. A lease of another holder runs out by *our* monotoni
 its record as it stands; what the record says about times is for people. Our own leadership counts from before the
 request that renewed it was sent, and ends `renew_deadline` later. A lease lasts longer than that, so an ex-holder has
 stopped before anybody may take over, whatever the wall clocks do and however long a process stood still.
+
+Several candidates may share an identity, and lead beside each other: to all others they are one holder. Each one's
+leadership counts from its own request, or from a look: where the next look shows a version more of their lease, it was
+written after the look before was sent, whoever of them it was.
 """
 
 import dataclasses
@@ -45,11 +49,13 @@ class Standing:
         lease: as last seen; None if there was none.
         changed_at_s: when it was first seen in this version.
         leader_until_s: until when we lead; in the past while we do not.
+        asked_at_s: when the request was about to be sent that showed the lease so; only of one that is shared.
     """
 
     lease: Lease | None = None
     changed_at_s: float = -math.inf
     leader_until_s: float = -math.inf
+    asked_at_s: float = -math.inf
 
     def leads(self, now_s: float) -> bool:
         """Whether we lead at a moment."""
@@ -72,6 +78,30 @@ def seen(standing: Standing, lease: Lease | None, *, identity: str, answered_at_
         changed_at_s=standing.changed_at_s if unchanged else answered_at_s,
         leader_until_s=standing.leader_until_s if ours else -math.inf,
     )
+
+
+def seen_shared(
+    standing: Standing, lease: Lease | None, *, identity: str, timing: Timing, sent_at_s: float, answered_at_s: float
+) -> Standing:
+    """Return the standing after a look at a lease that others hold under our identity, too.
+
+    A renewal by one of them prolongs a leadership that has not run out; else all would have to write all the time, and
+    get in each other's way.
+
+    Args:
+        standing: before the look.
+        lease: what was found; None if there is none.
+        identity: ours and theirs.
+        timing: of the election.
+        sent_at_s: when the request was about to be sent.
+        answered_at_s: when the answer was here.
+    """
+    found = seen(standing, lease, identity=identity, answered_at_s=answered_at_s)
+    renewed = standing.lease is not None and not standing.lease.is_same_as(lease)
+    if renewed and found.leads(answered_at_s):
+        until_s = max(found.leader_until_s, standing.asked_at_s + timing.renew_deadline.total_seconds())
+        found = dataclasses.replace(found, leader_until_s=until_s)
+    return dataclasses.replace(found, asked_at_s=sent_at_s)
 
 
 def claim(standing: Standing, *, identity: str, timing: Timing, now_s: float) -> Claim | None:
@@ -106,6 +136,7 @@ def granted(standing: Standing, stored: Lease, *, timing: Timing, sent_at_s: flo
         lease=stored,
         changed_at_s=answered_at_s,
         leader_until_s=-math.inf if ran_out else sent_at_s + timing.renew_deadline.total_seconds(),
+        asked_at_s=sent_at_s,
     )
 
 

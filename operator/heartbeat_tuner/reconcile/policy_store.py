@@ -9,10 +9,11 @@ Resource versions of one resource are comparable integers (a guarantee since Kub
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final, Protocol
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.shards import WHOLE, Shard, Within, everywhere
 from heartbeat_tuner.ports import Listing
 
 
@@ -32,8 +33,31 @@ class Mended:
     gone: tuple[ObjectKey, ...]
 
 
+class PolicyView(Protocol):
+    """The policies that one cycle looks at: those of one shard."""
+
+    @property
+    def shard(self) -> Shard:
+        """Which one."""
+        ...
+
+    def snapshot(self) -> list[Mapping[str, Any]]:
+        """Return them, in the order of their keys."""
+        ...
+
+    def refresh(self, body: Mapping[str, Any]) -> None:
+        """Remember the answer to a write of our own."""
+        ...
+
+
 class PolicyStore:
-    """Policies by namespace and name, each in its newest known version."""
+    """Policies by namespace and name, each in its newest known version.
+
+    Attributes:
+        shard: everything.
+    """
+
+    shard: Final = WHOLE
 
     def __init__(self) -> None:
         self._bodies: dict[ObjectKey, Mapping[str, Any]] = {}
@@ -91,9 +115,9 @@ class PolicyStore:
         self._shown = {key: version for key, version in self._shown.items() if key in self._bodies}
         return Mended(tuple(missed), tuple(gone))
 
-    def groups(self) -> frozenset[tuple[str, str]]:
-        """Return the namespace and the group of every policy."""
-        specs = ((key.namespace, body.get("spec")) for key, body in self._bodies.items())
+    def groups(self, within: Within = everywhere) -> frozenset[tuple[str, str]]:
+        """Return the namespace and the group of every policy in some namespaces."""
+        specs = ((key.namespace, body.get("spec")) for key, body in self._bodies.items() if within(key.namespace))
         named = ((namespace, spec.get("groupId")) for namespace, spec in specs if isinstance(spec, Mapping))
         return frozenset((namespace, group) for namespace, group in named if isinstance(group, str))
 
@@ -101,9 +125,9 @@ class PolicyStore:
         """Return for how many seconds the watch has failed to show what a list did; 0 if it is not behind."""
         return max((now_s - debt.since_s for debt in self._debts.values()), default=0.0)
 
-    def snapshot(self) -> list[Mapping[str, Any]]:
-        """Return all objects, in the order of their keys."""
-        return [self._bodies[key] for key in sorted(self._bodies)]
+    def snapshot(self, within: Within = everywhere) -> list[Mapping[str, Any]]:
+        """Return the objects of some namespaces, in the order of their keys."""
+        return [self._bodies[key] for key in sorted(key for key in self._bodies if within(key.namespace))]
 
     def _forget(self, key: ObjectKey, version: int) -> None:
         known = self._bodies.get(key)
@@ -120,6 +144,31 @@ class PolicyStore:
         self._shown[key] = max(version, self._shown.get(key, 0))
         if key in self._debts and self._debts[key].version <= version:
             del self._debts[key]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StorePart:
+    """The policies of one shard, in a store that has all of them.
+
+    Attributes:
+        store: has all.
+        shard: which one.
+    """
+
+    store: PolicyStore
+    shard: Shard
+
+    def snapshot(self) -> list[Mapping[str, Any]]:
+        """Return the objects of this shard, in the order of their keys."""
+        return self.store.snapshot(self.shard.holds)
+
+    def refresh(self, body: Mapping[str, Any]) -> None:
+        """Remember the answer to a write of our own."""
+        self.store.refresh(body)
+
+    def groups(self) -> frozenset[tuple[str, str]]:
+        """Return the namespace and the group of every policy of this shard."""
+        return self.store.groups(self.shard.holds)
 
 
 def _version(body: Mapping[str, Any]) -> int:

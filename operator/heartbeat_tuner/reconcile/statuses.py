@@ -26,7 +26,7 @@ from heartbeat_tuner.reconcile.folding import Told, Transitions
 from heartbeat_tuner.reconcile.grounds import Grounds
 from heartbeat_tuner.reconcile.occupation import Occupied
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, Surprise
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.progress import Moved
 from heartbeat_tuner.reconcile.troubles import Troubles
 from heartbeat_tuner.reconcile.turns import Turns, of_all
@@ -95,7 +95,7 @@ class Statuses:
     """
 
     def __init__(
-        self, store: PolicyStore, policies: Policies, clock: Clock, *, pace: WritePace, troubles: Troubles
+        self, store: PolicyView, policies: Policies, clock: Clock, *, pace: WritePace, troubles: Troubles
     ) -> None:
         self._store = store
         self._policies = policies

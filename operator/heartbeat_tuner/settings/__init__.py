@@ -11,6 +11,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.shards import MOST_SHARDS
 from heartbeat_tuner.settings import files
 from heartbeat_tuner.settings.kafka import KafkaSettings
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
@@ -85,6 +86,18 @@ class Settings(Section):
     rollout: RolloutSettings = RolloutSettings()
     http: HttpSettings = HttpSettings()
     interval: Interval = timedelta(seconds=60)
+    shards: Annotated[int, Field(strict=True, ge=1, le=MOST_SHARDS)] = 1
+    """Parts into which policies are divided, by namespace; each has a leader of its own."""
+
+    @model_validator(mode="after")
+    def _each_shard_may_roll_out(self) -> Self:
+        most = self.rollout.max_concurrent
+        if 0 < most < self.shards:
+            raise ValueError(
+                f"rollout.maxConcurrent {most} is less than shards {self.shards}, and so a shard would have no rollout "
+                f"at all: each has its part of them; raise rollout.maxConcurrent, or lower shards"
+            )
+        return self
 
 
 def load(path: Path) -> Settings:

@@ -10,6 +10,7 @@ import pytest
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.ports import Claim, NotLeaderError
 from heartbeat_tuner.reconcile.elector import Elector
+from heartbeat_tuner.reconcile.leadership import Timing
 from tests.support.electors import QUICK, FakeLeases, until
 
 LONG = timedelta(minutes=1)
@@ -158,3 +159,42 @@ async def test_a_follower_that_ends_writes_nothing() -> None:
     async with running(leases) as work:
         await until(lambda: work.elector.in_touch)
     assert len(leases.claims) == 1
+
+
+async def test_an_elector_leads_only_under_the_one_above() -> None:
+    """However lately its own lease was renewed: its fence closes with the first of the two."""
+    now_s = 0.0
+    timing = Timing(timedelta(seconds=15), timedelta(seconds=10), timedelta(seconds=2))
+    above = Elector(FakeLeases(), timing, identity="3-shards", monotonic=lambda: now_s, shared=True)
+    elector = Elector(FakeLeases(), timing, identity="a", monotonic=lambda: now_s, above=above)
+    await above._attempt()
+    now_s = 5.0
+    await elector._attempt()
+    now_s = 9.0
+    assert (elector.leads, elector.remaining_s()) == (True, 1.0)
+    now_s = 10.0
+    assert not elector.leads
+    with pytest.raises(NotLeaderError):
+        elector.remaining_s()
+    for _ in range(2):  # a leadership that ran out is not prolonged, but sought anew
+        await above._attempt()
+    now_s = 11.0
+    assert (elector.leads, elector.remaining_s()) == (True, 4.0)
+
+
+async def test_replicas_that_share_a_lease_keep_each_other_leading() -> None:
+    """A look that shows another's renewal is as good as one's own: nobody is in anybody's way."""
+    now_s, leases = 0.0, FakeLeases()
+    timing = Timing(timedelta(seconds=15), timedelta(seconds=10), timedelta(seconds=2))
+    replicas = [Elector(leases, timing, identity="3-shards", monotonic=lambda: now_s, shared=True) for _ in range(3)]
+    attempts = 0
+    for now_s in [float(second) for second in range(0, 120, 2)]:  # noqa: B007 - the clock
+        for one in replicas:
+            await one._attempt()
+            attempts += 1
+            assert one.leads
+    assert 0 < len(leases.claims) <= attempts / 2
+    leases.overwrite(Claim("4-shards", LONG, 9))
+    for one in replicas:
+        await one._attempt()
+        assert not one.leads

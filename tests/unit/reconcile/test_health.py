@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.shards import Shard
 from heartbeat_tuner.ports import Listing
 from heartbeat_tuner.reconcile.elector import Elector
-from heartbeat_tuner.reconcile.health import Health
+from heartbeat_tuner.reconcile.health import Health, first_complaint
 from heartbeat_tuner.reconcile.leadership import Timing
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from tests.support import manifests
@@ -43,6 +44,25 @@ async def test_a_stuck_loop_fails_on_the_leader() -> None:
     assert replica.health.unhealthy() == "no cycle has finished for 181 s"
     replica.health.finished()
     assert replica.health.unhealthy() == ""
+
+
+async def test_one_shard_that_is_stuck_is_enough() -> None:
+    """However well the others do; the sentence says which one."""
+    replica = Replica()
+    await replica.become_leader()
+    second = Health(
+        replica.elector,
+        replica.store,
+        interval=timedelta(seconds=60),
+        shard=Shard(1, 2),
+        monotonic=lambda: replica.now_s,
+    )
+    parts = [replica.health.unhealthy, second.unhealthy]
+    replica.now_s += 181
+    replica.health.finished()
+    assert first_complaint(parts) == "shard 1 of 2: no cycle has finished for 181 s"
+    second.finished()
+    assert first_complaint(parts) == ""
 
 
 async def test_a_cycle_that_moves_is_alive_and_one_that_hangs_is_not() -> None:

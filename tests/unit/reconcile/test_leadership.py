@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -121,6 +121,30 @@ def test_only_our_own_lease_is_released() -> None:
     assert leadership.release(Standing(), identity=A) is None
 
 
+def looked(standing: Standing, found: Lease | None, sent_at_s: float) -> Standing:
+    """Return the standing of one of several A after a look whose answer takes a second."""
+    return leadership.seen_shared(
+        standing, found, identity=A, timing=TIMING, sent_at_s=sent_at_s, answered_at_s=sent_at_s + 1
+    )
+
+
+def test_a_renewal_by_one_of_several_prolongs_the_leadership_of_all() -> None:
+    """From before the look that did not show it yet: it was written after that."""
+    mine = granted(Standing(), 100, 101)
+    assert looked(mine, lease(A, resourceVersion="2"), 104).leader_until_s == 110
+    again = looked(looked(mine, lease(A, resourceVersion="2"), 104), lease(A, resourceVersion="3"), 108)
+    assert again.leader_until_s == 114
+    assert looked(again, lease(A, resourceVersion="3"), 112).leader_until_s == 114  # nobody has renewed it
+
+
+def test_a_look_prolongs_no_leadership_that_ran_out_or_was_taken() -> None:
+    """What was led has to end first."""
+    mine = looked(granted(Standing(), 100, 101), lease(A, resourceVersion="2"), 108)
+    assert not looked(mine, lease(A, resourceVersion="3"), 110).leads(111)
+    for found in (lease(B, resourceVersion="3"), lease("", resourceVersion="3"), None):
+        assert not looked(mine, found, 108).leads(109)
+
+
 class Store:
     """The API server: one lease, compared and swapped."""
 
@@ -167,20 +191,23 @@ class Candidate:
     Attributes:
         identity: its name.
         offset_s: its monotonic clock minus the true time.
+        shared: whether others have the same name; then it never gives the lease back.
         wall: what it writes as the time; jumps as it likes.
         standing: what it knows.
         awaited: the request it waits for.
         flying: those that it gave up and that may still arrive.
     """
 
-    def __init__(self, identity: str, offset_s: float, store: Store) -> None:
+    def __init__(self, identity: str, offset_s: float, store: Store, *, shared: bool = False) -> None:
         self.identity = identity
         self.offset_s = offset_s
+        self.shared = shared
         self.store = store
         self.wall = 0
         self.standing = Standing()
         self.awaited: Request | None = None
         self.flying: list[Request] = []
+        self.looked: tuple[Lease | None, float] | None = None
 
     def leads(self, true_s: float) -> bool:
         """Whether it would write now."""
@@ -198,13 +225,25 @@ class Candidate:
         """Read the lease, as any candidate must and a leader may; or, if odd, give it back."""
         if odd:
             self._release(now_s)
+        elif self.shared:
+            self.looked = (self.store.lease, now_s)
         elif not self.standing.leads(now_s):
             self.standing = leadership.seen(
                 self.standing, self.store.lease, identity=self.identity, answered_at_s=now_s
             )
 
     def claim(self, now_s: float, *, odd: bool) -> None:
-        """Send a claim, if one is due."""
+        """Send a claim, if one is due; hear first what a look at a shared lease has shown, some time ago."""
+        if self.looked is not None:
+            (lease, sent_at_s), self.looked = self.looked, None
+            self.standing = leadership.seen_shared(
+                self.standing,
+                lease,
+                identity=self.identity,
+                timing=TIMING,
+                sent_at_s=sent_at_s,
+                answered_at_s=now_s,
+            )
         asked = leadership.claim(self.standing, identity=self.identity, timing=TIMING, now_s=now_s)
         if asked is not None and not odd:
             self.awaited = Request(self.standing.lease, asked, self.wall, now_s)
@@ -233,6 +272,8 @@ class Candidate:
             )
 
     def _release(self, now_s: float) -> None:
+        if self.shared:
+            return
         asked = leadership.release(self.standing, identity=self.identity)
         if asked is not None:
             self.flying.append(Request(self.standing.lease, asked, self.wall, now_s))
@@ -266,18 +307,44 @@ def test_never_two_may_write(seed: int, offset_s: float) -> None:
     hundreds of pauses would take minutes.
     """
     dice, store = random.Random(seed), Store()  # noqa: S311 - no secret
-    candidates = (Candidate(A, 0.0, store), Candidate(B, offset_s, store))
+    for leading in leaders((Candidate(A, 0.0, store), Candidate(B, offset_s, store)), dice):
+        assert len(leading) <= 1
+        if leading:
+            assert store.lease is not None
+            assert store.lease.holder == leading[0]
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**32), st.sampled_from([-1e6, 0.0, 7.3]), st.booleans())
+def test_never_two_divisions_of_the_fleet_lead(seed: int, offset_s: float, undivided: bool) -> None:  # noqa: FBT001
+    """Replicas with three shards hold one lease together, and none of them leads beside who divides differently.
+
+    The other side is two replicas with four shards, or one without shards, which may give the lease back.
+    """
+    dice, store = random.Random(seed), Store()  # noqa: S311 - no secret
+    three = [Candidate("3-shards", clock_s, store, shared=True) for clock_s in (0.0, 3.0)]
+    four = [Candidate("4-shards", clock_s, store, shared=True) for clock_s in (offset_s, 1.0)]
+    others = [Candidate(B, offset_s, store)] if undivided else four
+    for leading in leaders((*three, *others), dice):
+        assert len(set(leading)) <= 1
+
+
+def test_replicas_of_one_division_lead_together() -> None:
+    """Or the test above would show nothing."""
+    dice, store = random.Random(0), Store()  # noqa: S311 - no secret
+    three = [Candidate("3-shards", clock_s, store, shared=True) for clock_s in (0.0, 3.0)]
+    assert any(len(leading) > 1 for leading in leaders((*three, Candidate(B, 7.3, store)), dice))
+
+
+def leaders(candidates: Sequence[Candidate], dice: random.Random) -> Iterator[list[str]]:
+    """Yield who leads after each move of candidates whose moves interleave anyhow."""
     moves = sorted(
         (move for number, one in enumerate(candidates) for move in life(number, one, dice)), key=lambda move: move[:2]
     )
     for true_s, number, step, odd, jump in moves:
         candidates[number].wall += jump
         step(true_s + candidates[number].offset_s, odd=odd)
-        leading = [one.identity for one in candidates if one.leads(true_s)]
-        assert len(leading) <= 1
-        if leading:
-            assert store.lease is not None
-            assert store.lease.holder == leading[0]
+        yield [one.identity for one in candidates if one.leads(true_s)]
 
 
 def test_the_request_timeout_leaves_room_for_a_second_renewal() -> None:

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.shards import Shard
 from heartbeat_tuner.ports import Listing
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
 from tests.support import manifests
 
 KEY = ObjectKey("shop", "orders")
@@ -159,3 +160,23 @@ def test_our_own_write_is_not_shown_by_the_watch() -> None:
     store.refresh(policy(11))
     store.mend(Listing([policy(11)], 11), at_s=100)
     assert store.watch_behind_s(300) == 200
+
+
+def test_each_shard_sees_its_own_namespaces_whole() -> None:
+    """Together they see all, none sees another's, and what one writes is there for all."""
+    names = [(f"team-{number}", policy) for number in range(40) for policy in ("a", "b")]
+    store = PolicyStore()
+    for namespace, name in names:
+        store.show(manifests.policy(name, namespace=namespace, resourceVersion="1", spec={"groupId": name}))
+    parts = [StorePart(store, Shard(number, 3)) for number in range(3)]
+    shown = [[(body["metadata"]["namespace"], body["metadata"]["name"]) for body in one.snapshot()] for one in parts]
+    assert all(one == sorted(one) for one in shown)
+    assert sorted(key for one in shown for key in one) == sorted(names)
+    namespaces = [{namespace for namespace, _ in one} for one in shown]
+    assert all(len(one) > 1 for one in namespaces)
+    assert not namespaces[0] & namespaces[1] | namespaces[1] & namespaces[2] | namespaces[0] & namespaces[2]
+    assert [one.groups() for one in parts] == [frozenset(one) for one in shown]
+    body = parts[0].snapshot()[0]
+    parts[0].refresh({**body, "metadata": {**body["metadata"], "resourceVersion": "2"}})
+    assert store.snapshot()[0]["metadata"]["resourceVersion"] in {"1", "2"}
+    assert parts[0].snapshot()[0]["metadata"]["resourceVersion"] == "2"

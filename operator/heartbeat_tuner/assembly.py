@@ -1,0 +1,214 @@
+"""The parts of an operator, by its settings: connections, candidates for leaderships, and what each shard works with.
+
+Of each shard there is a connection of its own to the API server, behind the fence of that shard's leadership: whoever
+leads one shard has nothing to write another's policies with. All else that writes nothing is shared.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
+
+from heartbeat_tuner.adapters import kafka_access, kubernetes_version
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
+from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.leases import KubernetesLeases
+from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
+from heartbeat_tuner.adapters.models import KubernetesModels
+from heartbeat_tuner.adapters.policies import KubernetesPolicies
+from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.slot_views import KubernetesSlotViews
+from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.connections import prometheus_source
+from heartbeat_tuner.domain.errors import InvalidSettingsError
+from heartbeat_tuner.domain.grants import Grants
+from heartbeat_tuner.domain.shards import Shard
+from heartbeat_tuner.ports import Models
+from heartbeat_tuner.reconcile.candidates import Candidates
+from heartbeat_tuner.reconcile.cycle import Cycle
+from heartbeat_tuner.reconcile.election_thread import ElectionThread
+from heartbeat_tuner.reconcile.elector import Elector, new_identity
+from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.group_looks import GroupLooks
+from heartbeat_tuner.reconcile.leadership import Timing
+from heartbeat_tuner.reconcile.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.policy_store import PolicyView
+from heartbeat_tuner.reconcile.progress import Moved
+from heartbeat_tuner.settings import Settings
+from heartbeat_tuner.settings.kafka import KafkaClusterSettings, KafkaTlsSettings
+
+
+@dataclasses.dataclass(frozen=True)
+class Shared:
+    """What all shards of a replica work with."""
+
+    metrics: PrometheusSource
+    clock: SystemClock
+    namespaces: Sequence[str]
+    request_timeout: timedelta
+    interval: timedelta
+    grants: Grants
+    heartbeat_budgets: Mapping[str, float]
+    max_rollouts: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ShardParts:
+    """What one shard works with.
+
+    Attributes:
+        shard: which one it is.
+        elector: whether it is led here.
+        api: writes only while it is.
+        groups: its own, since what is remembered of reading them is by shard.
+        shared: what it shares with the others.
+    """
+
+    shard: Shard
+    elector: Elector
+    api: KubernetesApi
+    groups: KafkaGroups
+    shared: Shared
+
+    @property
+    def policies(self) -> KubernetesPolicies:
+        """The policies, all of them to read."""
+        return KubernetesPolicies(self.api, namespaces=self.shared.namespaces)
+
+    @property
+    def models(self) -> Models:
+        """The fitted models."""
+        return KubernetesModels(self.api, namespaces=self.shared.namespaces)
+
+    @contextlib.asynccontextmanager
+    async def new_cycle(self, store: PolicyView, shelf: ModelShelf, moved: Moved) -> AsyncIterator[Cycle]:
+        """Give a cycle that remembers nothing, and watch what it looks at."""
+        shared, clock = self.shared, self.shared.clock
+        live = LiveWorkloads(self.api, clock, namespaces=shared.namespaces, patience=shared.request_timeout)
+        looks = GroupLooks(self.groups, clock, interval=shared.interval, sleep=asyncio.sleep)
+        gatherer = Gatherer(
+            metrics=shared.metrics,
+            groups=looks,
+            workloads=live,
+            models=shelf,
+            clock=clock,
+            sleep=asyncio.sleep,
+            grants=shared.grants,
+            moved=moved,
+        )
+        async with live.running(), looks.running():
+            yield Cycle(
+                store=store,
+                gatherer=gatherer,
+                workloads=KubernetesWorkloads(self.api),
+                policies=self.policies,
+                slots=KubernetesSlotViews(self.api, clock, shared.namespaces),
+                clock=clock,
+                heartbeat_budgets=shared.heartbeat_budgets,
+                max_rollouts=shared.max_rollouts,
+            )
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """What a running operator stands on."""
+
+    candidates: Candidates
+    election_thread: ElectionThread[KubernetesApi]
+    shards: Sequence[ShardParts]
+    metrics: PrometheusSource
+
+    @property
+    def policies(self) -> KubernetesPolicies:
+        """The policies, to list."""
+        return self.shards[0].policies
+
+
+@contextlib.asynccontextmanager
+async def assembled(settings: Settings) -> AsyncIterator[Parts]:
+    """Give the real adapters; close their connections afterwards.
+
+    Raises:
+        ApiServerError: the API server cannot be reached.
+        InvalidSettingsError: the API server is too old, the CustomResourceDefinition is not installed, or the lease has
+            no namespace.
+        NotAllowedError: policies may not be listed where they should be.
+    """
+    election, clock = settings.leader_election, SystemClock()
+    timing = Timing(election.lease_duration, election.renew_deadline, election.retry_period)
+    namespace = election.where()
+    async with contextlib.AsyncExitStack() as closing:
+        election_thread = ElectionThread(_connected(timing.request_timeout))
+        lease_api = await closing.enter_async_context(election_thread)
+
+        def leases(suffix: str = "") -> KubernetesLeases:
+            return KubernetesLeases(lease_api, namespace=namespace, name=election.lease_name + suffix, clock=clock)
+
+        candidates = Candidates(leases, settings.shards, timing, identity=new_identity())
+        metrics = prometheus_source(settings.prometheus, clock)
+        closing.callback(metrics.close)
+        shared = _shared(settings, metrics, clock)
+        shards = [
+            await _shard_parts(settings, Shard(number, settings.shards), elector, shared, closing)
+            for number, elector in enumerate(candidates.electors)
+        ]
+        await kubernetes_version.check(shards[0].api)
+        if not await shards[0].policies.served():
+            raise InvalidSettingsError(
+                "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
+            )
+        yield Parts(candidates, election_thread, shards, metrics)
+
+
+def _shared(settings: Settings, metrics: PrometheusSource, clock: SystemClock) -> Shared:
+    clusters = settings.kafka.clusters.items()
+    budgets = {name: cluster.heartbeat_budget for name, cluster in clusters}
+    return Shared(
+        metrics=metrics,
+        clock=clock,
+        namespaces=settings.kubernetes.namespaces,
+        request_timeout=settings.kubernetes.timeout,
+        interval=settings.interval,
+        grants={name: cluster.granted for name, cluster in clusters},
+        heartbeat_budgets={name: budget for name, budget in budgets.items() if budget is not None},
+        max_rollouts=settings.rollout.max_concurrent,
+    )
+
+
+async def _shard_parts(
+    settings: Settings, shard: Shard, elector: Elector, shared: Shared, closing: contextlib.AsyncExitStack
+) -> ShardParts:
+    api = await KubernetesApi.connect(request_timeout=shared.request_timeout, fence=elector)
+    closing.push_async_callback(api.close)
+    accesses = {name: access(cluster) for name, cluster in settings.kafka.clusters.items()}
+    groups = KafkaGroups(accesses, timeout=settings.kafka.timeout)
+    closing.callback(groups.close)
+    return ShardParts(shard, elector, api, groups, shared)
+
+
+@contextlib.asynccontextmanager
+async def _connected(request_timeout: timedelta) -> AsyncIterator[KubernetesApi]:
+    """Give connections of the election's own."""
+    api = await KubernetesApi.connect(request_timeout=request_timeout)
+    try:
+        yield api
+    finally:
+        await api.close()
+
+
+def access(cluster: KafkaClusterSettings) -> kafka_access.Access:
+    """Return how a Kafka cluster is reached."""
+    sasl, tls = cluster.sasl, cluster.tls or KafkaTlsSettings()
+    return kafka_access.Access(
+        cluster.bootstrap_servers,
+        security_protocol=cluster.security_protocol,
+        mechanism=None if sasl is None else sasl.mechanism,
+        username=None if sasl is None else sasl.username or sasl.username_file,
+        password_file=None if sasl is None else sasl.password_file,
+        ca_file=tls.ca_file,
+        cert_file=tls.cert_file,
+        key_file=tls.key_file,
+        key_password_file=tls.key_password_file,
+    )
