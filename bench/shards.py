@@ -123,22 +123,22 @@ def table_of(columns: Mapping[str, Figures]) -> str:
 
 
 def main() -> None:
-    """Measure both, print a table and write `build/bench/shards.json`."""
+    """Measure both, print a table and write `build/bench/shards.json` after each."""
     parser = argparse.ArgumentParser(description="What a shard's leader pays.")
     parser.add_argument("--policies", type=int, default=1000, help="of each shard")
     parser.add_argument("--cycles", type=int, default=5, help="how many count")
     parser.add_argument("--interval", type=float, default=INTERVAL_S, help="seconds from cycle to cycle")
     asked = parser.parse_args()
     columns: dict[str, Figures] = {}
+    REPORT.parent.mkdir(parents=True, exist_ok=True)
     for shards in (1, SHARDS):
         with tempfile.TemporaryDirectory(prefix="bench-shards-") as run_dir:
             found = measure(
                 asked.policies, shards=shards, cycles=asked.cycles, interval_s=asked.interval, run_dir=Path(run_dir)
             )
         columns |= {f"{shards} shards, replica {number}": figures for number, figures in enumerate(found)}
-    REPORT.parent.mkdir(parents=True, exist_ok=True)
-    REPORT.write_text(json.dumps({"policies_of_shard": asked.policies, "replicas": columns}, indent=1) + "\n")
-    print(table_of(columns), flush=True)
+        REPORT.write_text(json.dumps({"policies_of_shard": asked.policies, "replicas": columns}, indent=1) + "\n")
+        print(table_of(columns), flush=True)
 
 
 if __name__ == "__main__":
