@@ -11,9 +11,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from heartbeat_tuner.api import parsing
-from heartbeat_tuner.domain.policies import ObjectKey
-
 _OF_METADATA: Final = (
     "name",
     "namespace",
@@ -46,11 +43,6 @@ class HeldPolicy(Mapping[str, Any]):
             return body
         spec, status = (json.dumps(body[name], separators=(",", ":")) if name in body else "" for name in _TEXTS)
         return cls({name: body[_METADATA][name] for name in _OF_METADATA if name in body[_METADATA]}, (spec, status))
-
-    @property
-    def key(self) -> ObjectKey:
-        """Its namespace and name."""
-        return parsing.key_of(self)
 
     @property
     def version(self) -> int:
