@@ -333,8 +333,8 @@ class Slots(Protocol):
 class SlotViews(Protocol):
     """The slots of static ids for who only looks."""
 
-    async def read(self) -> Mapping[SlotPlace, View]:
-        """Return all slots and their pods as they are now; places without either are left out.
+    async def read(self, places: Collection[SlotPlace]) -> Mapping[SlotPlace, View]:
+        """Return slots and pods at these places as they are now; places without either are left out.
 
         Raises:
             ApiServerError: the API server did not answer, or refused.

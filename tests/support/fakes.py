@@ -255,12 +255,12 @@ class FakeSlotViews:
         self.error: Exception | None = None
         self.reads = 0
 
-    async def read(self) -> Mapping[SlotPlace, View]:
-        """Return all views."""
+    async def read(self, places: Collection[SlotPlace]) -> Mapping[SlotPlace, View]:
+        """Return the views of these places."""
         self.reads += 1
         if self.error is not None:
             raise self.error
-        return self.views
+        return {place: view for place, view in self.views.items() if place in places}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
