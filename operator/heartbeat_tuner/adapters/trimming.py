@@ -87,9 +87,9 @@ def config_map(data: Mapping[str, str], keys: Collection[str]) -> dict[str, str]
     return {key: data[key][: manifests.LONGEST_VALUE + 1] for key in sorted(keys) if key in data}
 
 
-def containers(trimmed: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the containers of a trimmed pod, or of a trimmed template."""
-    spec = trimmed["spec"]
+def containers(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the containers of a pod, or of a workload's template."""
+    spec = body["spec"]
     found: Sequence[Mapping[str, Any]] = (
         spec["template"]["spec"]["containers"] if "template" in spec else spec["containers"]
     )

@@ -32,9 +32,8 @@ def config_map_keys(
 ) -> dict[str, frozenset[str]]:
     """Return the keys that the variables of the policy's container may come from, by the name of their ConfigMap."""
     names, name = trimming.names_of(policy), policy.workload.container
-    trimmed = [trimming.workload(workload, names, us=US), *(trimming.pod(pod, names) for pod in pods)]
     keys: dict[str, frozenset[str]] = {}
-    for container in (container for one in trimmed for container in trimming.containers(one)):
+    for container in (container for one in (workload, *pods) for container in trimming.containers(one)):
         if container["name"] == name:
             for source, found in manifests.config_map_keys(container, names).items():
                 keys[source] = keys.get(source, frozenset()) | found

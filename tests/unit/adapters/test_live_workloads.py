@@ -127,6 +127,31 @@ async def test_an_object_that_says_too_much_is_a_finding(
     await _until_read(live, policy(), lambda found: isinstance(found, Workload))
 
 
+async def test_others_have_a_turn_while_many_pods_are_looked_at(world: tuple[WatchedCluster, LiveWorkloads]) -> None:
+    """Five thousand of them take most of a second, and a probe must be answered meanwhile."""
+    cluster, live = world
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    for name, pods in (("few", live_workloads.PODS_AT_ONCE), ("many", live_workloads.PODS_AT_ONCE + 1)):
+        fill(cluster, policy(name), pods=pods)
+    await live.cover([policy("few"), policy("many")])
+    counting = asyncio.create_task(count())
+    await asyncio.sleep(0)
+    before = turns
+    found = await live.read(policy("few"))
+    assert turns == before  # a thread for each small workload would take longer than the work
+    again = await live.read(policy("many"))
+    assert turns > before
+    counting.cancel()
+    assert session_and_beat(found) == session_and_beat(again)
+
+
 async def test_a_namespace_that_is_deleted_leaves_nothing(world: tuple[WatchedCluster, LiveWorkloads]) -> None:
     """Neither objects, nor evidence, nor names of ConfigMaps; the other namespace stays as it was."""
     cluster, live = world
