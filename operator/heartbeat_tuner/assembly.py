@@ -19,7 +19,7 @@ from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
 from heartbeat_tuner.adapters.models import KubernetesModels
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.slot_views import KubernetesSlotViews
+from heartbeat_tuner.adapters.slot_views import LiveSlotViews
 from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import InvalidSettingsError
@@ -86,7 +86,9 @@ class ShardParts:
     async def new_cycle(self, store: PolicyView, shelf: ModelShelf, moved: Moved) -> AsyncIterator[Cycle]:
         """Give a cycle that remembers nothing, and watch what it looks at."""
         shared, clock = self.shared, self.shared.clock
-        live = LiveWorkloads(self.api, clock, namespaces=shared.namespaces, patience=shared.request_timeout)
+        where, patience = shared.namespaces, shared.request_timeout
+        live = LiveWorkloads(self.api, clock, namespaces=where, patience=patience)
+        slots = LiveSlotViews(self.api, clock, live, namespaces=where, patience=patience)
         looks = GroupLooks(self.groups, clock, interval=shared.interval, sleep=asyncio.sleep)
         gatherer = Gatherer(
             metrics=shared.metrics,
@@ -104,7 +106,7 @@ class ShardParts:
                 gatherer=gatherer,
                 workloads=KubernetesWorkloads(self.api),
                 policies=self.policies,
-                slots=KubernetesSlotViews(self.api, clock, shared.namespaces),
+                slots=slots,
                 clock=clock,
                 heartbeat_budgets=shared.heartbeat_budgets,
                 max_rollouts=shared.max_rollouts,

@@ -12,6 +12,7 @@ from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.assembly import ShardParts, assembled
 from heartbeat_tuner.ports import Spent
 from heartbeat_tuner.reconcile import health, loop, loop_lag
+from heartbeat_tuner.reconcile.collecting import Collector
 from heartbeat_tuner.reconcile.cycle import CycleReport
 from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
@@ -114,6 +115,7 @@ class _LedShard:
         self._relisted = relisted
         self._telling = telling
         self._pace = Pace(interval)
+        self._collector = Collector()
         self._interval = interval
         self._stopped = stopped
 
@@ -124,6 +126,7 @@ class _LedShard:
             await loop.finish_or_give_up(self._cycles(), self._stopped, patience_s=LAST_CYCLE_S)
         finally:
             self._telling.ended(self._parts.shard.number)
+            self._collector.forgot()
 
     async def _cycles(self) -> None:
         """Look at everything with fresh eyes."""
@@ -147,6 +150,7 @@ class _LedShard:
         self.health.finished()
         overrun_s = self._pace.overrun_s(duration_s)
         self._telling.finished(self._parts.shard.number, report, duration_s=duration_s, overrun_s=overrun_s)
+        self._collector.looked()
 
 
 class _Telling:

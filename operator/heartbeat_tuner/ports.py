@@ -6,7 +6,7 @@ server. They also need the leadership: a `Fence` says how long it lasts.
 """
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -133,12 +133,12 @@ class Workloads(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Listing:
-    """All policies at one moment.
+class ListPage:
+    """A page of the list of all policies.
 
     Attributes:
-        bodies: the objects.
-        version: the resource version of that moment: what is newer is not in it.
+        bodies: objects.
+        version: the resource version of the list's moment: what is newer is not in it.
     """
 
     bodies: Sequence[Mapping[str, Any]]
@@ -148,8 +148,8 @@ class Listing:
 class Policies(Protocol):
     """The policies as the API server has them."""
 
-    async def list_all(self) -> Listing:
-        """Return all policies of the cluster.
+    def list_all(self) -> AsyncGenerator[ListPage, None]:
+        """Yield all policies of the cluster, page by page.
 
         Raises:
             ApiServerError: the API server did not answer, or could not give one moment's list.
@@ -333,8 +333,8 @@ class Slots(Protocol):
 class SlotViews(Protocol):
     """The slots of static ids for who only looks."""
 
-    async def read(self) -> Mapping[SlotPlace, View]:
-        """Return all slots and their pods as they are now; places without either are left out.
+    async def read(self, places: Collection[SlotPlace]) -> Mapping[SlotPlace, View]:
+        """Return slots and pods at these places as they are now; places without either are left out.
 
         Raises:
             ApiServerError: the API server did not answer, or refused.

@@ -1,8 +1,9 @@
 """What the operator sees of slots, with the rights that are documented for it."""
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,19 +13,25 @@ from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.slot_views import KubernetesSlotViews
+from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
+from heartbeat_tuner.adapters.slot_views import LiveSlotViews
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import GATE, SLOT_LABEL, TOKEN_ANNOTATION, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError
-from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.policies import ObjectKey, WorkloadRef
 from heartbeat_tuner.membership import records
-from heartbeat_tuner.membership.values import Record, View
+from heartbeat_tuner.membership.values import Record
 from heartbeat_tuner.reconcile import occupation
 from sandbox.control_plane import ControlPlane
-from tests.support import documents
+from tests.support import documents, worlds
 from tests.support.webhooks import USER
 
 pytestmark = pytest.mark.timeout(120)
+
+PATIENCE = timedelta(seconds=3)
+
+TLS_CLOSE_S = 0.5
+"""Connections of watches that were just cancelled need a moment to close."""
 
 UID = "5ee15ee1-0000"
 ROLE = documents.CHECKOUT / "sandbox" / "manifests" / "operator-role.yaml"
@@ -48,20 +55,23 @@ def allowed(control_plane: ControlPlane) -> Iterator[None]:
     control_plane.kubectl("delete", "clusterrole,clusterrolebinding", "slots-shown")
 
 
-def read(plane: ControlPlane) -> dict[SlotPlace, View]:
-    """Return what the user sees."""
-
-    async def run() -> dict[SlotPlace, View]:
-        configuration = client.Configuration()
-        file = str(plane.kubeconfig_for(USER))
-        await config.load_kube_config(config_file=file, client_configuration=configuration)
-        api = KubernetesApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=20))
-        try:
-            return dict(await KubernetesSlotViews(api, SystemClock()).read())
-        finally:
-            await api.close()
-
-    return asyncio.run(run())
+@contextlib.asynccontextmanager
+async def looking(plane: ControlPlane, place: SlotPlace) -> AsyncIterator[LiveSlotViews]:
+    """Give what the user sees of a namespace with a policy."""
+    configuration = client.Configuration()
+    file = str(plane.kubeconfig_for(USER))
+    await config.load_kube_config(config_file=file, client_configuration=configuration)
+    api = KubernetesApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=20))
+    key = ObjectKey(place.namespace, "orders")
+    live = LiveWorkloads(api, SystemClock(), patience=PATIENCE)
+    slots = LiveSlotViews(api, SystemClock(), live, patience=PATIENCE)
+    try:
+        async with live.running(), slots.running():
+            await live.cover([worlds.policy(key=key, workload=WorkloadRef("Deployment", key, "app"))])
+            yield slots
+        await asyncio.sleep(TLS_CLOSE_S)
+    finally:
+        await api.close()
 
 
 def lease(place: SlotPlace, number: int, record: Record) -> dict[str, Any]:
@@ -98,22 +108,38 @@ def gated_pod(place: SlotPlace, number: int, token: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("allowed")
-def test_slots_and_pods_that_wait_are_seen_with_the_documented_rights(
+async def test_slots_and_pods_that_wait_are_seen_with_the_documented_rights(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    """The operator may list Leases and pods, and needs no more to show who waits for what."""
+    """The operator may list and watch Leases and pods, and needs no more to show who waits for what, and to follow."""
     place = slot_names.place_of(UID, ObjectKey(namespace, "orders"))
     now = datetime.now(UTC)
-    for one in (lease(place, 0, Record(since=now, holder="t0")), lease(place, 1, Record(since=now))):
+
+    def create(one: dict[str, Any]) -> None:
         control_plane.kubectl("create", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(one))
-    pod = json.dumps(gated_pod(place, 0, "t0"))
-    control_plane.kubectl("create", f"--namespace={namespace}", "--filename=-", stdin=pod)
-    found = occupation.shown(read(control_plane), place, 2)
-    assert [(one.state, one.pod) for one in found.first] == [("Held", "waits-0"), ("Free", None)]
-    assert [(one.pod, one.id) for one in found.gated_pods] == [("waits-0", place.id_of(0))]
+
+    create(lease(place, 0, Record(since=now, holder="t0")))
+    create(lease(place, 1, Record(since=now)))
+    create(gated_pod(place, 0, "t0"))
+    async with looking(control_plane, place) as slots:
+        found = occupation.shown(await slots.read([place]), place, 3)
+        assert [(one.state, one.pod) for one in found.first] == [("Held", "waits-0"), ("Free", None)]
+        assert [(one.pod, one.id) for one in found.gated_pods] == [("waits-0", place.id_of(0))]
+
+        create(lease(place, 2, Record(since=now, holder="t2")))
+        create(gated_pod(place, 2, "t2"))
+        control_plane.kubectl("delete", f"--namespace={namespace}", "lease", place.id_of(1))
+        for _ in range(200):
+            found = occupation.shown(await slots.read([place]), place, 3)
+            if [one.pod for one in found.first] == ["waits-0", "waits-2"]:
+                break
+            await asyncio.sleep(0.1)
+        assert [one.id for one in found.first] == [place.id_of(0), place.id_of(2)]
 
 
-def test_without_rights_it_is_an_error_and_no_empty_view(control_plane: ControlPlane) -> None:
+async def test_without_rights_it_is_an_error_and_no_empty_view(control_plane: ControlPlane, namespace: str) -> None:
     """A status would say that nobody waits."""
-    with pytest.raises(ApiServerError, match="403"):
-        read(control_plane)
+    place = slot_names.place_of(UID, ObjectKey(namespace, "orders"))
+    async with looking(control_plane, place) as slots:
+        with pytest.raises(ApiServerError, match="403"):
+            await slots.read([place])

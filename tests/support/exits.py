@@ -215,8 +215,9 @@ class Place:
     async def look(self, *, later: timedelta = LATER) -> None:
         """Let time pass, and let the operator look once."""
         self.clock.ahead += later
-        for body in (await self._policies.list_all()).bodies:
-            self._store.show(body)
+        async for page in self._policies.list_all():
+            for body in page.bodies:
+                self._store.show(body)
         pods = [one.pod for one in await self.running()]
         group = dataclasses.replace(worlds.group([worlds.member(one) for one in pods]), group_id=self.name)
         self._groups.groups["main"][self.name] = group

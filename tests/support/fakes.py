@@ -7,7 +7,7 @@ again.
 import asyncio
 import copy
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.ports import Clock, Groups, Listing
+from heartbeat_tuner.ports import Clock, Groups, ListPage
 from heartbeat_tuner.reconcile.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
@@ -255,12 +255,12 @@ class FakeSlotViews:
         self.error: Exception | None = None
         self.reads = 0
 
-    async def read(self) -> Mapping[SlotPlace, View]:
-        """Return all views."""
+    async def read(self, places: Collection[SlotPlace]) -> Mapping[SlotPlace, View]:
+        """Return the views of these places."""
         self.reads += 1
         if self.error is not None:
             raise self.error
-        return self.views
+        return {place: view for place, view in self.views.items() if place in places}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -294,12 +294,15 @@ class FakePolicies:
         for body in bodies:
             store.show(copy.deepcopy(body))
 
-    async def list_all(self) -> Listing:
-        """Return all policies; the moment is that of the newest."""
+    async def list_all(self) -> AsyncGenerator[ListPage, None]:
+        """Yield all policies, one on each page; the moment is that of the newest."""
         if self.error is not None:
             raise self.error
         versions = [int(body["metadata"]["resourceVersion"]) for body in self.stored.values()]
-        return Listing(copy.deepcopy(list(self.stored.values())), max([self.moment, *versions]))
+        moment = max([self.moment, *versions])
+        for body in copy.deepcopy(list(self.stored.values())):
+            yield ListPage([body], moment)
+        yield ListPage([], moment)
 
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the stored policy is of the same generation."""

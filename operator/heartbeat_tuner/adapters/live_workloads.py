@@ -1,25 +1,32 @@
 """The workloads of all policies, kept up to date by watches: a look at them asks the API server nothing.
 
-Held is what `trimming` leaves of Deployments, StatefulSets, their pods and the ConfigMaps that their containers name,
-and only in namespaces with policies. Objects are JSON text: a tenth of what they take as dictionaries. A workload is
-made of them again only when a part of it has changed. Nothing is written by what stands here: who writes asks first.
+Held is what `trimming` leaves of Deployments, StatefulSets and their pods, and only in namespaces with policies; the
+ConfigMaps that their containers name are `named_maps`' business. Objects are JSON text: a tenth of what they take as
+dictionaries. Of a pod that has a slot it is held too which one: `slot_views` needs no watch of its own for it. A
+workload is made of texts again only when a part of it has changed. Nothing is written by what stands here: who writes
+asks first.
 """
 
 import asyncio
 import contextlib
 import dataclasses
 import json
-import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from heartbeat_tuner.adapters import api_paths, manifests, trimming, workload_evidence
+from heartbeat_tuner.adapters import api_paths, manifests, slot_pods, touch, trimming, workload_evidence
+from heartbeat_tuner.adapters.named_maps import NamedMaps, TooManyMapsError
+from heartbeat_tuner.adapters.slot_pods import SeenPod
+from heartbeat_tuner.adapters.touch import Touch
 from heartbeat_tuner.adapters.watching import Kind, Source, Watched
 from heartbeat_tuner.adapters.watching_scope import WatchedScope
+from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.ports import Clock
 
 PAGE: Final = 250
@@ -28,13 +35,22 @@ PAGE: Final = 250
 LISTED_ALONE: Final = 20
 """Namespaces that are listed one by one when policies come to them; where there are more, everything is listed."""
 
-LOOK_S: Final = 0.02
-"""Between two looks whether lists have come."""
+LONGEST_TEXT: Final = 2**16
+"""Characters of what is held of an object: of a usual one there are a thousand."""
+
+PODS_AT_ONCE: Final = 100
+"""Pods of a workload that are looked at in the event loop: 5,000 take 0.65 s, in which no probe would be answered."""
+
+_Result = TypeVar("_Result")
 
 _KINDS: Final = {
     kind: Kind(api_paths.collection(resource), page=PAGE)
     for kind, resource in ((DEPLOYMENT, api_paths.DEPLOYMENTS), (STATEFUL_SET, api_paths.STATEFUL_SETS))
 }
+
+
+_ALONE: Final = "Pod"
+"""The kind of place of a pod that has a slot and belongs to no workload."""
 
 
 class WorkloadPlace(NamedTuple):
@@ -51,27 +67,16 @@ class Held:
     Attributes:
         place: of a workload, or of the workload that a pod belongs to.
         version: its resource version.
-        text: JSON of what is left of it.
+        text: JSON of what is left of it; empty if that is too long to be held.
         template: the fingerprint of a workload's whole template.
+        slot: of a pod that has one.
     """
 
     place: WorkloadPlace
     version: int
     text: str
     template: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HeldMap:
-    """What is held of a ConfigMap.
-
-    Attributes:
-        place: where it is.
-        data: what is left of its data.
-    """
-
-    place: ObjectKey
-    data: Mapping[str, str]
+    slot: SeenPod | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,13 +86,13 @@ class _Made:
     Attributes:
         asked: by the policy.
         parts: the workload's and the pods' texts, the data of ConfigMaps; compared by identity.
-        maps: the ConfigMaps' names.
+        keys: those of ConfigMaps, by the maps' names.
         found: the workload.
     """
 
     asked: tuple[object, ...]
     parts: tuple[object, ...]
-    maps: frozenset[str]
+    keys: Mapping[str, frozenset[str]]
     found: Workload | MissingWorkload
 
 
@@ -103,20 +108,20 @@ class LiveWorkloads:
 
     def __init__(self, api: Source, clock: Clock, *, namespaces: Sequence[str] = (), patience: timedelta) -> None:
         self._api = api
-        self._patience_s = patience.total_seconds()
+        self._touch = Touch(patience)
         self._names: dict[str, frozenset[str]] = {}
+        self._containers: dict[WorkloadPlace, set[str]] = {}
         self._unlisted: dict[str, ApiServerError] = {}
-        self._maps_named: set[ObjectKey] = set()
+        self._listing: frozenset[str] | None = None
         self._made: dict[ObjectKey, _Made] = {}
         self._watching: asyncio.Task[None] | None = None
-        self._out_of_touch_since_s: dict[int, float] = {}
         self._workloads = {
             kind: WatchedScope(api, which, self._workload(kind), namespaces=namespaces, clock=clock)
             for kind, which in _KINDS.items()
         }
-        pods, maps = (Kind(api_paths.collection(one), page=PAGE) for one in (api_paths.PODS, api_paths.CONFIG_MAPS))
+        pods = Kind(api_paths.collection(api_paths.PODS), page=PAGE)
         self._pods = WatchedScope(api, pods, self._pod, namespaces=namespaces, clock=clock)
-        self._maps = WatchedScope(api, maps, self._map, namespaces=namespaces, clock=clock)
+        self._maps = NamedMaps(api, clock, namespaces)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -134,8 +139,12 @@ class LiveWorkloads:
         What cannot be listed is told by `read`.
         """
         wanted: dict[str, set[str]] = {}
+        self._containers = {}
         for policy in policies:
             wanted.setdefault(policy.key.namespace, set()).update(trimming.names_of(policy))
+            place = WorkloadPlace(policy.workload.kind, policy.workload.key)
+            self._containers.setdefault(place, set()).add(policy.workload.container)
+        self._maps.begin(Counter(policy.key.namespace for policy in policies))
         more = [
             name
             for name, names in wanted.items()
@@ -153,7 +162,7 @@ class LiveWorkloads:
         elif more:
             self._forget(more)
             await self._list(more)
-        await self._in_touch()
+        await self._touch.wait(self._parts())
 
     async def read(self, policy: Policy) -> Workload | MissingWorkload:
         """Return a covered policy's workload with what is set in it, or what is missing.
@@ -165,36 +174,66 @@ class LiveWorkloads:
         place, namespace = WorkloadPlace(reference.kind, reference.key), reference.key.namespace
         if namespace in self._unlisted:
             raise self._unlisted[namespace]
-        for scope in (self._workloads[reference.kind], self._pods, self._maps):
-            _check(scope, namespace)
+        for scope in (self._workloads[reference.kind], self._pods, self._maps.scope):
+            touch.check(scope, namespace)
         workload = max(self._workloads[reference.kind].at(place), key=lambda held: held.version, default=None)
         if workload is None:
             return workload_evidence.not_found(policy)
         pods = sorted(self._pods.at(place), key=lambda held: held.version)
+        if not all(held.text for held in (workload, *pods)):
+            return MissingWorkload(Reason.SETTING_UNREADABLE, _too_long(policy))
+        try:
+            return await self._evidence(policy, workload, pods)
+        except TooManyMapsError as error:
+            return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
+
+    async def _evidence(self, policy: Policy, workload: Held, pods: Sequence[Held]) -> Workload | MissingWorkload:
+        """Return what the texts say; what was made of them before, if none has changed.
+
+        Raises:
+            TooManyMapsError: there is no room for the ConfigMaps that they name.
+            ApiServerError: the API server did not answer.
+        """
+        reference, namespace = policy.workload, policy.workload.key.namespace
         asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy))
         known = self._made.get(policy.key)
-        if known is not None and known.asked == asked:
-            parts = (workload, *pods, *self._data(namespace, known.maps).values())
-            if len(parts) == len(known.parts) and all(a is b for a, b in zip(parts, known.parts, strict=True)):
+        texts = (workload, *pods)
+        if known is not None and known.asked == asked and _same(texts, known.parts[: -len(known.keys) or None]):
+            await self._maps.need(namespace, known.keys)
+            if _same((*texts, *self._maps.data(namespace, known.keys).values()), known.parts):
                 return known.found
-        document, bodies = json.loads(workload.text), [json.loads(held.text) for held in pods]
-        names = workload_evidence.config_maps_named(policy, document, bodies)
-        if (refused := workload_evidence.too_many_config_maps(policy, document, names)) is not None:
+        document = json.loads(workload.text)
+        bodies = await _run(len(pods), lambda: [json.loads(held.text) for held in pods])
+        keys = await _run(len(pods), lambda: workload_evidence.config_map_keys(policy, document, bodies))
+        if (refused := workload_evidence.too_many_config_maps(policy, document, keys)) is not None:
             return refused
-        if known is not None and not known.maps <= names:
-            self._unname(policy.key, known.maps - names)
-        await self._fetch(namespace, names)
-        maps = self._data(namespace, names)
+        if known is not None:
+            self._unname(policy.key, known.keys.keys() - keys.keys())
+        await self._maps.need(namespace, keys)
+        maps = self._maps.data(namespace, keys)
         there = {name: data for name, data in maps.items() if data is not None}
-        found = workload_evidence.of(policy, document, bodies, there, template=workload.template)
-        self._made[policy.key] = _Made(asked, (workload, *pods, *maps.values()), names, found)
+        found = await _run(
+            len(pods), lambda: workload_evidence.of(policy, document, bodies, there, template=workload.template)
+        )
+        self._made[policy.key] = _Made(asked, (*texts, *maps.values()), keys, found)
         return found
+
+    async def slot_pods(self) -> Sequence[SeenPod]:
+        """Return the pods of covered namespaces that have a slot.
+
+        Raises:
+            ApiServerError: the view is out of touch.
+        """
+        parts = self._pods.parts()
+        await self._touch.wait(parts)
+        touch.check_parts(parts)
+        return [held.slot for held in self._pods.everything() if held.slot is not None]
 
     def sizes(self) -> dict[str, int]:
         """Return how many objects are held, how many ConfigMaps are known by name, and how many characters of text."""
         texts = [held.text for scope in (*self._workloads.values(), self._pods) for held in scope.everything()]
-        objects = len(texts) + len(self._maps.everything())
-        return {"objects": objects, "named": len(self._maps_named), "characters": sum(map(len, texts))}
+        objects = len(texts) + len(self._maps.scope.everything())
+        return {"objects": objects, "named": self._maps.count(), "characters": sum(map(len, texts))}
 
     async def _watch(self) -> None:
         """Watch everything; ConfigMaps last, when it is known which of them are named."""
@@ -205,84 +244,50 @@ class LiveWorkloads:
                 watching.create_task(scope.run())
             for part in parts:
                 await part.looked.wait()
-            watching.create_task(self._maps.run())
+            self._listing = frozenset()  # what is named from now on is asked for when it is needed
+            watching.create_task(self._maps.scope.run())
 
     async def _list(self, namespaces: Sequence[str]) -> None:
         """List what is wanted more of; what fails is told by `read`, and tried again when policies are covered next."""
-        scopes = [*self._workloads.values(), self._pods, self._maps]
+        self._listing = frozenset(namespaces)
         try:
             if len(namespaces) > LISTED_ALONE:
-                for scope in scopes:
+                for scope in self._scopes():
                     await scope.refresh()
                 return
         except ApiServerError as error:
             self._unlisted = dict.fromkeys(namespaces, error)
             return
+        finally:
+            self._listing = frozenset()
         for namespace in namespaces:
+            self._listing = frozenset([namespace])
             try:
-                for scope in scopes:
+                for scope in self._scopes():
                     await scope.refresh_within(namespace)
             except ApiServerError as error:
                 self._unlisted[namespace] = error
+            finally:
+                self._listing = frozenset()
 
-    async def _in_touch(self) -> None:
-        """Wait until every watch is in touch, but not for long for those that are broken."""
-        scopes = [*self._workloads.values(), self._pods, self._maps]
-        watched = [part for scope in scopes for part in scope.parts()]
-        while True:
-            now_s = time.monotonic()
-            out = [part for part in watched if not part.in_touch]
-            self._out_of_touch_since_s = {
-                id(part): self._out_of_touch_since_s.get(id(part), now_s) for part in out if part.trouble is not None
-            }
-            waiting = [
-                part for part in out if now_s - self._out_of_touch_since_s.get(id(part), now_s) < self._patience_s
-            ]
-            if not waiting:
-                return
-            await asyncio.sleep(LOOK_S)
-
-    async def _fetch(self, namespace: str, names: Iterable[str]) -> None:
-        """Ask for ConfigMaps that nobody has named before: the watch has passed them over.
-
-        Raises:
-            ApiServerError: the API server did not answer.
-        """
-        for name in names:
-            key = ObjectKey(namespace, name)
-            if key in self._maps_named:
-                continue
-            with contextlib.suppress(api_paths.InvalidPathError):  # who writes a pod may write any name
-                path = api_paths.item(api_paths.CONFIG_MAPS, name, namespace)
-                self._maps_named.add(key)
-                try:
-                    body = await self._api.get(path)
-                except BaseException:
-                    self._maps_named.discard(key)
-                    raise
-                if body is not None:
-                    self._maps.show(body)
+    def _scopes(self) -> Sequence[WatchedScope[Any]]:
+        """Return all views; of ConfigMaps last, when it is known which of them are named."""
+        return [*self._workloads.values(), self._pods, self._maps.scope]
 
     def _unname(self, policy: ObjectKey, names: Collection[str]) -> None:
         """Hold no more the ConfigMaps that a policy's containers named, and no other's name: names come and go."""
-        others = [made.maps for key, made in self._made.items() if key.namespace == policy.namespace and key != policy]
-        gone = {ObjectKey(policy.namespace, name) for name in set(names).difference(*others)}
-        self._maps_named -= gone
-        self._maps.forget(lambda held: held.place in gone)
+        if not names:
+            return
+        others = [made.keys for key, made in self._made.items() if key.namespace == policy.namespace and key != policy]
+        self._maps.drop(policy.namespace, set(names).difference(*others))
 
-    def _data(self, namespace: str, names: Collection[str]) -> dict[str, Mapping[str, str] | None]:
-        """Return the data of ConfigMaps by name; None for one that is not there."""
-        found: dict[str, Mapping[str, str] | None] = {}
-        for name in sorted(names):
-            held = next(iter(self._maps.at(ObjectKey(namespace, name))), None)
-            found[name] = None if held is None else held.data
-        return found
+    def _parts(self) -> Sequence[Watched[Any]]:
+        return [part for scope in self._scopes() for part in scope.parts()]
 
     def _forget(self, namespaces: Collection[str]) -> None:
         for scope in (*self._workloads.values(), self._pods):
             scope.forget(lambda held: held.place.key.namespace in namespaces)
-        self._maps.forget(lambda held: held.place.namespace in namespaces)
-        self._maps_named = {key for key in self._maps_named if key.namespace not in namespaces}
+        self._maps.forget(namespaces)
 
     def _workload(self, kind: str) -> Any:
         def keep(body: Mapping[str, Any]) -> Held | None:
@@ -297,36 +302,56 @@ class LiveWorkloads:
         return keep
 
     def _pod(self, body: Mapping[str, Any]) -> Held | None:
-        namespace = body["metadata"]["namespace"]
-        names, of = self._names.get(namespace), manifests.workload_of(body)
-        if names is None or of is None:
+        key = _key(body)
+        names, owner, slot = self._names.get(key.namespace), manifests.workload_of(body), None
+        if names is None:
             return None
-        kind, name = of
-        return self._held(WorkloadPlace(kind, ObjectKey(namespace, name)), body, trimming.pod(body, names))
+        if slot_names.SLOT_LABEL in (body["metadata"].get("labels") or {}):
+            slot = slot_pods.seen_pod(body)
+        if owner is None:
+            return None if slot is None else Held(WorkloadPlace(_ALONE, key), _version(body), "", slot=slot)
+        kind, name = owner
+        place = WorkloadPlace(kind, ObjectKey(key.namespace, name))
+        return self._held(place, body, trimming.pod(body, names), slot=slot)
 
     def _held(
-        self, place: WorkloadPlace, body: Mapping[str, Any], trimmed: Mapping[str, Any], template: str = ""
+        self,
+        place: WorkloadPlace,
+        body: Mapping[str, Any],
+        trimmed: Mapping[str, Any],
+        template: str = "",
+        slot: SeenPod | None = None,
     ) -> Held:
-        if self._maps.as_of is None:
-            self._maps_named |= {ObjectKey(place.key.namespace, name) for name in trimming.config_maps_named(trimmed)}
+        namespace = place.key.namespace
+        if self._listing is None or namespace in self._listing:
+            names = self._names[namespace]
+            for container in trimming.containers(trimmed):
+                if container["name"] in self._containers.get(place, ()):
+                    self._maps.name(namespace, manifests.config_map_keys(container, names))
         text = json.dumps(trimmed, separators=(",", ":"))
-        return Held(place, int(body["metadata"]["resourceVersion"]), text, template)
-
-    def _map(self, body: Mapping[str, Any]) -> HeldMap | None:
-        key = _key(body)
-        return HeldMap(key, trimming.config_map(body.get("data") or {})) if key in self._maps_named else None
+        return Held(place, _version(body), text if len(text) <= LONGEST_TEXT else "", template, slot)
 
 
 def _key(body: Mapping[str, Any]) -> ObjectKey:
     return ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"])
 
 
-def _check(scope: WatchedScope[Any], namespace: str) -> None:
-    """Check that what is shown of a namespace is up to date.
+def _version(body: Mapping[str, Any]) -> int:
+    return int(body["metadata"]["resourceVersion"])
 
-    Raises:
-        ApiServerError: it is not, and why.
-    """
-    part: Watched[Any] | None = scope.part(namespace)
-    if part is not None and not part.in_touch:
-        raise part.trouble or ApiServerError("the API server has not listed everything yet")
+
+async def _run(pods: int, work: Callable[[], _Result]) -> _Result:
+    """Return what some work on values gives; in a thread where there are many pods, so that others have a turn."""
+    return work() if pods <= PODS_AT_ONCE else await asyncio.to_thread(work)
+
+
+def _same(parts: Sequence[object], before: Sequence[object]) -> bool:
+    """Whether these are the very objects that there were before."""
+    return len(parts) == len(before) and all(a is b for a, b in zip(parts, before, strict=True))
+
+
+def _too_long(policy: Policy) -> str:
+    return (
+        f"{policy.workload}, or one of its pods, says more of containers, variables and their managers than "
+        f"{LONGEST_TEXT} characters, which are looked at; take out of it what is not needed"
+    )

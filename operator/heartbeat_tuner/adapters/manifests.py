@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -51,16 +51,24 @@ def container_of(pod_spec: Mapping[str, Any], name: str) -> Mapping[str, Any] | 
     return next((one for one in pod_spec.get("containers", ()) if one["name"] == name), None)
 
 
-def config_maps_named(container: Mapping[str, Any]) -> set[str]:
-    """Return the ConfigMaps that the container's environment refers to."""
-    from_entries = {
-        entry["valueFrom"]["configMapKeyRef"]["name"]
-        for entry in container.get("env", ())
-        if "configMapKeyRef" in entry.get("valueFrom", {})
-    }
-    return from_entries | {
-        source["configMapRef"]["name"] for source in container.get("envFrom", ()) if "configMapRef" in source
-    }
+def config_map_keys(container: Mapping[str, Any], names: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return the keys that environment variables may come from, by the name of their ConfigMap.
+
+    Args:
+        container: of a pod or a template.
+        names: of the variables.
+    """
+    keys: dict[str, set[str]] = {}
+    for entry in container.get("env", ()):
+        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
+        if reference is not None and entry["name"] in names:
+            keys.setdefault(reference["name"], set()).add(reference["key"])
+    for source in container.get("envFrom", ()):
+        if "configMapRef" in source:
+            prefix = source.get("prefix", "")
+            found = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
+            keys.setdefault(source["configMapRef"]["name"], set()).update(found)
+    return {name: frozenset(found) for name, found in keys.items()}
 
 
 def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> timedelta | None:

@@ -3,6 +3,11 @@
 Server-side apply under a manager of the fit's own, so that it shows in each object who wrote it, and never forced. Only
 what differs is written; a tail that the newest fit rejects is kept from the object that it would replace. What goes
 wrong with one model, or with one namespace, costs no other.
+
+They are listed every few minutes by who decides with them, and not watched. At 10,000 models a list of which nothing
+has changed takes 1.9 CPU-seconds, 0.6 % of a core every five minutes, and nothing of it is held but what is new
+(`known_models`). A watch would save that, and could not bound what a namespace may fill (`api.model_choice`): which of
+its models are the newest is known when all of them were seen.
 """
 
 import asyncio
@@ -15,6 +20,7 @@ from typing import Any, Final
 import structlog
 
 from heartbeat_tuner.adapters import api_paths, kubernetes_api, watching
+from heartbeat_tuner.adapters.known_models import KnownModels
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api import models
 from heartbeat_tuner.api.model_choice import SPARE, ModelChoice
@@ -27,11 +33,10 @@ FIELD_MANAGER: Final = "heartbeat-tuner-fit"
 CONCURRENT_REQUESTS: Final = 10
 REQUEST_TIMEOUT: Final = timedelta(seconds=10)
 
-PAGE: Final = 500
-"""Models per request of a list."""
+PAGE: Final = 200
+"""Models per request of a list: to read a page takes 40 ms, in which nothing else is done."""
 
 _PATH: Final = api_paths.collection(api_paths.MODELS)
-_PARSED_AT_ONCE: Final = 50
 
 _log = structlog.get_logger()
 
@@ -74,6 +79,7 @@ class KubernetesModels:
         self._api = api
         self._namespaces = namespaces
         self._page = page
+        self._known = KnownModels()
         self._left_out: frozenset[str] = frozenset()
 
     async def read(self, asked: Collection[tuple[str, str]] = ()) -> Sequence[Fitted | Unreadable] | Unfitted:
@@ -88,7 +94,7 @@ class KubernetesModels:
         Raises:
             ApiServerError: the API server did not answer.
         """
-        choice = ModelChoice(asked)
+        choice = ModelChoice(asked, self._known.seen)
         try:
             for path in watching.lists(_PATH, self._namespaces):
                 async for page in watching.pages(self._api, path, limit=self._page):
@@ -101,14 +107,7 @@ class KubernetesModels:
                 raise
             return Unfitted("the operator may not list ConsumerGroupModels")
         self._say(choice.left_out)
-        found: list[Fitted | Unreadable] = []
-        for number, document in enumerate(choice.kept, 1):
-            one = models.read(document)
-            if one is not None:
-                found.append(one)
-            if number % _PARSED_AT_ONCE == 0:
-                await asyncio.sleep(0)  # others have a turn
-        return found
+        return await self._known.parsed(choice.kept)
 
     def _say(self, left_out: Mapping[str, int]) -> None:
         """Name the namespaces that have more models than are kept, where that is news."""

@@ -1,6 +1,6 @@
 """Policies as the API server has them: listed, status and Events written back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.fields import API_VERSION
 from heartbeat_tuner.api.spec_v1alpha1 import KIND
 from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, WriteConflictError
-from heartbeat_tuner.ports import Listing
+from heartbeat_tuner.ports import ListPage
 
 PAGE: Final = 500
 """Policies per request of a list."""
@@ -50,25 +50,20 @@ class KubernetesPolicies:
                 return False
         return True
 
-    async def list_all(self) -> Listing:
-        """Return all policies that are looked after, page by page.
+    async def list_all(self) -> AsyncGenerator[ListPage, None]:
+        """Yield all policies that are looked after, page by page.
+
+        What is made while the lists of several namespaces are asked for one after the other may be missing, and is not
+        gone: of the pages' moments the earliest counts.
 
         Raises:
             ApiServerError: the API server did not answer, or forgot the moment of the first page.
         """
-        found = [await self._listed(path) for path in watching.lists(_LIST, self._namespaces)]
-        # What is made while the lists are asked for one after the other may be missing, and is not gone.
-        return Listing([body for one in found for body in one.bodies], min(one.version for one in found))
-
-    async def _listed(self, path: str) -> Listing:
-        bodies: list[Mapping[str, Any]] = []
-        version = 0
-        async for page in watching.pages(self._api, path, limit=self._page):
-            if page is None:
-                raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
-            bodies += page["items"]
-            version = int(page["metadata"]["resourceVersion"])
-        return Listing(bodies, version)
+        for path in watching.lists(_LIST, self._namespaces):
+            async for page in watching.pages(self._api, path, limit=self._page):
+                if page is None:
+                    raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
+                yield ListPage(page["items"], int(page["metadata"]["resourceVersion"]))
 
     async def is_current(self, body: Mapping[str, Any]) -> bool:
         """Whether the policy is still there and still asks for what `body` asks for.

@@ -5,7 +5,7 @@ made of (`workload_evidence`), and of a container's environment only the variabl
 object twice changes nothing.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from heartbeat_tuner.adapters import manifests, rollouts
@@ -82,16 +82,18 @@ def pod(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     }
 
 
-def config_map(data: Mapping[str, str]) -> dict[str, str]:
-    """Return what is held of a ConfigMap's data: long texts are cut off."""
-    return {key: text[: manifests.LONGEST_VALUE + 1] for key, text in data.items()}
+def config_map(data: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
+    """Return what is held of a ConfigMap's data: some keys, long texts cut off."""
+    return {key: data[key][: manifests.LONGEST_VALUE + 1] for key in sorted(keys) if key in data}
 
 
-def config_maps_named(trimmed: Mapping[str, Any]) -> frozenset[str]:
-    """Return the ConfigMaps that the containers of a trimmed pod, or of a trimmed template, refer to."""
-    spec = trimmed["spec"]
-    containers = spec["template"]["spec"]["containers"] if "template" in spec else spec["containers"]
-    return frozenset(name for container in containers for name in manifests.config_maps_named(container))
+def containers(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the containers of a pod, or of a workload's template."""
+    spec = body["spec"]
+    found: Sequence[Mapping[str, Any]] = (
+        spec["template"]["spec"]["containers"] if "template" in spec else spec["containers"]
+    )
+    return found
 
 
 def _container(container: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

@@ -27,15 +27,17 @@ def not_found(policy: Policy) -> MissingWorkload:
     return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{policy.workload} does not exist")
 
 
-def config_maps_named(policy: Policy, workload: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the ConfigMaps that the policy's container takes variables from, which it asks about."""
+def config_map_keys(
+    policy: Policy, workload: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
+) -> dict[str, frozenset[str]]:
+    """Return the keys that the variables of the policy's container may come from, by the name of their ConfigMap."""
     names, name = trimming.names_of(policy), policy.workload.container
-    trimmed = [trimming.workload(workload, names, us=US)["spec"]["template"]["spec"]]
-    trimmed += [trimming.pod(pod, names)["spec"] for pod in pods]
-    containers = (manifests.container_of(spec, name) for spec in trimmed)
-    return frozenset(
-        found for container in containers if container is not None for found in manifests.config_maps_named(container)
-    )
+    keys: dict[str, frozenset[str]] = {}
+    for container in (container for one in (workload, *pods) for container in trimming.containers(one)):
+        if container["name"] == name:
+            for source, found in manifests.config_map_keys(container, names).items():
+                keys[source] = keys.get(source, frozenset()) | found
+    return keys
 
 
 def too_many_config_maps(policy: Policy, workload: Mapping[str, Any], names: Collection[str]) -> MissingWorkload | None:
@@ -69,10 +71,10 @@ def of(
         config_maps: those that its containers name, as far as there are such.
         template: the fingerprint of its whole template.
     """
-    names = trimming.names_of(policy)
+    names, keys = trimming.names_of(policy), config_map_keys(policy, workload, pods)
     workload = trimming.workload(workload, names, us=US)
     pods = [trimming.pod(pod, names) for pod in pods]
-    config_maps = {name: trimming.config_map(data) for name, data in config_maps.items()}
+    config_maps = {name: trimming.config_map(data, keys.get(name, ())) for name, data in config_maps.items()}
     spec, reference = workload["spec"]["template"]["spec"], policy.workload
     container = manifests.container_of(spec, reference.container)
     held = holdings.of(workload, reference.container, kind=reference.kind, us=US)

@@ -36,7 +36,7 @@ class KubernetesWorkloads:
         if deployment is None:
             return workload_evidence.not_found(policy)
         pods = await self._pods(policy.workload, deployment)
-        names = workload_evidence.config_maps_named(policy, deployment, pods)
+        names = workload_evidence.config_map_keys(policy, deployment, pods)
         if (refused := workload_evidence.too_many_config_maps(policy, deployment, names)) is not None:
             return refused
         maps = await self._config_maps(policy.workload.key.namespace, names)

@@ -5,8 +5,8 @@ policies, so that a flood costs nobody else memory, and only what is kept is par
 """
 
 import heapq
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, Generic, TypeVar
 
 from heartbeat_tuner.api import models
 
@@ -16,20 +16,24 @@ PER_GROUP: Final = 4
 SPARE: Final = 100
 """Newest models of each namespace that are kept beside those that policies ask for: a policy may come any minute."""
 
-_Ranked = tuple[tuple[str, str, str], int, Mapping[str, Any]]
+Held = TypeVar("Held")
+
+_Ranked = tuple[tuple[str, str, str], int, Held]
 
 
-class ModelChoice:
+class ModelChoice(Generic[Held]):
     """The newest models of each namespace, by what they say of themselves.
 
     Args:
         asked: namespace and group of every policy.
+        hold: an object to what is held of it as long as it is among them.
     """
 
-    def __init__(self, asked: Collection[tuple[str, str]]) -> None:
+    def __init__(self, asked: Collection[tuple[str, str]], hold: Callable[[Mapping[str, Any]], Held]) -> None:
         self._asked = frozenset(asked)
-        self._of_groups: dict[tuple[str, str], list[_Ranked]] = {}
-        self._spare: dict[str, list[_Ranked]] = {}
+        self._hold = hold
+        self._of_groups: dict[tuple[str, str], list[_Ranked[Held]]] = {}
+        self._spare: dict[str, list[_Ranked[Held]]] = {}
         self._seen: dict[str, int] = {}
         self._number = 0
 
@@ -38,7 +42,7 @@ class ModelChoice:
         spec, namespace = document.get("spec"), models.key_of(document).namespace
         if not isinstance(spec, Mapping) or not isinstance(spec.get("groupId"), str):
             return
-        self._number += 1  # no two are of one rank: documents cannot be ordered
+        self._number += 1  # no two are of one rank: what is held cannot be ordered
         self._seen[namespace] = self._seen.get(namespace, 0) + 1
         place = (namespace, spec["groupId"])
         held, most = (
@@ -47,19 +51,21 @@ class ModelChoice:
             else (self._spare.setdefault(namespace, []), SPARE)
         )
         newest = (str(spec.get("until")), str(spec.get("fittedAt")), models.key_of(document).name)
-        heapq.heappush(held, (newest, self._number, document))
+        if len(held) == most and newest < held[0][0]:
+            return  # it would be the first to go
+        heapq.heappush(held, (newest, self._number, self._hold(document)))
         if len(held) > most:
             heapq.heappop(held)
 
     @property
-    def kept(self) -> list[Mapping[str, Any]]:
-        """The objects that are kept."""
-        return [document for held in (*self._of_groups.values(), *self._spare.values()) for *_, document in held]
+    def kept(self) -> list[Held]:
+        """What is held of the objects that are kept."""
+        return [ranked[2] for held in (*self._of_groups.values(), *self._spare.values()) for ranked in held]
 
     @property
     def left_out(self) -> dict[str, int]:
         """How many objects of each namespace are not kept, where some are not."""
-        kept = dict.fromkeys(self._seen, 0)
-        for document in self.kept:
-            kept[models.key_of(document).namespace] += 1
+        kept = {namespace: len(self._spare.get(namespace, ())) for namespace in self._seen}
+        for (namespace, _), held in self._of_groups.items():
+            kept[namespace] += len(held)
         return {namespace: seen - kept[namespace] for namespace, seen in self._seen.items() if seen > kept[namespace]}

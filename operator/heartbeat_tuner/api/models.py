@@ -5,6 +5,7 @@ gives a model that every look-up can bear, or a sentence with field, value, rule
 and back bit by bit.
 """
 
+import functools
 import hashlib
 import re
 from collections.abc import Mapping
@@ -38,6 +39,9 @@ _HASHED: Final = re.compile(r".*-[0-9a-f]{12}")
 _HASH_DIGITS: Final = 12
 _LONGEST_NAME: Final = 100
 """Kubernetes allows 253; folders and terminals are happier with less."""
+
+_POOLS: Final = 4096
+"""Different pools that are remembered, some MiB: a namespace has a few."""
 
 _ONLY_WHEN: Final = ("fittedAt", "job")
 """Fields that say which run fitted it, and nothing of the group."""
@@ -272,14 +276,22 @@ def _quantity_from(one: Quantity) -> QuantityModel:
         else Duration(one.duration.mean_log, one.duration.sd_log, one.duration.worth),
         pool=None
         if one.pool is None
-        else Pool(
-            one.pool.days,
-            one.pool.groups,
-            tuple(one.pool.times_seconds),
-            tuple(one.pool.per_day),
-            tuple(one.pool.spreads),
+        else _shared(
+            Pool(
+                one.pool.days,
+                one.pool.groups,
+                tuple(one.pool.times_seconds),
+                tuple(one.pool.per_day),
+                tuple(one.pool.spreads),
+            )
         ),
     )
+
+
+@functools.lru_cache(maxsize=_POOLS)
+def _shared(pool: Pool) -> Pool:
+    """Return the pool that is equal: all groups of a kind have the same, and it is the largest part of a model."""
+    return pool
 
 
 def _rejected_from(one: Rejected) -> model.Rejected:

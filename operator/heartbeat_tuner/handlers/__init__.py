@@ -25,6 +25,13 @@ from heartbeat_tuner.reconcile.policy_store import PolicyStore
 WATCH_SERVER_TIMEOUT_S = 240
 WATCH_CLIENT_TIMEOUT_S = 300
 
+LIST_PAGE: Final = 500
+"""Policies per request of kopf's list: whole, as it reads them, ten thousand would fill 200 MiB at once."""
+
+WORKER_IDLE_S: Final = 0.1
+"""How long kopf keeps an object's task, and with it the object as it came, for another event: its default of 5 s is for
+handlers that write. At a start there would be one for each policy."""
+
 _IDENTITY: Final = Identity("heartbeat-tuner")
 """For kopf's peering, which is off. Not given, kopf asks for the user's name, and in a container there may be none."""
 
@@ -46,7 +53,7 @@ def registry_for(store: PolicyStore, before_end: Callable[[], Awaitable[None]]) 
         if event["type"] == "DELETED":
             store.remove(body)
         else:
-            store.show(dict(body))
+            store.show(body)
 
     @kopf.on.cleanup(registry=registry)
     async def ending(**_: Any) -> None:
@@ -117,6 +124,8 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.posting.enabled = False
     settings.scanning.disabled = True  # spares cluster-wide rights on CRDs and namespaces
     settings.watching.server_timeout = WATCH_SERVER_TIMEOUT_S
+    settings.watching.chunk_size = LIST_PAGE
+    settings.queueing.idle_timeout = WORKER_IDLE_S
     settings.watching.client_timeout = WATCH_CLIENT_TIMEOUT_S  # a watch that went silent is opened anew
     return settings
 

@@ -62,7 +62,7 @@ async def read(
     if not giving:
         return found
     try:
-        views = await source.read()
+        views = await source.read([slot_names.place_of(policy.uid, policy.workload.key) for policy in giving])
     except ApiServerError as error:
         _log.warning("slots not read, the next cycle tries again", error=str(error))
         return found

@@ -5,6 +5,8 @@ snapshot. Our own status writes are put in too, so that the next cycle does not 
 already. All of them may be late: what counts is the resource version, never the order of arrival.
 
 Resource versions of one resource are comparable integers (a guarantee since Kubernetes 1.35, true before).
+
+Held is what `api.held_policy` leaves of an object, whatever is put in: no copy of what the API server sent.
 """
 
 import dataclasses
@@ -12,9 +14,10 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from heartbeat_tuner.api import parsing
+from heartbeat_tuner.api.held_policy import HeldPolicy
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Shard, Within, everywhere
-from heartbeat_tuner.ports import Listing
+from heartbeat_tuner.ports import ListPage
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,21 +63,21 @@ class PolicyStore:
     shard: Final = WHOLE
 
     def __init__(self) -> None:
-        self._bodies: dict[ObjectKey, Mapping[str, Any]] = {}
+        self._held: dict[ObjectKey, HeldPolicy] = {}
         self._deleted: dict[ObjectKey, int] = {}
         self._shown: dict[ObjectKey, int] = {}
         self._debts: dict[ObjectKey, Debt] = {}
 
     def put(self, body: Mapping[str, Any]) -> None:
         """Remember an object, unless a newer version of it, or its deletion, is known."""
-        key = parsing.key_of(body)
-        known = self._bodies.get(key)
-        if known is not None and _version(known) > _version(body):
+        key, version = parsing.key_of(body), _version(body)
+        known = self._held.get(key)
+        if known is not None and known.version > version:
             return
-        if self._deleted.get(key, 0) > _version(body):
+        if self._deleted.get(key, 0) > version:
             return
         self._deleted.pop(key, None)
-        self._bodies[key] = body
+        self._held[key] = HeldPolicy.of(body)
 
     def show(self, body: Mapping[str, Any]) -> None:
         """Take an object from the watch."""
@@ -83,8 +86,8 @@ class PolicyStore:
 
     def refresh(self, body: Mapping[str, Any]) -> None:
         """Remember the answer to a write of our own, unless the object was deleted meanwhile."""
-        known = self._bodies.get(parsing.key_of(body))
-        if known is not None and known["metadata"]["uid"] == body["metadata"]["uid"]:
+        known = self._held.get(parsing.key_of(body))
+        if known is not None and known.metadata["uid"] == body["metadata"]["uid"]:
             self.put(body)
 
     def remove(self, body: Mapping[str, Any]) -> None:
@@ -92,32 +95,9 @@ class PolicyStore:
         self._forget(parsing.key_of(body), _version(body))
         self._has_shown(body)
 
-    def mend(self, listing: Listing, *, at_s: float) -> Mended:
-        """Take in a list: what it lacks and was there before it is gone, what it shows newer than known was missed.
-
-        Args:
-            listing: all policies of one moment, which may lie before what the watch has shown.
-            at_s: now, by a monotonic clock.
-        """
-        self._deleted = {key: version for key, version in self._deleted.items() if version > listing.version}
-        listed = {parsing.key_of(body): body for body in listing.bodies}
-        gone = [key for key, body in self._bodies.items() if key not in listed and _version(body) <= listing.version]
-        for key in gone:
-            self._forget(key, listing.version)
-        missed = [key for key, body in listed.items() if self._is_news(key, body)]
-        for body in listed.values():
-            self.put(body)
-        self._debts = {
-            key: Debt(_version(body), self._debts[key].since_s if key in self._debts else at_s)
-            for key, body in listed.items()
-            if _version(body) > self._shown.get(key, 0) and key in self._bodies
-        }
-        self._shown = {key: version for key, version in self._shown.items() if key in self._bodies}
-        return Mended(tuple(missed), tuple(gone))
-
     def groups(self, within: Within = everywhere) -> frozenset[tuple[str, str]]:
         """Return the namespace and the group of every policy in some namespaces."""
-        specs = ((key.namespace, body.get("spec")) for key, body in self._bodies.items() if within(key.namespace))
+        specs = ((key.namespace, held.get("spec")) for key, held in self._held.items() if within(key.namespace))
         named = ((namespace, spec.get("groupId")) for namespace, spec in specs if isinstance(spec, Mapping))
         return frozenset((namespace, group) for namespace, group in named if isinstance(group, str))
 
@@ -127,17 +107,39 @@ class PolicyStore:
 
     def snapshot(self, within: Within = everywhere) -> list[Mapping[str, Any]]:
         """Return the objects of some namespaces, in the order of their keys."""
-        return [self._bodies[key] for key in sorted(key for key in self._bodies if within(key.namespace))]
+        return [self._held[key] for key in sorted(key for key in self._held if within(key.namespace))]
+
+    def is_news(self, body: Mapping[str, Any]) -> bool:
+        """Whether this version of an object is newer than all that is known of it."""
+        key = parsing.key_of(body)
+        known = self._held.get(key)
+        return _version(body) > (self._deleted.get(key, 0) if known is None else known.version)
+
+    def close(self, listed: Mapping[ObjectKey, int], version: int, *, at_s: float) -> list[ObjectKey]:
+        """Forget what a whole list lacks, and note what the watch owes; return what is gone.
+
+        Args:
+            listed: the versions that the list showed, all put in already.
+            version: of the moment of the list: what is newer is not in it.
+            at_s: now, by a monotonic clock.
+        """
+        self._deleted = {key: since for key, since in self._deleted.items() if since > version}
+        gone = [key for key, held in self._held.items() if key not in listed and held.version <= version]
+        for key in gone:
+            self._forget(key, version)
+        self._debts = {
+            key: Debt(shown, self._debts[key].since_s if key in self._debts else at_s)
+            for key, shown in listed.items()
+            if shown > self._shown.get(key, 0) and key in self._held
+        }
+        self._shown = {key: shown for key, shown in self._shown.items() if key in self._held}
+        return gone
 
     def _forget(self, key: ObjectKey, version: int) -> None:
-        known = self._bodies.get(key)
-        if known is None or _version(known) <= version:
-            self._bodies.pop(key, None)
+        known = self._held.get(key)
+        if known is None or known.version <= version:
+            self._held.pop(key, None)
             self._deleted[key] = max(version, self._deleted.get(key, 0))
-
-    def _is_news(self, key: ObjectKey, body: Mapping[str, Any]) -> bool:
-        known = self._bodies.get(key)
-        return _version(body) > (self._deleted.get(key, 0) if known is None else _version(known))
 
     def _has_shown(self, body: Mapping[str, Any]) -> None:
         key, version = parsing.key_of(body), _version(body)
@@ -169,6 +171,42 @@ class StorePart:
     def groups(self) -> frozenset[tuple[str, str]]:
         """Return the namespace and the group of every policy of this shard."""
         return self.store.groups(self.shard.holds)
+
+
+class Mending:
+    """A list that is taken in: what it lacks and was there before it is gone, what it shows newer was missed.
+
+    A page is put into the store as it comes, so that no list is ever held. A list that breaks off has taken nothing
+    away: what is gone is known at its end.
+
+    Args:
+        store: what is mended. One list at a time: else an older one might bring back what a newer one took away.
+    """
+
+    def __init__(self, store: PolicyStore) -> None:
+        self._store = store
+        self._listed: dict[ObjectKey, int] = {}
+        self._missed: list[ObjectKey] = []
+        self._version: int | None = None
+
+    def take(self, page: ListPage) -> None:
+        """Take in a page; its moment may lie before what the watch has shown."""
+        self._version = page.version if self._version is None else min(self._version, page.version)
+        for body in page.bodies:
+            key = parsing.key_of(body)
+            self._listed[key] = _version(body)
+            if self._store.is_news(body):
+                self._missed.append(key)
+            self._store.put(body)
+
+    def finish(self, *, at_s: float) -> Mended:
+        """Return what a whole list corrected.
+
+        Args:
+            at_s: now, by a monotonic clock.
+        """
+        gone = [] if self._version is None else self._store.close(self._listed, self._version, at_s=at_s)
+        return Mended(tuple(self._missed), tuple(gone))
 
 
 def _version(body: Mapping[str, Any]) -> int:

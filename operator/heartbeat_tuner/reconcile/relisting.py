@@ -16,7 +16,7 @@ import structlog
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.ports import Policies
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore
 
 EVERY: Final = timedelta(minutes=5)
 RETRY: Final = timedelta(seconds=2)
@@ -52,6 +52,7 @@ class Relisting:
         self._every = every
         self._retry = retry
         self._monotonic = monotonic
+        self._at_a_time = asyncio.Lock()
 
     async def refresh(self) -> None:
         """List until it succeeds: the store is then no older than the call."""
@@ -69,8 +70,7 @@ class Relisting:
 
     async def _mended(self) -> bool:
         try:
-            listing = await self._policies.list_all()
-            mended = self._store.mend(listing, at_s=self._monotonic())
+            mended = await self._listed()
         except TunerError as error:
             _log.warning("policies not listed, trying again", error=str(error))
             return False
@@ -80,6 +80,19 @@ class Relisting:
         if mended.missed or mended.gone:
             _log.info("list ahead of watch", missed=_named(mended.missed), gone=_named(mended.gone))
         return True
+
+    async def _listed(self) -> Mended:
+        """Take in a list.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        async with self._at_a_time:
+            mending = Mending(self._store)
+            async with contextlib.aclosing(self._policies.list_all()) as pages:
+                async for page in pages:
+                    mending.take(page)
+            return mending.finish(at_s=self._monotonic())
 
 
 def _named(keys: Sequence[ObjectKey]) -> dict[str, object]:

@@ -21,8 +21,8 @@ from heartbeat_tuner.adapters.api_paths import InvalidPathError, Resource
 from heartbeat_tuner.adapters.certificate_store import CertificateStore
 from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.leases import KubernetesLeases
-from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
 from heartbeat_tuner.adapters.models import KubernetesModels
+from heartbeat_tuner.adapters.named_maps import NamedMaps
 from heartbeat_tuner.adapters.policies import KubernetesPolicies
 from heartbeat_tuner.adapters.slot_pods import SeenPod, SlotPods
 from heartbeat_tuner.adapters.slots import KubernetesSlots
@@ -192,10 +192,6 @@ async def _config_map(api: KubernetesApi, name: str, namespace: str) -> None:
     await KubernetesWorkloads(api)._config_maps(namespace, [name])
 
 
-def _live(api: KubernetesApi) -> LiveWorkloads:
-    return LiveWorkloads(api, FakeClock(), patience=timedelta(0))
-
-
 async def _workload(api: KubernetesApi, name: str, namespace: str, kind: str = "Deployment") -> None:
     await api.get(workloads._path(WorkloadRef(kind, ObjectKey(namespace, name), "app")))
 
@@ -211,7 +207,9 @@ USES: Final[dict[str, Use]] = {
     "deployments": _workload,
     "stateful sets": lambda api, name, namespace: _workload(api, name, namespace, "StatefulSet"),
     "config maps": _config_map,
-    "watched config maps": lambda api, name, namespace: _live(api)._fetch(namespace, [name]),
+    "watched config maps": lambda api, name, namespace: NamedMaps(api, FakeClock(), []).need(
+        namespace, {name: frozenset("k")}
+    ),
     "sizes": lambda api, name, namespace: KubernetesWorkloadSizes(api).size(ObjectKey(namespace, name)),
     "policies": lambda api, name, namespace: KubernetesPolicies(api).is_current(_body(name, namespace)),
     "statuses": lambda api, name, namespace: KubernetesPolicies(api).write_status(_body(name, namespace), {}),
@@ -340,6 +338,16 @@ def test_every_place_that_asks_for_a_name_is_tried() -> None:
         for file in PACKAGE.rglob("*.py")
         if "api_paths.item(" in file.read_text() or "api_paths.collection(" in file.read_text()
     }
-    tried = {"workloads", "workload_sizes", "policies", "events", "leases", "slots", "slot_pods", "certificate_store"}
+    tried = {
+        "named_maps",
+        "workloads",
+        "workload_sizes",
+        "policies",
+        "events",
+        "leases",
+        "slots",
+        "slot_pods",
+        "certificate_store",
+    }
     assert callers - tried == {"live_workloads", "models", "standing"}
     assert "api_paths.item" not in inspect.getsource(inspect.getmodule(Kind) or ast)

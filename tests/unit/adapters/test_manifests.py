@@ -109,14 +109,25 @@ def test_the_longest_value_is_read() -> None:
     )
 
 
-def test_config_maps_are_named_by_entries_and_sources() -> None:
-    """Only what is named has to be read."""
+def test_keys_of_config_maps_are_named_by_entries_and_sources() -> None:
+    """Only what is named, and for variables that somebody asks about, has to be read."""
     container = made.container(
-        env=[made.literal("A", "1"), made.from_key("B", "one", "b"), {"name": "C", "valueFrom": {"fieldRef": {}}}],
-        env_from=[made.from_map("two"), {"secretRef": {"name": "three"}}],
+        env=[
+            made.literal("A", "1"),
+            made.from_key("B", "one", "b"),
+            made.from_key("OTHER", "four", "o"),
+            {"name": "C", "valueFrom": {"fieldRef": {}}},
+        ],
+        env_from=[
+            made.from_map("two"),
+            made.from_map("two", prefix="A_"),
+            made.from_map("one", prefix="X_"),
+            {"secretRef": {"name": "three"}},
+        ],
     )
-    assert manifests.config_maps_named(container) == {"one", "two"}
-    assert manifests.config_maps_named(made.container()) == set()
+    asked = {"A", "B", "C", "A_D"}
+    assert manifests.config_map_keys(container, asked) == {"one": {"b"}, "two": {"A", "B", "C", "A_D", "D"}}
+    assert manifests.config_map_keys(made.container(), asked) == {}
 
 
 def test_containers_are_found_by_name() -> None:

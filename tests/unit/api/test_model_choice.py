@@ -3,7 +3,9 @@
 import time
 from typing import Any
 
+from heartbeat_tuner.api import models
 from heartbeat_tuner.api.model_choice import PER_GROUP, SPARE, ModelChoice
+from heartbeat_tuner.domain.policies import ObjectKey
 
 
 def document(namespace: str, group: object, name: str = "", *, at: int = 0) -> dict[str, Any]:
@@ -15,14 +17,19 @@ def document(namespace: str, group: object, name: str = "", *, at: int = 0) -> d
     }
 
 
-def names(choice: ModelChoice, namespace: str) -> set[str]:
+def choice_of(*asked: tuple[str, str]) -> ModelChoice[ObjectKey]:
+    """Return a choice that holds keys."""
+    return ModelChoice(asked, models.key_of)
+
+
+def names(choice: ModelChoice[ObjectKey], namespace: str) -> set[str]:
     """Return the objects that are kept of a namespace."""
-    return {one["metadata"]["name"] for one in choice.kept if one["metadata"]["namespace"] == namespace}
+    return {key.name for key in choice.kept if key.namespace == namespace}
 
 
 def test_a_flood_leaves_what_policies_ask_for() -> None:
     """Five thousand newer objects of the same namespace, or of another one."""
-    choice = ModelChoice({("shop", "orders"), ("evil", "own")})
+    choice = choice_of(("shop", "orders"), ("evil", "own"))
     choice.add(document("shop", "orders"))
     choice.add(document("evil", "own"))
     began = time.monotonic()
@@ -37,7 +44,7 @@ def test_a_flood_leaves_what_policies_ask_for() -> None:
 
 def test_of_one_group_the_newest_are_kept() -> None:
     """There may be one for each Kafka cluster, and not any number."""
-    choice = ModelChoice({("shop", "orders")})
+    choice = choice_of(("shop", "orders"))
     for number in range(10):
         choice.add(document("shop", "orders", f"orders-{number}", at=number))
     assert names(choice, "shop") == {f"orders-{number}" for number in range(10 - PER_GROUP, 10)}
@@ -46,7 +53,17 @@ def test_of_one_group_the_newest_are_kept() -> None:
 
 def test_what_names_no_group_is_no_model() -> None:
     """Whatever stands there instead."""
-    choice = ModelChoice(())
+    choice = choice_of()
     choice.add({"metadata": {"namespace": "shop", "name": "a"}})
     choice.add(document("shop", 7))
     assert (choice.kept, choice.left_out) == ([], {})
+
+
+def test_what_would_be_the_first_to_go_is_not_even_taken() -> None:
+    """To take it costs time, and a flood may be of old objects."""
+    held: list[str] = []
+    choice = ModelChoice([("shop", "orders")], lambda one: held.append(one["metadata"]["name"]))
+    for number in range(10, 0, -1):
+        choice.add(document("shop", "orders", f"orders-{number}", at=number))
+    assert held == [f"orders-{number}" for number in range(10, 10 - PER_GROUP, -1)]
+    assert choice.left_out == {"shop": 10 - PER_GROUP}

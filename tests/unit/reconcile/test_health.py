@@ -6,11 +6,11 @@ import pytest
 
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.shards import Shard
-from heartbeat_tuner.ports import Listing
+from heartbeat_tuner.ports import ListPage
 from heartbeat_tuner.reconcile.elector import Elector
 from heartbeat_tuner.reconcile.health import Health, first_complaint
 from heartbeat_tuner.reconcile.leadership import Timing
-from heartbeat_tuner.reconcile.policy_store import PolicyStore
+from heartbeat_tuner.reconcile.policy_store import Mending, PolicyStore
 from tests.support import manifests
 from tests.support.electors import FakeLeases
 
@@ -117,7 +117,9 @@ async def test_a_mute_watch_fails_on_any_replica(leads: bool) -> None:  # noqa: 
     replica = Replica()
     if leads:
         await replica.become_leader()
-    replica.store.mend(Listing([manifests.policy(resourceVersion="9")], 9), at_s=replica.now_s)
+    mending = Mending(replica.store)
+    mending.take(ListPage([manifests.policy(resourceVersion="9")], 9))
+    mending.finish(at_s=replica.now_s)
     replica.now_s += 119
     assert replica.health.unhealthy() == ""
     replica.now_s += 2

@@ -1,12 +1,15 @@
 """Policies as the watch and the lists last showed them."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import pytest
 
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import Shard
-from heartbeat_tuner.ports import Listing
-from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
+from heartbeat_tuner.ports import ListPage
+from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore, StorePart
 from tests.support import manifests
 
 KEY = ObjectKey("shop", "orders")
@@ -28,6 +31,14 @@ def store_of(*versions: int) -> PolicyStore:
 def versions(store: PolicyStore) -> dict[str, int]:
     """Return what is known, by name."""
     return {body["metadata"]["name"]: int(body["metadata"]["resourceVersion"]) for body in store.snapshot()}
+
+
+def mend(store: PolicyStore, bodies: Sequence[dict[str, Any]], *, moment: int, at_s: float = 0) -> Mended:
+    """Take in a list, one object a page; return what it corrected."""
+    mending = Mending(store)
+    for page in [[body] for body in bodies] or [[]]:
+        mending.take(ListPage(page, moment))
+    return mending.finish(at_s=at_s)
 
 
 def test_the_newer_version_stays() -> None:
@@ -80,7 +91,7 @@ def test_a_list_mends_what_the_watch_missed() -> None:
     store = PolicyStore()
     for name, version in (("changed", 1), ("deleted", 2), ("known", 3)):
         store.show(policy(version, name))
-    mended = store.mend(Listing([policy(11, "changed"), policy(3, "known"), policy(12, "new")], 12), at_s=0)
+    mended = mend(store, [policy(11, "changed"), policy(3, "known"), policy(12, "new")], moment=12)
     assert versions(store) == {"changed": 11, "known": 3, "new": 12}
     assert mended.missed == (ObjectKey("shop", "changed"), ObjectKey("shop", "new"))
     assert mended.gone == (ObjectKey("shop", "deleted"),)
@@ -89,7 +100,7 @@ def test_a_list_mends_what_the_watch_missed() -> None:
 def test_a_policy_younger_than_the_list_stays() -> None:
     """The watch may be ahead of a list that took its time."""
     store = store_of(13)
-    assert store.mend(Listing([], 12), at_s=0).gone == ()
+    assert mend(store, [], moment=12).gone == ()
     assert versions(store) == {"orders": 13}
 
 
@@ -97,7 +108,7 @@ def test_a_list_older_than_a_deletion_does_not_bring_it_back() -> None:
     """A ghost would be tuned until the next list."""
     store = store_of(9)
     store.remove(policy(13))
-    assert store.mend(Listing([policy(9)], 12), at_s=0).missed == ()
+    assert mend(store, [policy(9)], moment=12).missed == ()
     assert store.snapshot() == []
     assert store.watch_behind_s(1_000) == 0
 
@@ -105,8 +116,8 @@ def test_a_list_older_than_a_deletion_does_not_bring_it_back() -> None:
 def test_an_older_list_does_not_bring_back_what_a_newer_one_took_away() -> None:
     """The list of a new leader and the regular one may overtake each other."""
     store = store_of(9)
-    store.mend(Listing([], 15), at_s=0)
-    store.mend(Listing([policy(9)], 12), at_s=1)
+    mend(store, [], moment=15)
+    mend(store, [policy(9)], moment=12, at_s=1)
     assert store.snapshot() == []
 
 
@@ -119,14 +130,14 @@ def test_a_namesake_made_after_a_deletion_is_taken() -> None:
         if take == "watch":
             store.show(body)
         else:
-            store.mend(Listing([body], 14), at_s=0)
+            mend(store, [body], moment=14)
         assert versions(store) == {"orders": 14}
 
 
 def test_a_late_deletion_does_not_take_a_namesake_away() -> None:
     """A list may show the new one before the watch shows the end of the old one."""
     store = store_of(9)
-    store.mend(Listing([policy(14, uid="second")], 14), at_s=0)
+    mend(store, [policy(14, uid="second")], moment=14)
     store.remove(policy(13))
     assert versions(store) == {"orders": 14}
 
@@ -134,8 +145,8 @@ def test_a_late_deletion_does_not_take_a_namesake_away() -> None:
 def test_a_watch_that_does_not_follow_is_behind() -> None:
     """Counted from the first list that showed what it did not, though the store is mended at once."""
     store = store_of(9)
-    store.mend(Listing([policy(11)], 11), at_s=100)
-    store.mend(Listing([policy(12)], 12), at_s=400)
+    mend(store, [policy(11)], moment=11, at_s=100)
+    mend(store, [policy(12)], moment=12, at_s=400)
     assert versions(store) == {"orders": 12}
     assert store.watch_behind_s(410) == 310
 
@@ -145,11 +156,11 @@ def test_a_watch_that_follows_is_not_behind() -> None:
     follows: list[Callable[[PolicyStore], object]] = [
         lambda store: store.show(policy(11)),
         lambda store: store.remove(policy(12)),
-        lambda store: store.mend(Listing([], 12), at_s=2),
+        lambda store: mend(store, [], moment=12, at_s=2),
     ]
     for follow in follows:
         store = store_of(9)
-        store.mend(Listing([policy(11)], 11), at_s=1)
+        mend(store, [policy(11)], moment=11, at_s=1)
         follow(store)
         assert store.watch_behind_s(1_000) == 0
 
@@ -158,7 +169,7 @@ def test_our_own_write_is_not_shown_by_the_watch() -> None:
     """A silent watch must not hide behind our status writes."""
     store = store_of(9)
     store.refresh(policy(11))
-    store.mend(Listing([policy(11)], 11), at_s=100)
+    mend(store, [policy(11)], moment=11, at_s=100)
     assert store.watch_behind_s(300) == 200
 
 
@@ -180,3 +191,44 @@ def test_each_shard_sees_its_own_namespaces_whole() -> None:
     parts[0].refresh({**body, "metadata": {**body["metadata"], "resourceVersion": "2"}})
     assert store.snapshot()[0]["metadata"]["resourceVersion"] in {"1", "2"}
     assert parts[0].snapshot()[0]["metadata"]["resourceVersion"] == "2"
+
+
+def test_what_nobody_reads_is_not_held() -> None:
+    """Managed fields and annotations of thousands of policies are a third of them."""
+    body = policy(9)
+    body["metadata"] |= {"managedFields": [{"manager": "kubectl"}], "annotations": {"note": "x" * 1_000}, "labels": {}}
+    body["status"] = {"observedGeneration": 1}
+    store = PolicyStore()
+    store.show(body)
+    (held,) = store.snapshot()
+    assert held == {"metadata": policy(9)["metadata"], "spec": body["spec"], "status": body["status"]}
+    with pytest.raises(KeyError):
+        held["kind"]
+
+
+def test_held_are_texts() -> None:
+    """As dictionaries they take several times as much, and the garbage collector walks through all of them."""
+    store = store_of(9)
+    (held,) = store.snapshot()
+    assert gc.is_tracked(policy(9)["spec"])
+    assert not any(map(gc.is_tracked, (*held["metadata"].values(), held["metadata"])))
+    assert held["spec"] == held["spec"]
+    assert held["spec"] is not held["spec"]
+
+
+def test_a_list_that_breaks_off_takes_nothing_away() -> None:
+    """What its pages showed is news nevertheless."""
+    store = store_of(9)
+    Mending(store).take(ListPage([policy(11, "new")], 12))
+    assert versions(store) == {"orders": 9, "new": 11}
+    assert Mending(store).finish(at_s=0).gone == ()
+    assert versions(store) == {"orders": 9, "new": 11}
+
+
+def test_of_several_lists_the_earliest_moment_counts() -> None:
+    """Lists of several namespaces come one after the other: what was made between them is not gone."""
+    store = store_of(13)
+    mending = Mending(store)
+    for moment in (12, 15):
+        mending.take(ListPage([], moment))
+    assert mending.finish(at_s=0).gone == ()

@@ -1,11 +1,12 @@
 """Lists that mend what the watch missed."""
 
 import asyncio
+from collections.abc import Mapping
 from datetime import timedelta
 
 from heartbeat_tuner.domain.errors import ApiServerError
-from heartbeat_tuner.ports import Listing
-from heartbeat_tuner.reconcile.policy_store import Mended, PolicyStore
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from heartbeat_tuner.reconcile.relisting import Relisting
 from tests.support import manifests
 from tests.support.electors import until
@@ -54,12 +55,12 @@ class Surprised(PolicyStore):
 
     surprises = 1
 
-    def mend(self, listing: Listing, *, at_s: float) -> Mended:
-        """Raise, or take the list in."""
+    def close(self, listed: Mapping[ObjectKey, int], version: int, *, at_s: float) -> list[ObjectKey]:
+        """Raise, or take the end of a list in."""
         if self.surprises:
             self.surprises = 0
             raise RuntimeError("a surprise")
-        return super().mend(listing, at_s=at_s)
+        return super().close(listed, version, at_s=at_s)
 
 
 async def test_a_list_that_cannot_be_taken_in_is_tried_again() -> None:

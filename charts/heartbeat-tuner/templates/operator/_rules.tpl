@@ -17,10 +17,10 @@ needs it, and a test runs the operator with these rights and finds each of them 
   verbs: [get, list, watch, patch]   # adapters/live_workloads.py: what is set now; adapters/workloads.py: server-side apply of our env entries
 - apiGroups: [""]
   resources: [pods]
-  verbs: [list, watch]            # adapters/live_workloads.py: what the running pods have; adapters/slot_views.py: their slots
+  verbs: [list, watch]            # adapters/live_workloads.py: what the running pods have, and their slots
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [list]                   # adapters/slot_views.py: who has which slot; the webhook writes them
+  verbs: [list, watch]            # adapters/slot_views.py: who has which slot; the webhook writes them
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [get, list, watch]       # adapters/live_workloads.py: values that come from envFrom

@@ -1,0 +1,68 @@
+"""What is held of a `ConsumerGroupPolicy` between two looks: pure.
+
+Thousands of them stay in memory on every replica. As the API server sends them, a third is managed fields, and as
+dictionaries they take several times their text. So only what somebody reads is held: of the metadata some fields, spec
+and status as JSON text, which is read again when it is asked for. A text, and a dictionary of texts alone, is also
+nothing that Python's garbage collector has to walk through.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+_OF_METADATA: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+)
+_METADATA: Final = "metadata"
+_TEXTS: Final = ("spec", "status")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class HeldPolicy(Mapping[str, Any]):
+    """A policy as the API server has it, as far as it is held: `metadata`, `spec` and `status`.
+
+    Attributes:
+        metadata: the fields that are held of it; not to be changed.
+        texts: JSON of `spec` and of `status`; empty for what the object does not have.
+    """
+
+    metadata: Mapping[str, Any]
+    texts: tuple[str, str]
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "HeldPolicy":
+        """Return what is held of an object; what is held already as it is."""
+        if isinstance(body, HeldPolicy):
+            return body
+        spec, status = (json.dumps(body[name], separators=(",", ":")) if name in body else "" for name in _TEXTS)
+        return cls({name: body[_METADATA][name] for name in _OF_METADATA if name in body[_METADATA]}, (spec, status))
+
+    @property
+    def version(self) -> int:
+        """Its resource version."""
+        return int(self.metadata["resourceVersion"])
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a part; `spec` and `status` are made anew each time."""
+        if name == _METADATA:
+            return self.metadata
+        text = self.texts[_TEXTS.index(name)] if name in _TEXTS else ""
+        if not text:
+            raise KeyError(name)
+        return json.loads(text)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the parts that there are."""
+        yield _METADATA
+        yield from (name for name, text in zip(_TEXTS, self.texts, strict=True) if text)
+
+    def __len__(self) -> int:
+        """Return how many parts there are."""
+        return sum(1 for _ in self)
