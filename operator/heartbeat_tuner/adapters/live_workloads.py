@@ -352,6 +352,6 @@ def _same(parts: Sequence[object], before: Sequence[object]) -> bool:
 
 def _too_long(policy: Policy) -> str:
     return (
-        f"{policy.workload}, or one of its pods, says more of containers, variables and their managers than "
-        f"{LONGEST_TEXT} characters, which are looked at; take out of it what is not needed"
+        f"{policy.workload}, or one of its pods, says more of containers, variables, ConfigMaps and managers "
+        f"than {LONGEST_TEXT} characters, which are looked at; take out of it what is not needed"
     )

@@ -127,6 +127,23 @@ async def test_an_object_that_says_too_much_is_a_finding(
     await _until_read(live, policy(), lambda found: isinstance(found, Workload))
 
 
+async def test_a_flood_of_named_config_maps_is_a_finding_and_no_request(
+    world: tuple[WatchedCluster, LiveWorkloads],
+) -> None:
+    """A container may name thousands: none of them is asked for."""
+    cluster, live = world
+    fill(cluster, policy(), pods=0)
+    await live.cover([policy()])
+    assert isinstance(await live.read(policy()), Workload)
+    gets = len(cluster.gets)
+    fill(cluster, policy(), pods=0, sources=tuple(f"map-{number}" for number in range(5_000)))
+    await _until_read(live, policy(), lambda found: isinstance(found, MissingWorkload))
+    found = await live.read(policy())
+    assert isinstance(found, MissingWorkload)
+    assert "ConfigMaps" in found.message
+    assert len(cluster.gets) == gets
+
+
 async def test_others_have_a_turn_while_many_pods_are_looked_at(world: tuple[WatchedCluster, LiveWorkloads]) -> None:
     """Five thousand of them take most of a second, and a probe must be answered meanwhile."""
     cluster, live = world
