@@ -232,7 +232,8 @@ class MetricsReader:
         for group in self._kept.keep_only(groups, own_ids):
             self._coverage.forget_until(until_s, group)
         namespaces = {namespace for namespace, _ in groups}
-        self._sizes = {place: size for place, size in self._sizes.items() if place[1] in namespaces}
+        known = {place: size for place, size in self._sizes.items() if place[1] in namespaces}
+        self._sizes = reading_plan.guessed(groups, known) | known
 
     def _missing(self) -> Missing:
         """Return what is to be read, without what failed in this cycle already."""
@@ -250,7 +251,7 @@ class MetricsReader:
         return {namespace: stretches for namespace, stretches in found.items() if stretches}
 
     def _is_new(self, ask: Ask) -> bool:
-        return ask.span.until_s == self._coverage.until_s and ask.span.length_s < reading_plan.LONGEST_S
+        return ask.span.until_s == self._coverage.until_s
 
     async def _ask_in_turn(self, turns: Sequence[_Turn]) -> None:
         """Ask, in pieces as small as they have to be; a query is sent while the answer before it is read."""

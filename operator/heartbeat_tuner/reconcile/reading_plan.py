@@ -8,6 +8,7 @@ in the next cycle. Within a block each quantity is one query; its stretch of tim
 import dataclasses
 import functools
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
@@ -50,6 +51,12 @@ LONGEST_S: Final = WINDOW_S / SLICES
 REQUEST_WEIGHT: Final = 400_000
 """How much one request asks for, by what earlier ones brought: about 11 MB of JSON, where the default of
 `prometheus.maxAnswerBytes` is 16 MiB, and about 100 MiB in memory while it is read."""
+
+USUAL_SERIES: Final = 4
+"""Series of a quantity that a group has, where nothing is known: a few pods."""
+
+USUAL_SCRAPE_S: Final = 15.0
+"""The time between two scrapes, where nothing is known."""
 
 SERIES_WEIGHT: Final = 16
 """What a series weighs in an answer beside its samples: its labels are some 450 bytes, a sample 28."""
@@ -222,6 +229,21 @@ def needed(missing: Missing, sizes: Sizes) -> Need:
         for piece in pieces(ask, sizes, most=REQUEST_WEIGHT)
     ]
     return Need(len(planned), sum(weight(piece, sizes) for piece in planned))
+
+
+def guessed(groups: Collection[GroupKey], known: Sizes) -> dict[tuple[Quantity, str], Size]:
+    """Return how large namespaces may be of which nothing is known yet, by the number of their groups.
+
+    Else the first cycle would ask for one quantity of all of them before the next one, and where its share does not
+    last, no record would be whole.
+    """
+    read = {namespace for _, namespace in known}
+    counts = Counter(namespace for namespace, _ in groups if namespace not in read)
+    return {
+        (quantity, namespace): Size(USUAL_SERIES * count, USUAL_SERIES * count / USUAL_SCRAPE_S)
+        for namespace, count in counts.items()
+        for quantity in READ
+    }
 
 
 def known_size(sizes: Sizes, quantity: Quantity, namespace: str) -> Size:
