@@ -125,27 +125,26 @@ def _aligned(current: Observed) -> Observed:
     scrape more than as accepted would look like evictions. All counters of a pod are scraped together, so a common end
     is a common moment. A windowed maximum may end long before: it is no number while nothing happens.
     """
-    counters = [one for quantity, group in current.items() if quantity.kind is Kind.COUNTER for one in group]
-    if len({one.samples.times_s[-1] for one in counters if one.samples}) <= 1:  # most of the time
-        return {quantity: [one for one in group if one.samples] for quantity, group in current.items()}
-    ends: dict[str, list[float]] = {}
-    for quantity, group in current.items():
-        if quantity.kind is not Kind.COUNTER:
-            continue
-        newest: dict[str, float] = {}
-        for series in group:
-            pod = series.labels[queries.POD_LABEL]
-            if series.samples:
-                newest[pod] = max(newest.get(pod, 0.0), series.samples.times_s[-1])
-        for pod, time_s in newest.items():
-            ends.setdefault(pod, []).append(time_s)
+    shown = {quantity: [series for series in group if series.samples] for quantity, group in current.items()}
+    counters = [
+        (quantity, series.labels[queries.POD_LABEL], series.samples.times_s[-1])
+        for quantity, group in shown.items()
+        if quantity.kind is Kind.COUNTER
+        for series in group
+    ]
+    if len({end_s for _, _, end_s in counters}) <= 1:  # most of the time
+        return shown
+    newest: dict[tuple[Quantity, str], float] = {}
+    for quantity, pod, end_s in counters:
+        newest[quantity, pod] = max(newest.get((quantity, pod), end_s), end_s)
+    ends: dict[str, float] = {}
+    for (_, pod), end_s in newest.items():
+        ends[pod] = min(ends.get(pod, end_s), end_s)
     return {
-        quantity: [
-            one.until(min(ends[one.labels[queries.POD_LABEL]])) if quantity.kind is Kind.COUNTER else one
-            for one in group
-            if one.samples
-        ]
-        for quantity, group in current.items()
+        quantity: [series.until(ends[series.labels[queries.POD_LABEL]]) for series in group]
+        if quantity.kind is Kind.COUNTER
+        else group
+        for quantity, group in shown.items()
     }
 
 

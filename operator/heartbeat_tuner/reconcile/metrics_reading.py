@@ -251,7 +251,10 @@ class MetricsReader:
         return {namespace: stretches for namespace, stretches in found.items() if stretches}
 
     def _is_new(self, ask: Ask) -> bool:
-        return ask.span.until_s == self._coverage.until_s
+        """Whether it has the share of what is new; a long stretch of a namespace that floods has not."""
+        if ask.span.until_s != self._coverage.until_s:
+            return False
+        return ask.span.length_s < reading_plan.LONGEST_S or self._came_last.isdisjoint(ask.namespaces)
 
     async def _ask_in_turn(self, turns: Sequence[_Turn]) -> None:
         """Ask, in pieces as small as they have to be; a query is sent while the answer before it is read."""
