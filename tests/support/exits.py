@@ -227,13 +227,14 @@ class Place:
     async def look_and_die(self, *, at_write: int, sent: bool) -> bool:
         """Let the operator look, and die at one of its writes; another takes its place. Return whether it died."""
         self._operators.dies_at, self._operators.sent = at_write, sent
+        died = False
         try:
             await self.look()
-        except OperatorDiedError:
-            return True
+        except* OperatorDiedError:  # several writes may be under way: it ends in a group
+            died = True
         finally:
             self.restart()
-        return False
+        return died
 
     async def pods(self) -> list[dict[str, Any]]:
         """Return the pods that do not end."""
