@@ -319,8 +319,12 @@ def _of_static(prices: Prices, of: Rules, now: Point, new: Point, per_month: flo
     crashes = dataclasses.replace(prices.profile.crashes, law=USUAL_CRASHES.law)
     usual = Prices(dataclasses.replace(prices.profile, restarts=restarts, crashes=crashes), of)
     before = usual.at(now.settings)
-    kept = prices.at(dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout))
-    for one in (new, kept):
+    candidates = [new]
+    unmoved = dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout)
+    floor, ceiling = of.session(unmoved)
+    if floor.value <= unmoved.session_timeout <= ceiling.value:  # a person may have set what the objective forbids
+        candidates.append(prices.at(unmoved))
+    for one in candidates:
         safe = one.evictions_upper <= per_month or guard.no_riskier(now, one, per_month)
         if (
             safe
