@@ -65,7 +65,7 @@ class CertificateStore:
         self._pause = FIRST_PAUSE
 
     async def current(self) -> Certificates:
-        """Return the certificates that all replicas share; made, or made anew, where that is due.
+        """Return the certificates that all replicas share; made, or replaced, where that is due.
 
         Raises:
             WriteConflictError: another replica made some at this moment; ask again.
@@ -94,7 +94,7 @@ class CertificateStore:
         good = self._good
         if good is not None and now < self._again_at and certificates.renewed(good, self._names, now=now) == good:
             return good
-        made = certificates.renewed(good, self._names, now=now, anew=True)
+        made = certificates.renewed(good, self._names, now=now, force=True)
         await self._store(stored, made)
         _log.warning("certificate replaced", secret=secret, why=why, not_again_for=durations.show(self._pause))
         self._good, self._again_at = made, now + self._pause

@@ -161,14 +161,14 @@ def _rehearse(found: Certificates, one: x509.Certificate) -> None:
         ends[0].do_handshake()  # over by now, or it would want to read
 
 
-def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime, anew: bool = False) -> Certificates:
+def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime, force: bool = False) -> Certificates:
     """Return certificates that are good for a while from `now`: the old ones where they are, else new ones.
 
     Args:
         old: what there is.
         names: host names and addresses under which the API server calls.
         now: the time.
-        anew: whether the server gets a new certificate in any case.
+        force: whether the server gets a new certificate in any case.
     """
     if old is None:
         authority, authority_key = _new_authority(now)
@@ -179,7 +179,7 @@ def renewed(old: Certificates | None, names: Sequence[str], *, now: datetime, an
             authority, authority_key = _new_authority(now)
             good = [one for one in x509.load_pem_x509_certificates(bundle) if one.not_valid_after_utc > now]
             bundle = authority + b"".join(_pem(one) for one in good)
-        elif not anew and old.serves(names) and not _is_due(x509.load_pem_x509_certificate(old.server), now):
+        elif not force and old.serves(names) and not _is_due(x509.load_pem_x509_certificate(old.server), now):
             return old
     server, server_key = _new_server(bundle, authority_key, names, now)
     return Certificates(bundle, authority_key, server, server_key)

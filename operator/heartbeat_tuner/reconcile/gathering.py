@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
+import structlog
+
 from heartbeat_tuner.decision import plausibility, taking_back
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
@@ -61,6 +63,8 @@ MOST_LOOKED_AT_AGAIN: Final = 100
 """Groups in one cycle: more would cost the brokers, and the others' decisions, too much."""
 
 Gathered = Situation | Finding | NotRead | Surprise
+
+_log = structlog.get_logger()
 
 
 class Gatherer:
@@ -348,7 +352,10 @@ class Gatherer:
         """Return what is said of groups at this moment; what was said before stands where nothing is."""
         try:
             return await self._groups.at(cluster).look_now(group_ids)
-        except Exception:  # noqa: BLE001 - the next cycle tells of it, if it lasts
+        except ClusterUnreachableError:
+            return {}  # the next cycle says so, if it lasts
+        except Exception:  # noqa: BLE001 - a surprise in one more look must not end the cycle
+            _log.exception("groups not looked at again", cluster=cluster)
             return {}
         finally:
             self.moved()

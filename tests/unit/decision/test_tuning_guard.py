@@ -242,6 +242,13 @@ def test_a_session_of_static_members_does_not_rest_on_their_downtime_alone() -> 
     assert target(with_session(question(static(22.0)), 45)).session_timeout < seconds(45)
 
 
+def test_static_members_keep_no_session_that_the_objective_forbids() -> None:
+    """What a person has set is a candidate like any other."""
+    for downtime_s in (8.0, 22.0, 40.0):
+        found = answer(with_session(question(static(downtime_s)), 90))
+        assert found.target is None or found.target.session_timeout <= seconds(60)
+
+
 def test_danger_of_static_members_is_cured_all_the_same() -> None:
     """Their own record shows it: there the price may rise."""
     frozen = static(8.0, pauses=happening(0.02, 20.0, 0.3, doubt=3.0), crashes=happening(1.0, 600.0, 0.5))
