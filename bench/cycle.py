@@ -19,6 +19,7 @@ import math
 import os
 import platform
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -28,6 +29,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+
+import yaml
 
 from bench import cycle_api, cycle_world
 from bench.cycle_api import Edit, Floor
@@ -56,10 +59,11 @@ INTERVAL_S: Final = 60.0
 SOURCE_TIMEOUT_S: Final = 10.0
 """The operator's defaults, both."""
 
-LIMIT_MIB: Final = 512
-"""The chart's limit of the operator's memory: who takes more is restarted by the kernel there."""
+_ROOT: Final = Path(__file__).parents[1]
 
-REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "cycle.json"
+REPORT: Final = _ROOT / "build" / "bench" / "cycle.json"
+
+_MIB_IN: Final = {"Mi": 1, "Gi": 1024}
 
 _SETTLING: Final = 2
 """Cycles after all is known that do not count: the rest of the hour may be read in them."""
@@ -164,7 +168,7 @@ class Run:
         operators = (self._leader, self._follower)
         dead = sum(not operator.process.alive() for operator in operators)
         peaks_mib = [Memory(operator.process.pid).peak_mib() for operator in operators]
-        killed = sum(peak_mib > LIMIT_MIB for peak_mib in peaks_mib)
+        killed = sum(peak_mib > limit_mib() for peak_mib in peaks_mib)
         lag_s = longest_lag_s(self._leader.page("/metrics", timeout_s=PAGE_TIMEOUT_S))
         return ({} if lag_s is None else {"loop_lag_max_s": lag_s}) | {
             "rss_peak_mib": round(peaks_mib[0], 1),
@@ -214,6 +218,18 @@ class Conditions:
     edits: int
     beside: int = 0
     profile: Path | None = None
+
+
+def limit_mib() -> int:
+    """Return the chart's limit of the operator's memory: who takes more is restarted by the kernel there."""
+    values = yaml.safe_load((_ROOT / "charts" / "heartbeat-tuner" / "values.yaml").read_text())
+    limit: str = values["operator"]["resources"]["limits"]["memory"]
+    return int(limit[:-2]) * _MIB_IN[limit[-2:]]
+
+
+def allocator() -> dict[str, str]:
+    """Return the image's settings of the C library's memory, by name."""
+    return dict(re.findall(r"\b(MALLOC_[A-Z_]+)=(\S+)", (_ROOT / "Dockerfile").read_text()))
 
 
 def measure(policies: int, under: Conditions, *, run_dir: Path) -> Figures:
@@ -270,6 +286,7 @@ def _busy(number: int, run_dir: Path) -> Process:
 def _replicas(cluster: cycle_world.Cluster, running: contextlib.ExitStack, profile: Path | None) -> list[Operator]:
     """Start a leader and, once it leads, a follower."""
     replicas: list[Operator] = []
+    os.environ.update(allocator())
     for user in OPERATOR_USERS:
         operator = Operator(
             cluster,

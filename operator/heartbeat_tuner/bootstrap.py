@@ -122,6 +122,7 @@ class _LedShard:
     async def lead(self) -> None:
         """Run cycles until the leadership or the process ends."""
         self.health.finished()
+        self._collector.began()
         try:
             await loop.finish_or_give_up(self._cycles(), self._stopped, patience_s=LAST_CYCLE_S)
         finally:

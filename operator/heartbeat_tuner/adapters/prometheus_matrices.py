@@ -8,7 +8,6 @@ An answer of any other form goes to `prometheus_answers`, which says what is wro
 import functools
 import hashlib
 import json
-import weakref
 from array import array
 from itertools import pairwise
 from typing import Final
@@ -37,11 +36,18 @@ _LOT: Final = 1000
 """Series that are converted together; their numbers as texts take a few megabytes."""
 
 
+REMEMBERED: Final = 256
+"""Answers after which labels that none of them had are forgotten, at the latest after twice as many: a cycle reads
+everything with some tens of them. A weak reference to each would take twice the memory of the labels."""
+
+
 class MatrixReader:
-    """Reads answers; knows the labels of the series that somebody holds."""
+    """Reads answers; knows the labels of the series that came lately."""
 
     def __init__(self) -> None:
-        self._known: weakref.WeakValueDictionary[bytes, Labels] = weakref.WeakValueDictionary()
+        self._known: dict[bytes, Labels] = {}
+        self._known_before: dict[bytes, Labels] = {}
+        self._answers = 0
 
     def read(self, body: bytes) -> list[Series]:
         """Return the series of a range selector's answer, as `prometheus_answers.matrix` does.
@@ -49,6 +55,9 @@ class MatrixReader:
         Raises:
             Failure: the answer is partial, or no matrix.
         """
+        self._answers += 1
+        if self._answers % REMEMBERED == 0:
+            self._known, self._known_before = {}, self._known
         begin = body.find(_BEGIN)
         end = body.find(_END, body.rfind(_VALUES))
         if 0 <= begin < end:
@@ -79,6 +88,8 @@ class MatrixReader:
     def _labels(self, text: bytes) -> Labels:
         key = hashlib.blake2b(text, digest_size=_KEY_BYTES).digest()
         labels = self._known.get(key)
+        if labels is None and (labels := self._known_before.get(key)) is not None:
+            self._known[key] = labels
         if labels is None:
             raw = json.loads(text)
             if not isinstance(raw, dict) or not all(isinstance(value, str) for value in raw.values()):

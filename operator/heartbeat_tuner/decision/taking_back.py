@@ -17,17 +17,19 @@ from heartbeat_tuner.domain.verdicts import Finding
 
 
 def seen(policy: Policy, held: Holdings, *, now: datetime) -> Policy:
-    """Return the policy with its last application, and with what somebody took back, after a look at the workload."""
+    """Return the policy with its last application, and with what somebody took back, after a look at the workload.
+
+    The same object is returned where nothing of it is new.
+    """
     done = None if policy.intent is None else _was_done(policy, policy.intent, held)
     if done and policy.intent is not None:
         policy = dataclasses.replace(policy, application=policy.intent.application)
     last = last_application(policy, held.uid, held.applications)
-    return dataclasses.replace(
-        policy,
-        application=last,
-        taken_back=_taken_back(policy, last, held, now=now),
-        intent=policy.intent if done is None else None,
-    )
+    taken_back = _taken_back(policy, last, held, now=now)
+    intent = policy.intent if done is None else None
+    if (last, taken_back, intent) == (policy.application, policy.taken_back, policy.intent):
+        return policy
+    return dataclasses.replace(policy, application=last, taken_back=taken_back, intent=intent)
 
 
 def last_application(policy: Policy, uid: str, noted: Mapping[str, Application]) -> Application | None:

@@ -5,14 +5,24 @@ and for that it walks through everything that is remembered, while the event loo
 the view of their workloads and their models, through 720,000 objects in 0.36 s. So what is there after the first cycle
 of a leadership is set aside, and the rest is looked through less often. Measured in a process with such a memory, over
 five looks at it: 7 full collections, the longest of 443 ms, before; none, and 38 ms for the longest other one, after.
+
+While all of that is made, in the first cycle, a full collection would find next to nothing and take longer each time:
+with 3,000 policies there were 20 of them, the longest of 0.5 s. So there is none before that cycle has ended.
 """
 
 import gc
 from typing import Final
 
-THRESHOLDS: Final = (10_000, 20, 50)
+THRESHOLDS: Final = (10_000, 5, 200)
 """Objects made beyond those that went, until the youngest are looked through; of these looks and the next older ones,
-until the others are. Python's own are 700, 10 and 10."""
+until the others are. Python's own are 700, 10 and 10. With 20 in the middle a look through what an answer of Prometheus
+is made of took 0.4 s at 3,000 policies."""
+
+_NO_FULL_ONE: Final = 10**6
+"""Looks at the older objects until everything is looked through: more than a first cycle has."""
+
+_YOUNG: Final = 1
+"""The generations that were looked through not at all, or once."""
 
 
 class Collector:
@@ -21,16 +31,25 @@ class Collector:
     def __init__(self) -> None:
         self._is_set_aside = False
 
+    def began(self) -> None:
+        """Before the first look at everything, have only what is new looked through."""
+        gc.set_threshold(*THRESHOLDS[:2], _NO_FULL_ONE)
+
     def looked(self) -> None:
-        """After the first look at everything, spare what is there now; what is garbage of it goes first."""
+        """After the first look at everything, spare what is there now; what is new and garbage goes first.
+
+        Older garbage of the first look stays as long as the leadership does: it is little, and to find it takes 0.4 s
+        at 3,000 policies.
+        """
         if self._is_set_aside:
             return
         gc.set_threshold(*THRESHOLDS)
-        gc.collect()
+        gc.collect(_YOUNG)
         gc.freeze()
         self._is_set_aside = True
 
     def forgot(self) -> None:
         """After a leadership, have everything looked through again: what holds itself must not stay for good."""
         gc.unfreeze()
+        gc.set_threshold(*THRESHOLDS)
         self._is_set_aside = False

@@ -112,7 +112,7 @@ class Cycle:
         """
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = await self._parsed(bodies)
-        gathered = await self._gatherer.gather(usable)
+        gathered = await self._gatherer.gather(usable, healthy=self._decider.healthy)
         oldest_look_s = self._gatherer.oldest_look_s
         outcomes = await self._decider.decided({**settled, **gathered})
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))

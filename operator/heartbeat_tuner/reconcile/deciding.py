@@ -5,7 +5,7 @@ What was answered before is remembered from cycle to cycle.
 
 import asyncio
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from heartbeat_tuner.decision import heartbeat_budget, question
@@ -39,13 +39,23 @@ class Decider:
         self._shards = shard.shards
         self._moved = moved
         self._answers = Remembered(REMEMBERED)
+        self._healthy: Mapping[ObjectKey, Decided] = {}
+
+    @property
+    def healthy(self) -> Collection[ObjectKey]:
+        """The policies with whose values all is well, by the last decision, so that nothing waits to be written."""
+        return self._healthy.keys()
 
     async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Result]:
-        """Return what is to be done for each policy; nothing is written here."""
+        """Return what is to be done for each policy; nothing is written here.
+
+        What was decided on a situation that all is well with is not decided again: it is the same object.
+        """
         found: dict[ObjectKey, Result] = {}
         turns = Turns()
         for key, one in gathered.items():
-            found[key] = self._decided(one)
+            before = self._healthy.get(key)
+            found[key] = before if before is not None and before.situation is one else self._decided(one)
             self._moved()
             await turns.give()  # thousands of decisions take seconds, and probes have to be answered meanwhile
         for cluster, per_s in self._budgets.items():
@@ -55,6 +65,7 @@ class Decider:
                 if isinstance(one, Decided) and one.situation.policy.cluster == cluster
             }
             found |= await self._held(decided, per_s, cluster)
+        self._healthy = {key: one for key, one in found.items() if isinstance(one, Decided) and one.is_well}
         return found
 
     def stands(self, outcome: Decided, group: Group) -> bool:

@@ -45,12 +45,11 @@ from heartbeat_tuner.reconcile.outcomes import NotRead, Surprise
 from heartbeat_tuner.reconcile.owners import Owners, Shown
 from heartbeat_tuner.reconcile.progress import Moved, MovingMetrics, nobody_looks
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
+from heartbeat_tuner.reconcile.resting import Resting, Seen
 from heartbeat_tuner.reconcile.sightings import Ledger
 from heartbeat_tuner.reconcile.strangers import Strangers
+from heartbeat_tuner.reconcile.turns import Turns
 from heartbeat_tuner.reconcile.unread import LastRead
-
-READ_AT_ONCE: Final = 50
-"""Workloads that are looked at before others have a turn: it takes milliseconds where all of them have changed."""
 
 STRANGERS_KEPT: Final = timedelta(minutes=15)
 """Who disturbs a group is seen again by then; who was scaled away is forgotten."""
@@ -98,6 +97,8 @@ class Gatherer:
         self._last_reads: dict[ObjectKey, LastRead] = {}
         self._strangers: dict[ObjectKey, Strangers] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] | None = None
+        self._turns = Turns()
+        self._resting = Resting()
         self.workloads: Mapping[ObjectKey, Workload | Finding | Surprise] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -105,8 +106,16 @@ class Gatherer:
         self.seen: Mapping[ObjectKey, Policy] = {}
         """The policies whose workload was seen, with what was last applied to it and what of it was taken back."""
 
-    async def gather(self, policies: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
-        """Return a situation per policy, or why there is none."""
+    async def gather(
+        self, policies: Sequence[Policy], *, healthy: Collection[ObjectKey] = ()
+    ) -> dict[ObjectKey, Gathered]:
+        """Return a situation per policy, or why there is none.
+
+        Args:
+            policies: all of them.
+            healthy: those that may rest: all is well with what is set, by the decision of the cycle before. The same
+                situation as then is returned of one that rests.
+        """
         before, self.holdings = self.workloads, {}
         self.workloads = workloads = await self._read_workloads(policies)
         if self._own_ids is None:
@@ -125,13 +134,14 @@ class Gatherer:
         self._strangers = {policy.key: self._strangers.get(policy.key, Strangers()) for policy in policies}
         self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
         self._last_reads = {one.key: self._last_reads[one.key] for one in policies if one.key in self._last_reads}
+        self._resting.begin(self._ledgers.keys(), healthy)
         found: dict[ObjectKey, Gathered] = {}
         for policy in policies:
             found[policy.key] = self._gathered(
                 policy, workloads[policy.key], kafka[policy.cluster], surprise, shown, read_at=read_at
             )
             self.moved()
-            await asyncio.sleep(0)  # hundreds of records take seconds, and probes have to be answered meanwhile
+            await self._turns.give()  # thousands of records take seconds, and probes have to be answered meanwhile
         return found
 
     async def _look(
@@ -150,13 +160,19 @@ class Gatherer:
         kafka = await self._read_kafka(policies, changed=frozenset(_with_other_pods(workloads, before)))
         await self._look_again(policies, kafka, workloads)
         now = self._clock.now()
-        shown = await self._owners.seen(policies, _described(policies, kafka, workloads))
-        self.seen = {
-            policy.key: taking_back.seen(policy, held, now=now)
-            for policy in policies
-            if (held := self.holdings.get(policy.key)) is not None
-        }
-        self._own_ids = own_client_ids.observe(self._own_ids or {}, _looks(policies, shown, workloads))
+        shown = await self._owners.seen(policies, _described(policies, kafka, workloads), self._turns)
+        seen: dict[ObjectKey, Policy] = {}
+        for policy in policies:
+            held = self.holdings.get(policy.key)
+            if held is not None:
+                seen[policy.key] = taking_back.seen(policy, held, now=now)
+                await self._turns.give()
+        self.seen = seen
+        ids = own_client_ids.Observation(self._own_ids or {})
+        for look in _looks(policies, shown, workloads):
+            ids.add(look)
+            await self._turns.give()
+        self._own_ids = ids.settled()
         return kafka, shown
 
     async def as_of_now(self, situation: Situation) -> Group:
@@ -221,6 +237,44 @@ class Gatherer:
         if isinstance(group, Finding | NotRead):
             return group
         looked_at = kafka.groups[policy.group_id].at
+        seen = Seen(
+            policy=self.seen.get(policy.key, policy),
+            workload=workload,
+            group=group,
+            cluster=kafka.cluster,
+            model=self._models.of(policy, now=now),
+            ownership=self._owners.noted(policy),
+        )
+        resting = self._rests(policy, seen, now=now)
+        if resting is not None:
+            self._last_reads[policy.key] = LastRead(looked_at)
+            return resting
+        whole = self._whole(policy, seen, looked_at=looked_at, read_at=read_at, now=now)
+        if isinstance(whole, Situation) and isinstance(whole.record, Record):
+            self._resting.found(policy.key, seen, whole)
+        return whole
+
+    def _rests(self, policy: Policy, seen: Seen, *, now: datetime) -> Situation | None:
+        """Return the situation of the cycle before, if it may stand; else it is forgotten."""
+        stands_still = not policy.naming.maps and self._reader.stands_still(policy)
+        situation = self._resting.situation(policy.key, seen, now=now) if stands_still else None
+        if situation is None:
+            self._resting.forget(policy.key)
+        return situation
+
+    def _whole(
+        self, policy: Policy, seen: Seen, *, looked_at: datetime, read_at: datetime, now: datetime
+    ) -> Situation | Finding | NotRead:
+        """Return the situation after a look at all that there is of a group.
+
+        Args:
+            policy: as it was parsed.
+            seen: what is at hand.
+            looked_at: when the group was.
+            read_at: when its metrics were.
+            now: the time.
+        """
+        workload, group = seen.workload, seen.group
         ledger = sightings.observe(
             self._ledgers[policy.key],
             _as_of(workload, looked_at).pods,
@@ -239,7 +293,7 @@ class Gatherer:
         application = taking_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
-            misread = plausibility.unreadable(policy, workload.current, group, kafka.cluster)
+            misread = plausibility.unreadable(policy, workload.current, group, seen.cluster)
             if misread is not None:
                 return misread
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
@@ -255,11 +309,11 @@ class Gatherer:
             policy,
             workload,
             group,
-            kafka.cluster,
+            seen.cluster,
             measured,
-            self._models.of(policy, now=now),
+            seen.model,
             self._settled.get(policy.key),
-            ownership=self._owners.noted(policy),
+            ownership=seen.ownership,
             strangers=self._strangers[policy.key].members,
         )
 
@@ -337,7 +391,8 @@ class Gatherer:
         A group in a storm has members for a second in five: one look finds none as often as not.
         """
         for _ in range(LOOKS_AGAIN):
-            missing = self._owners.missing(_described(policies, kafka, workloads), most=MOST_LOOKED_AT_AGAIN)
+            described = _described(policies, kafka, workloads)
+            missing = await self._owners.missing(described, self._turns, most=MOST_LOOKED_AT_AGAIN)
             if not missing:
                 return
             await self._sleep(LOOK_AGAIN_AFTER_S)
@@ -363,10 +418,9 @@ class Gatherer:
     async def _read_workloads(self, policies: Sequence[Policy]) -> dict[ObjectKey, Workload | Finding | Surprise]:
         await self._workloads.cover(policies)
         found: dict[ObjectKey, Workload | Finding | Surprise] = {}
-        for number, policy in enumerate(policies, 1):
+        for policy in policies:
             found[policy.key] = await self._read_workload(policy)
-            if number % READ_AT_ONCE == 0:
-                await asyncio.sleep(0)  # others have a turn
+            await self._turns.give()
         return found
 
     async def _read_workload(self, policy: Policy) -> Workload | Finding | Surprise:

@@ -6,10 +6,12 @@ is its one value, and all else is packed. A cycle brings little that is new, of 
 twice in it, and of what was there no more than its end is.
 """
 
+import dataclasses
 import weakref
 from array import array
 from bisect import bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple, TypeAlias
 
 from heartbeat_tuner.metrics import queries, resolver
@@ -17,9 +19,13 @@ from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.labels import Labels
 from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey, Observed, Place
 from heartbeat_tuner.metrics.samples import Course, Samples, Series
-from heartbeat_tuner.metrics.vocabulary import Kind
+from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
 from heartbeat_tuner.reconcile.packed import Packed, packed
 from heartbeat_tuner.reconcile.spans import Span
+
+BEATS: Final = frozenset({Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS})
+"""Counters that move all the time in a group to which nothing happens. All others stand still in it: whatever happens
+to a member ends with a join."""
 
 LATE_S: Final = 60.0
 """A sample is there at the latest so long after its time: a scrape is stored when it ends, 10 s at most by default, and
@@ -87,17 +93,19 @@ class KeptSeries:
 
     def __init__(self, conventions: Sequence[Convention]) -> None:
         self._conventions = conventions
-        self._groups: frozenset[GroupKey] = frozenset()
+        self._groups: dict[GroupKey, GroupKey] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
         self._kept: dict[Labels, _Kept] = {}
         self._by_group: dict[GroupKey, list[_Kept]] = {}
         self._newest_s: dict[str, float] = {}
         self._splices: dict[tuple[str, str], _Splice] = {}
         self._others: set[Labels] = set()
+        self._still: set[GroupKey] = set()
+        self._stirred: set[GroupKey] = set()
         self._constants: weakref.WeakValueDictionary[tuple[float, int], array[float]] = weakref.WeakValueDictionary()
 
     def keep_only(
-        self, groups: Collection[GroupKey], own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
+        self, groups: AbstractSet[GroupKey], own_ids: Mapping[ClientKey, GroupKey] = resolver.NO_OWN_IDS
     ) -> frozenset[GroupKey]:
         """Keep the series of these groups from now on, and forget all others.
 
@@ -108,17 +116,26 @@ class KeptSeries:
         Returns:
             The groups that a `client.id` has come to: what was read of them before was not kept.
         """
-        if self._groups == groups and self._own_ids == own_ids:
+        if self._groups.keys() == groups and self._own_ids == own_ids:
             return frozenset()
         grown = frozenset(group for key, group in own_ids.items() if self._own_ids.get(key) != group)
-        gone = self._groups.difference(groups)
-        others_too = self._own_ids != own_ids or not self._groups.issuperset(groups)
-        self._groups, self._own_ids = frozenset(groups), dict(own_ids)
+        gone = self._groups.keys() - groups
+        others_too = self._own_ids != own_ids or not self._groups.keys() >= groups
+        self._groups, self._own_ids = {group: group for group in groups}, dict(own_ids)
         self._others.clear()
         for group, those in list(self._by_group.items()):
             if group in gone or others_too:
                 self._place_again(group, those, is_gone=group in gone)
         return grown
+
+    def begin_reading(self) -> None:
+        """Look from now on which groups stand still."""
+        self._still.clear()
+        self._stirred.clear()
+
+    def stands_still(self, group: GroupKey) -> bool:
+        """Whether a group has newer samples than before the reading, and no counter but those of its beats moved."""
+        return group in self._still and group not in self._stirred
 
     def forget_all(self) -> None:
         """Begin anew."""
@@ -145,8 +162,12 @@ class KeptSeries:
             if kept is None:
                 continue
             new = series.samples.between(*span)
-            if kept.place.metric.quantity.kind is Kind.COUNTER and _is_late(kept.times_s, new.times_s, span):
-                late.add(kept.place.group)
+            quantity = kept.place.metric.quantity
+            if quantity.kind is Kind.COUNTER:
+                if _is_late(kept.times_s, new.times_s, span):
+                    late.add(kept.place.group)
+                if quantity not in BEATS:
+                    (self._still if _goes_on(kept, new) else self._stirred).add(kept.place.group)
             kept.shown_s = max(kept.shown_s, new.times_s[-1] if new else span.until_s)
             self._put(kept, new, span, keep_after_s)
         return frozenset(late)
@@ -201,6 +222,7 @@ class KeptSeries:
         if place is None:
             self._others.add(labels)
             return None
+        place = dataclasses.replace(place, group=self._groups[place.group])  # one object for all series of a group
         kept = self._kept[labels] = _Kept(labels, place)
         self._by_group.setdefault(place.group, []).append(kept)
         return kept
@@ -306,6 +328,15 @@ def _are_the_same(one: _Numbers, other: _Numbers) -> bool:
     if isinstance(one, Packed) and isinstance(other, Packed):
         return (one.first, one.scale) == (other.first, other.scale) and one.steps == other.steps
     return type(one) is type(other) and one == other
+
+
+def _goes_on(kept: _Kept, new: Samples) -> bool:
+    """Whether new samples of a counter show newer scrapes than were known, and the same number."""
+    if not new or not kept.times_s or new.times_s[-1] <= _last_s(kept.times_s):
+        return False
+    values = kept.values
+    last = values if isinstance(values, float) else _last_s(values)
+    return new.values.count(last) == len(new.values)
 
 
 def _is_late(old: _Numbers, new: "array[float]", span: Span) -> bool:

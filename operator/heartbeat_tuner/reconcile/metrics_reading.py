@@ -174,6 +174,7 @@ class MetricsReader:
             own_ids: whose a `client.id` is that names no group.
         """
         self._begin(policies, own_ids, float(math.floor(now.timestamp())))
+        self._kept.begin_reading()
         self._came_last, first = frozenset(self._flooding), self._left
         self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
         self._answering = False
@@ -196,17 +197,26 @@ class MetricsReader:
         """Return the series of a policy's group, or why they are not known up to now."""
         group = _group(policy)
         for quantity in _needed(policy):
-            reach_s = self._coverage.reach_s(quantity, group)
-            if reach_s is None or reach_s > self._coverage.until_s - ENOUGH_S:
+            if not self._is_read(quantity, group):
                 trouble = self._troubles.get((quantity, group[0])) or self._outage or self._not_yet(group[0])
                 return trouble.told_to(policy, quantity)
         return self._kept.of_group(group)
+
+    def stands_still(self, policy: Policy) -> bool:
+        """Whether a policy's group is known up to now, and nothing but heartbeats was counted since the last cycle."""
+        group = _group(policy)
+        return self._kept.stands_still(group) and all(self._is_read(quantity, group) for quantity in _needed(policy))
 
     def since(self, policy: Policy) -> datetime:
         """Return since when a record can tell: all its quantities were read from then on, and a margin before."""
         reaches = [self._coverage.reach_s(quantity, _group(policy)) for quantity in _needed(policy)]
         since_s = max((reach_s for reach_s in reaches if reach_s is not None), default=self._coverage.until_s)
         return datetime.fromtimestamp(since_s, UTC) + BASELINE_MARGIN
+
+    def _is_read(self, quantity: Quantity, group: GroupKey) -> bool:
+        """Whether a group is covered up to now, for long enough to tell anything."""
+        reach_s = self._coverage.reach_s(quantity, group)
+        return reach_s is not None and reach_s <= self._coverage.until_s - ENOUGH_S
 
     @property
     def kept(self) -> tuple[int, int]:

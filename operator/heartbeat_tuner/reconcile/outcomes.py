@@ -5,7 +5,7 @@ import dataclasses
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey
-from heartbeat_tuner.domain.verdicts import Decision, Finding
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,6 +52,11 @@ class Decided:
         """What is set now; None while the pods differ."""
         current = self.situation.workload.current
         return None if current is None else current.settings
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the group needs nothing: all is well with what is set."""
+        return self.decision.verdict is Verdict.HEALTHY and self.decision.target is None
 
     @property
     def may_have_begun(self) -> bool:

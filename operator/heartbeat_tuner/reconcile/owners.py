@@ -7,7 +7,6 @@ Looks beyond the first are few, and namespaces share them: each gets one before 
 makes policies on other people's groups takes them all.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -22,6 +21,7 @@ from heartbeat_tuner.domain.evidence import UnreadableGroup, Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.reconcile.turns import Turns
 
 Look = tuple[Policy, Workload, Described, datetime]
 """A policy, its workload with the pods that ran when the group was looked at, the group, and that moment."""
@@ -51,30 +51,27 @@ class Owners:
         self._last_looks: dict[ObjectKey | str, int] = {}
         self._looks_now: set[ObjectKey] = set()
 
-    def missing(self, looks: Iterable[Look], *, most: int) -> list[Policy]:
+    async def missing(self, looks: Iterable[Look], turns: Turns, *, most: int) -> list[Policy]:
         """Return the policies that get another look: their group may be theirs, and no member was seen in their pods.
 
         Each namespace has a policy among them before any has a second; who had no such look for longest goes first.
 
         Args:
             looks: the last one at each policy's group.
+            turns: of the cycle.
             most: that may be returned.
         """
-        wanting = [
-            policy
-            for policy, workload, described, _ in looks
-            if not isinstance(described, UnreadableGroup)
-            and self._futile.get(policy.key, 0) < MOST_FUTILE
-            and not self._is_granted(policy)
-            and not all(pod.on_host_network for pod in workload.pods)
-            and not members_at_pods.compare(described.members if described else (), workload.pods).inside
-        ]
+        wanting: list[Policy] = []
+        for policy, workload, described, _ in looks:
+            if self._wants_another(policy, workload, described):
+                wanting.append(policy)
+            await turns.give()
         chosen = in_turn([policy.key for policy in wanting], self._last_looks)[:most]
         self._looks_now.update(chosen)
         by_key = {policy.key: policy for policy in wanting}
         return [by_key[key] for key in chosen]
 
-    async def seen(self, policies: Iterable[Policy], looks: Iterable[Look]) -> Shown:
+    async def seen(self, policies: Iterable[Policy], looks: Iterable[Look], turns: Turns) -> Shown:
         """Return what each policy is shown after one more look; policies that are gone are forgotten."""
         keys = {policy.key for policy in policies}
         self._proven = {key: one for key, one in self._proven.items() if key in keys}
@@ -99,7 +96,7 @@ class Owners:
             granted = self._is_granted(policy)
             found[key] = ownership.shown(policy, workload, described, granted=granted, proven=proven)
             self._tell(policy, ownership.why(described, workload) if isinstance(found[key], Finding) else None)
-            await asyncio.sleep(0)  # large groups take milliseconds each, and probes have to be answered meanwhile
+            await turns.give()  # large groups take milliseconds each, and probes have to be answered meanwhile
         self._looks_now.clear()
         return found
 
@@ -107,6 +104,15 @@ class Owners:
         """Return what the policy's status should say of it; None while nothing is proven in this leadership."""
         proven = self._proven.get(policy.key)
         return None if proven is None else proven.subject
+
+    def _wants_another(self, policy: Policy, workload: Workload, described: Described) -> bool:
+        return (
+            not isinstance(described, UnreadableGroup)
+            and self._futile.get(policy.key, 0) < MOST_FUTILE
+            and not self._is_granted(policy)
+            and not all(pod.on_host_network for pod in workload.pods)
+            and not members_at_pods.compare(described.members if described else (), workload.pods).inside
+        )
 
     def _is_granted(self, policy: Policy) -> bool:
         return grants.covered(

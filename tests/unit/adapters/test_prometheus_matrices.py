@@ -1,6 +1,7 @@
 """Answers read from their text: what comes out is what reading them as JSON brings."""
 
 import json
+import weakref
 from typing import Any, Final
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.adapters import prometheus_answers as answers
 from heartbeat_tuner.adapters.prometheus_failures import Failure
-from heartbeat_tuner.adapters.prometheus_matrices import MatrixReader
+from heartbeat_tuner.adapters.prometheus_matrices import REMEMBERED, MatrixReader
 from heartbeat_tuner.metrics.labels import Labels
 from heartbeat_tuner.metrics.samples import Series
 
@@ -115,13 +116,20 @@ def test_a_series_has_the_same_labels_in_the_next_answer() -> None:
     (first,), (second,) = reader.read(matrix(PLAIN)), reader.read(matrix(PLAIN | {"values": [[40.5, "3"]]}))
     assert isinstance(first.labels, Labels)
     assert first.labels is second.labels
+    for _ in range(3 * REMEMBERED):
+        (later,) = reader.read(matrix(PLAIN))
+        assert later.labels is first.labels
 
 
-def test_labels_that_nobody_holds_are_forgotten() -> None:
+def test_labels_that_do_not_come_any_more_are_forgotten() -> None:
     """Pods come and go for months."""
     reader = MatrixReader()
-    reader.read(matrix(*({"metric": {"pod": f"{number}"}, "values": [[1, "1"]]} for number in range(10))))
-    assert not reader._known
+    (gone,) = [
+        weakref.ref(series.labels) for series in reader.read(matrix({"metric": {"pod": "0"}, "values": [[1, "1"]]}))
+    ]
+    for _ in range(2 * REMEMBERED):
+        reader.read(matrix(PLAIN))
+    assert gone() is None
 
 
 def test_a_series_given_twice_is_one() -> None:

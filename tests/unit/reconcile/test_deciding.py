@@ -12,6 +12,8 @@ from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.progress import nobody_looks
 from tests.support import worlds
 
+KEY = worlds.policy().key
+
 CHANGES: dict[str, tuple[Callable[[Group], Group], bool]] = {
     "nothing": (lambda group: group, True),
     "its state": (lambda group: dataclasses.replace(group, state=worlds.group(rebalancing=True).state), True),
@@ -39,3 +41,25 @@ async def test_a_decision_stands_while_the_same_would_be_written(change: str) ->
     assert outcome.decision.to_apply is not None
     changed, stands = CHANGES[change]
     assert decider.stands(outcome, changed(situation.group)) is stands
+
+
+async def test_what_all_is_well_with_is_not_decided_again() -> None:
+    """A group that rests has the same situation in the next cycle; one that is looked at again has another."""
+    well = worlds.situation(seen=worlds.record(span=worlds.HOUR))
+    decider = Decider({}, nobody_looks)
+    first = (await decider.decided({KEY: well}))[KEY]
+    assert set(decider.healthy) == {KEY}
+    assert (await decider.decided({KEY: well}))[KEY] is first
+    again = (await decider.decided({KEY: dataclasses.replace(well)}))[KEY]
+    assert again == first
+    assert again is not first
+
+
+async def test_what_waits_to_be_written_is_decided_in_each_cycle() -> None:
+    """Whether it may be written depends on the time."""
+    seen = worlds.record(span=timedelta(minutes=10), rebalances=8.0, share=0.6, beats=0)
+    situation = worlds.situation(now=worlds.STORM, seen=seen)
+    decider = Decider({}, nobody_looks)
+    first, again = [(await decider.decided({KEY: situation}))[KEY] for _ in range(2)]
+    assert not decider.healthy
+    assert again is not first

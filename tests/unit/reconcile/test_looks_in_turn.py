@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.reconcile.owners import MOST_FUTILE, Look, Owners
+from heartbeat_tuner.reconcile.turns import Turns
 from tests.support import worlds
 
 counts = st.lists(st.integers(1, 6), min_size=1, max_size=5)
@@ -45,13 +46,13 @@ async def test_no_namespace_takes_the_looks_of_others(honest: list[int], floodin
     waiting = {policy.key for some in several for policy in some}
     for cycle in range(cycles):
         seen = looks(next(tenant), *several)
-        chosen = owners.missing(seen, most=most)
+        chosen = await owners.missing(seen, Turns(), most=most)
         assert len(chosen) <= most
         if cycle < MOST_FUTILE:  # later some have looked in vain for long enough
             held = Counter(policy.key.namespace for policy in chosen)
             assert all(held[some[0].key.namespace] >= min(len(some), share) for some in several)
         waiting -= {policy.key for policy in chosen}
-        await owners.seen([policy for policy, *_ in seen], seen)
+        await owners.seen([policy for policy, *_ in seen], seen, Turns())
     assert not waiting
 
 
@@ -61,17 +62,17 @@ async def test_who_waits_for_a_turn_has_not_looked_in_vain() -> None:
     seen = looks(some)
     turns = []
     for _ in range(len(some) * MOST_FUTILE):
-        turns += [policy.key for policy in owners.missing(seen, most=1)]
-        await owners.seen(some, seen)
+        turns += [policy.key for policy in await owners.missing(seen, Turns(), most=1)]
+        await owners.seen(some, seen, Turns())
     assert Counter(turns) == dict.fromkeys((policy.key for policy in some), MOST_FUTILE)
-    assert owners.missing(seen, most=1) == []
+    assert await owners.missing(seen, Turns(), most=1) == []
 
 
 async def test_looks_of_one_cycle_go_to_the_same_policies() -> None:
     """A member of a storm is seen in one look of five: to take turns between them would find nobody."""
     owners, some = Owners({}), policies("shop", range(4))
     seen = looks(some)
-    first, again = ([policy.key for policy in owners.missing(seen, most=2)] for _ in range(2))
+    first, again = [[policy.key for policy in await owners.missing(seen, Turns(), most=2)] for _ in range(2)]
     assert first == again
-    await owners.seen(some, seen)
-    assert {policy.key for policy in owners.missing(seen, most=2)}.isdisjoint(first)
+    await owners.seen(some, seen, Turns())
+    assert {policy.key for policy in await owners.missing(seen, Turns(), most=2)}.isdisjoint(first)

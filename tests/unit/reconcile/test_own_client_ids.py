@@ -1,17 +1,18 @@
 """Client ids that name no group: whose they are, by the broker's word, for as long as their pod lives."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import pytest
 
 from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Member, Record
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.reconcile import own_client_ids
 from heartbeat_tuner.reconcile.gathering import Gatherer
+from heartbeat_tuner.reconcile.own_client_ids import Look, Observation
 from tests.support import counters, fakes, stages, worlds
 from tests.support.counters import Answers
 from tests.support.fakes import FakePrometheus
@@ -25,38 +26,46 @@ def member(client_id: str, *, host: str = POD.ip) -> Member:
     return Member(f"{client_id}-1", host, client_id=client_id)
 
 
+def observe(known: Mapping[ClientKey, GroupKey], looks: Iterable[Look]) -> dict[ClientKey, GroupKey]:
+    """Return whose the client ids are after one more look at all groups."""
+    observation = Observation(known)
+    for look in looks:
+        observation.add(look)
+    return observation.settled()
+
+
 def test_a_client_id_belongs_to_the_group_in_which_the_broker_shows_it() -> None:
     """By the address of its pod; nobody else's pod has it."""
     pods = worlds.pods()
-    found = own_client_ids.observe({}, [(ORDERS, pods, [member("billing"), member("other", host="10.9.9.9")])])
+    found = observe({}, [(ORDERS, pods, [member("billing"), member("other", host="10.9.9.9")])])
     assert found == {("shop", "orders-0", "billing"): ORDERS}
 
 
 @pytest.mark.parametrize("client_id", ["consumer-orders-1", "consumer-orders-orders-0", ""])
 def test_what_names_its_group_needs_no_broker(client_id: str) -> None:
     """Nor does a member without an id."""
-    assert own_client_ids.observe({}, [(ORDERS, [POD], [member(client_id)])]) == {}
+    assert observe({}, [(ORDERS, [POD], [member(client_id)])]) == {}
 
 
 def test_what_was_seen_stays_true_while_the_pod_lives() -> None:
     """A member that was just removed is not shown, nor is one while broker or API server do not answer."""
-    known = own_client_ids.observe({}, [(ORDERS, [POD], [member("billing")])])
-    assert own_client_ids.observe(known, [(ORDERS, [POD], [])]) == known
-    assert own_client_ids.observe(known, [(ORDERS, None, [])]) == known
-    assert own_client_ids.observe(known, [(ORDERS, [worlds.pod(1)], [])]) == {}
-    assert own_client_ids.observe(known, []) == {}
+    known = observe({}, [(ORDERS, [POD], [member("billing")])])
+    assert observe(known, [(ORDERS, [POD], [])]) == known
+    assert observe(known, [(ORDERS, None, [])]) == known
+    assert observe(known, [(ORDERS, [worlds.pod(1)], [])]) == {}
+    assert observe(known, []) == {}
 
 
 def test_an_id_in_two_groups_is_nobodys() -> None:
     """Both consumers of one process export one series: it cannot be told apart."""
     looks = [(group, [POD], [member("billing")]) for group in (ORDERS, BILLS)]
-    assert own_client_ids.observe({}, looks) == {}
+    assert observe({}, looks) == {}
 
 
 def test_pods_that_share_an_address_are_not_told_apart() -> None:
     """On the host's network a member could be any of them."""
     twins = [POD, dataclasses.replace(worlds.pod(1), ip=POD.ip)]
-    assert own_client_ids.observe({}, [(ORDERS, twins, [member("billing")])]) == {}
+    assert observe({}, [(ORDERS, twins, [member("billing")])]) == {}
 
 
 def java_values(client_id: str) -> Answers:
