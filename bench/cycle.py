@@ -65,7 +65,7 @@ REPORT: Final = _ROOT / "build" / "bench" / "cycle.json"
 
 _MIB_IN: Final = {"Mi": 1, "Gi": 1024}
 
-_SETTLING: Final = 2
+_SETTLING: Final = 5
 """Cycles after all is known that do not count: the rest of the hour may be read in them."""
 
 _ALL_BOUND_S: Final = 900

@@ -1,6 +1,8 @@
 """Puts the operator together: settings in, a running loop out; only `assembly` and this know ports and adapters."""
 
 import asyncio
+import functools
+import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
@@ -13,7 +15,7 @@ from heartbeat_tuner.assembly import ShardParts, assembled
 from heartbeat_tuner.ports import Spent
 from heartbeat_tuner.reconcile import health, loop, loop_lag
 from heartbeat_tuner.reconcile.collecting import Collector
-from heartbeat_tuner.reconcile.cycle import CycleReport
+from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.health import Health
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.pace import Pace
@@ -138,17 +140,24 @@ class _LedShard:
             async with self._parts.new_cycle(self._store, self._shelf, self.health.moved) as cycle:
                 await loop.run_until(
                     self._stopped,
-                    cycle.run,
+                    functools.partial(self._run, cycle),
                     interval=self._interval,
                     finished=self._finished,
                     failed=self.health.failed,
+                    is_due_early=lambda: self._pace.is_due_early(self._store.edited(), now_s=time.monotonic()),
                 )
         finally:
             reading.cancel()
             await asyncio.wait([reading])
 
+    async def _run(self, cycle: Cycle) -> CycleReport:
+        """Run one cycle: it looks at all that was edited before it began."""
+        self._store.begin_cycle()
+        return await cycle.run()
+
     def _finished(self, report: CycleReport, duration_s: float) -> None:
         self.health.finished()
+        self._pace.ended(duration_s, now_s=time.monotonic())
         overrun_s = self._pace.overrun_s(duration_s)
         self._telling.finished(self._parts.shard.number, report, duration_s=duration_s, overrun_s=overrun_s)
         self._collector.looked()

@@ -5,12 +5,15 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
 from heartbeat_tuner.ports import NotLeaderError
 from heartbeat_tuner.reconcile.cycle import CycleReport
+
+LOOK_EVERY_S: Final = 0.5
+"""Between two looks whether a cycle is due early."""
 
 _log = structlog.get_logger()
 
@@ -22,8 +25,9 @@ async def run_until(
     interval: timedelta,
     finished: Callable[[CycleReport, float], None],
     failed: Callable[[], None],
+    is_due_early: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run a cycle every `interval` until `stopped` is set.
+    """Run a cycle every `interval`, or sooner, until `stopped` is set.
 
     A cycle that fails unexpectedly is logged with its traceback and the loop goes on: the next one starts from what is
     there. It does not count as finished, so a loop that only fails soon fails the probe. A lost
@@ -35,6 +39,7 @@ async def run_until(
         interval: from start to start.
         finished: called after each good pass with its report and its length in seconds.
         failed: called after each pass that failed unexpectedly.
+        is_due_early: asked between passes whether the next one should begin now.
     """
     while not stopped.is_set():
         began = time.monotonic()
@@ -46,9 +51,17 @@ async def run_until(
         except Exception:  # noqa: BLE001 - an unforeseen error may cost a pass, never the operator
             _log.exception("cycle failed")
             failed()
-        left_s = interval.total_seconds() - (time.monotonic() - began)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopped.wait(), timeout=max(left_s, 0.0))
+        due_s = began + interval.total_seconds()
+        await _pause(stopped, due_s)
+        while not stopped.is_set() and time.monotonic() < due_s and not is_due_early():
+            await _pause(stopped, due_s)
+
+
+async def _pause(stopped: asyncio.Event, due_s: float) -> None:
+    """Wait for a moment, until something is due at the latest, and no longer once `stopped` is set."""
+    with contextlib.suppress(TimeoutError):
+        left_s = min(LOOK_EVERY_S, due_s - time.monotonic())
+        await asyncio.wait_for(stopped.wait(), timeout=max(left_s, 0.0))
 
 
 async def finish_or_give_up(work: Coroutine[Any, Any, None], stopped: asyncio.Event, *, patience_s: float) -> None:

@@ -67,6 +67,7 @@ class PolicyStore:
         self._deleted: dict[ObjectKey, int] = {}
         self._shown: dict[ObjectKey, int] = {}
         self._debts: dict[ObjectKey, Debt] = {}
+        self._edited: set[str] = set()
 
     def put(self, body: Mapping[str, Any]) -> None:
         """Remember an object, unless a newer version of it, or its deletion, is known."""
@@ -81,8 +82,13 @@ class PolicyStore:
 
     def show(self, body: Mapping[str, Any]) -> None:
         """Take an object from the watch."""
+        key = parsing.key_of(body)
+        known = self._held.get(key)
         self.put(body)
         self._has_shown(body)
+        held = self._held.get(key)
+        if held is not None and (known is None or known.metadata["generation"] != held.metadata["generation"]):
+            self._edited.add(key.namespace)
 
     def refresh(self, body: Mapping[str, Any]) -> None:
         """Remember the answer to a write of our own, unless the object was deleted meanwhile."""
@@ -100,6 +106,14 @@ class PolicyStore:
         specs = ((key.namespace, held.get("spec")) for key, held in self._held.items() if within(key.namespace))
         named = ((namespace, spec.get("groupId")) for namespace, spec in specs if isinstance(spec, Mapping))
         return frozenset((namespace, group) for namespace, group in named if isinstance(group, str))
+
+    def edited(self, within: Within = everywhere) -> list[str]:
+        """Return the namespaces, of some, in which policies were made or edited since `begin_cycle`."""
+        return [namespace for namespace in self._edited if within(namespace)]
+
+    def begin_cycle(self, within: Within = everywhere) -> None:
+        """Take all edits in some namespaces for seen: a cycle looks at them now."""
+        self._edited.difference_update(self.edited(within))
 
     def watch_behind_s(self, now_s: float) -> float:
         """Return for how many seconds the watch has failed to show what a list did; 0 if it is not behind."""
@@ -167,6 +181,14 @@ class StorePart:
     def refresh(self, body: Mapping[str, Any]) -> None:
         """Remember the answer to a write of our own."""
         self.store.refresh(body)
+
+    def edited(self) -> list[str]:
+        """Return the namespaces of this shard in which policies were made or edited since `begin_cycle`."""
+        return self.store.edited(self.shard.holds)
+
+    def begin_cycle(self) -> None:
+        """Take all edits in this shard for seen."""
+        self.store.begin_cycle(self.shard.holds)
 
     def groups(self) -> frozenset[tuple[str, str]]:
         """Return the namespace and the group of every policy of this shard."""

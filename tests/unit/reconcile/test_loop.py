@@ -71,6 +71,26 @@ async def test_a_stop_ends_the_wait() -> None:
     assert passes.begun == 1
 
 
+async def test_a_pass_that_is_due_early_does_not_wait_for_the_interval() -> None:
+    """Somebody has edited a policy and looks at its status."""
+    passes, asked = Passes(asyncio.Event(), count=2), []
+
+    def is_due_early() -> bool:
+        asked.append(passes.begun)
+        return len(asked) > 1
+
+    async with asyncio.timeout(20):
+        await loop.run_until(
+            passes.stopped,
+            passes.run,
+            interval=timedelta(hours=1),
+            finished=passes.finish,
+            failed=passes.fail,
+            is_due_early=is_due_early,
+        )
+    assert asked == [1, 1]
+
+
 async def test_a_stopped_loop_does_not_begin() -> None:
     """Nothing is written after the stop."""
     passes = Passes(asyncio.Event(), count=9)

@@ -173,6 +173,42 @@ def test_our_own_write_is_not_shown_by_the_watch() -> None:
     assert store.watch_behind_s(300) == 200
 
 
+def test_an_edit_is_one_of_the_spec() -> None:
+    """A status that was written is no edit, and a cycle that has begun sees all there was until then."""
+    store = PolicyStore()
+    first = policy(1)
+    again = {**policy(2), "status": {"verdict": "Healthy"}}
+    edited = policy(3)
+    edited["metadata"] = {**edited["metadata"], "generation": 2}
+    seen = []
+    for body in (first, again, edited, policy(2)):
+        store.begin_cycle()
+        store.show(body)
+        seen.append(store.edited())
+    assert seen == [["shop"], [], ["shop"], []]
+
+
+def test_an_edit_of_another_shard_is_none_of_this_one() -> None:
+    """Nor does its cycle take it for seen."""
+    store = PolicyStore()
+    store.show(policy(1))
+    parts = [StorePart(store, Shard(number, 2)) for number in range(2)]
+    theirs, other = sorted(parts, key=lambda part: not part.edited())
+    other.begin_cycle()
+    assert (theirs.edited(), other.edited()) == (["shop"], [])
+    theirs.begin_cycle()
+    assert theirs.edited() == []
+
+
+def test_a_deleted_policy_is_not_edited_by_its_past() -> None:
+    """Watches repeat what was before."""
+    store = store_of(5)
+    store.remove(policy(6))
+    store.begin_cycle()
+    store.show(policy(4))
+    assert store.edited() == []
+
+
 def test_each_shard_sees_its_own_namespaces_whole() -> None:
     """Together they see all, none sees another's, and what one writes is there for all."""
     names = [(f"team-{number}", policy) for number in range(40) for policy in ("a", "b")]
