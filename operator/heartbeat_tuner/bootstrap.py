@@ -13,7 +13,7 @@ from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.assembly import ShardParts, assembled
 from heartbeat_tuner.ports import Spent
-from heartbeat_tuner.reconcile import health, loop, loop_lag
+from heartbeat_tuner.reconcile import collecting, health, loop, loop_lag
 from heartbeat_tuner.reconcile.collecting import Collector
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.health import Health
@@ -46,6 +46,7 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         RuntimeError: the election ended by a surprise; the process is to be started anew.
         NotAllowedError: policies may not be listed where they should be.
     """
+    collecting.slow_down()
     store, telemetry, stopped = PolicyStore(), Telemetry(), asyncio.Event()
     async with assembled(settings) as parts:
         candidates, interval = parts.candidates, settings.interval

@@ -25,6 +25,11 @@ _YOUNG: Final = 1
 """The generations that were looked through not at all, or once."""
 
 
+def slow_down() -> None:
+    """Have the collector work less often from now on, in a process that holds a fleet: a follower's watch does, too."""
+    gc.set_threshold(*THRESHOLDS)
+
+
 class Collector:
     """The collector during one leadership after the other."""
 
@@ -43,7 +48,7 @@ class Collector:
         """
         if self._is_set_aside:
             return
-        gc.set_threshold(*THRESHOLDS)
+        slow_down()
         gc.collect(_YOUNG)
         gc.freeze()
         self._is_set_aside = True
@@ -51,5 +56,5 @@ class Collector:
     def forgot(self) -> None:
         """After a leadership, have everything looked through again: what holds itself must not stay for good."""
         gc.unfreeze()
-        gc.set_threshold(*THRESHOLDS)
+        slow_down()
         self._is_set_aside = False
