@@ -99,7 +99,9 @@ class Cycle:
         self._turns = Turns()
         self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
         self._troubles = Troubles()
-        self._statuses = Statuses(store, policies, clock, pace=WritePace(), troubles=self._troubles)
+        self._statuses = Statuses(
+            store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
+        )
         self._known: dict[ObjectKey, Application] = {}
         self._known_policies: Mapping[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
         self._holders: frozenset[Holder] = frozenset()

@@ -32,6 +32,9 @@ Shown = Mapping[ObjectKey, Described | Finding]
 MOST_FUTILE: Final = 3
 """Cycles in which more than one look is taken for a policy's members, and none is seen: then one look has to do."""
 
+MOST_LOGGED: Final = 20
+"""Policies that have a line of the log each, or that one line names."""
+
 _log = structlog.get_logger()
 
 
@@ -50,6 +53,7 @@ class Owners:
         self._cycle = 0
         self._last_looks: dict[ObjectKey | str, int] = {}
         self._looks_now: set[ObjectKey] = set()
+        self._news: list[tuple[Policy, str]] = []
 
     async def missing(self, looks: Iterable[Look], turns: Turns, *, most: int) -> list[Policy]:
         """Return the policies that get another look: their group may be theirs, and no member was seen in their pods.
@@ -95,9 +99,10 @@ class Owners:
                 self._futile.pop(key, None)
             granted = self._is_granted(policy)
             found[key] = ownership.shown(policy, workload, described, granted=granted, proven=proven)
-            self._tell(policy, ownership.why(described, workload) if isinstance(found[key], Finding) else None)
+            self._note(policy, ownership.why(described, workload) if isinstance(found[key], Finding) else None)
             await turns.give()  # large groups take milliseconds each, and probes have to be answered meanwhile
         self._looks_now.clear()
+        self._log_news()
         return found
 
     def noted(self, policy: Policy) -> GroupOwnership | None:
@@ -119,18 +124,32 @@ class Owners:
             self._granted, cluster=policy.cluster, namespace=policy.key.namespace, group_id=policy.group_id
         )
 
-    def _tell(self, policy: Policy, reason: str | None) -> None:
+    def _note(self, policy: Policy, reason: str | None) -> None:
+        """Take note why a policy is not shown its group, and whether the log has to say so."""
         if reason is None:
             self._reasons.pop(policy.key, None)
         elif self._reasons.get(policy.key) != reason:
             self._reasons[policy.key] = reason
-            _log.info(
-                "group not shown",
-                policy=str(policy.key),
-                cluster=policy.cluster,
-                group=policy.group_id,
-                because=reason,
-            )
+            self._news.append((policy, reason))
+
+    def _log_news(self) -> None:
+        """Log why groups are not shown; what is new of very many, as at a leader's start, in one line for each reason."""
+        if len(self._news) > MOST_LOGGED:
+            by_reason: dict[str, list[str]] = {}
+            for policy, reason in self._news:
+                by_reason.setdefault(reason, []).append(str(policy.key))
+            for reason, keys in by_reason.items():
+                _log.info("groups not shown", count=len(keys), policies=keys[:MOST_LOGGED], because=reason)
+        else:
+            for policy, reason in self._news:
+                _log.info(
+                    "group not shown",
+                    policy=str(policy.key),
+                    cluster=policy.cluster,
+                    group=policy.group_id,
+                    because=reason,
+                )
+        self._news.clear()
 
 
 def in_turn(keys: Iterable[ObjectKey], last_looks: Mapping[ObjectKey | str, int]) -> list[ObjectKey]:

@@ -5,11 +5,13 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
-from heartbeat_tuner.reconcile.owners import MOST_FUTILE, Look, Owners
+from heartbeat_tuner.reconcile.owners import MOST_FUTILE, MOST_LOGGED, Look, Owners
 from heartbeat_tuner.reconcile.turns import Turns
 from tests.support import worlds
 
@@ -76,3 +78,15 @@ async def test_looks_of_one_cycle_go_to_the_same_policies() -> None:
     assert first == again
     await owners.seen(some, seen, Turns())
     assert {policy.key for policy in await owners.missing(seen, Turns(), most=2)}.isdisjoint(first)
+
+
+@pytest.mark.parametrize(("count", "lines"), [(MOST_LOGGED, MOST_LOGGED), (MOST_LOGGED + 1, 1)])
+async def test_the_log_says_why_in_one_line_where_it_is_new_of_very_many(count: int, lines: int) -> None:
+    """A new leader of ten thousand policies would write as many lines; what is not new has none."""
+    owners, some = Owners({}), policies("shop", range(count))
+    with capture_logs() as logged:
+        await owners.seen(some, looks(some), Turns())
+        await owners.seen(some, looks(some), Turns())
+    assert len(logged) == lines
+    named = [logged[0]["policies"]] if lines == 1 else [line["policy"] for line in logged]
+    assert str(some[0].key) in named or str(some[0].key) in named[0]

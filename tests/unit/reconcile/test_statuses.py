@@ -26,7 +26,7 @@ from heartbeat_tuner.reconcile.progress import nobody_looks
 from heartbeat_tuner.reconcile.statuses import MADE_ANEW_AFTER, Finished, Statuses
 from heartbeat_tuner.reconcile.troubles import Troubles
 from heartbeat_tuner.reconcile.turns import Turns
-from heartbeat_tuner.reconcile.write_pace import WritePace
+from heartbeat_tuner.reconcile.write_pace import PER_S, WritePace
 from tests.support import fitted, manifests, tuned, worlds
 from tests.support.fakes import FakeClock, FakePolicies, no_sleep
 from tests.support.stages import MINUTE, ORDERS
@@ -58,7 +58,7 @@ class Reporting:
 
     def restart(self) -> None:
         """Forget everything."""
-        pace = WritePace(lambda: 0.0, no_sleep)
+        pace = WritePace(PER_S, lambda: 0.0, no_sleep)
         self.statuses = Statuses(self.store, self.policies, self.clock, pace=pace, troubles=self.troubles)
 
     async def cycle(self, outcome: Outcome | NotRead, policy: Policy | None = None) -> list[Finished]:

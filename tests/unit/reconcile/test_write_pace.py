@@ -1,5 +1,8 @@
 """How fast is written, by a clock that only waiting moves."""
 
+import pytest
+
+from heartbeat_tuner.domain.shards import Shard
 from heartbeat_tuner.reconcile.write_pace import AT_ONCE, BURST, PER_S, WritePace
 
 EVERYBODY = 10_000
@@ -19,9 +22,9 @@ class World:
         """Let time pass."""
         self.now_s += seconds
 
-    def pace(self) -> WritePace:
+    def pace(self, per_s: float = PER_S) -> WritePace:
         """Return a pace by this clock."""
-        return WritePace(lambda: self.now_s, self.sleep)
+        return WritePace(per_s, lambda: self.now_s, self.sleep)
 
 
 async def test_what_changes_in_an_ordinary_cycle_is_not_slowed() -> None:
@@ -64,3 +67,12 @@ async def test_a_slow_api_server_is_not_slowed_further() -> None:
         await pace.turn()
         assert world.now_s == before_s
         world.now_s += 0.2 / AT_ONCE  # each takes 200 ms
+
+
+async def test_shards_together_are_as_fast_as_one_leader() -> None:
+    """The API server is one, however many leaders there are."""
+    world = World()
+    pace = world.pace(Shard(0, 4).per_s(PER_S))
+    for _ in range(EVERYBODY // 4):
+        await pace.turn()
+    assert world.now_s == pytest.approx((EVERYBODY - 4 * BURST) / PER_S, rel=0.01)
