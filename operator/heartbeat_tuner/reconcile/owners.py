@@ -133,7 +133,7 @@ class Owners:
             self._news.append((policy, reason))
 
     def _log_news(self) -> None:
-        """Log why groups are not shown; where it is new of very many, as at a leader's start, a line for each reason."""
+        """Log why groups are not shown; where it is new of very many, as at a start, a line for each reason."""
         if len(self._news) > MOST_LOGGED:
             by_reason: dict[str, list[str]] = {}
             for policy, reason in self._news:
