@@ -25,7 +25,6 @@ from tests.e2e.teams import Team
 pytestmark = [pytest.mark.timeout(200), pytest.mark.faults]
 
 BUSY_INTERVAL_S: Final = 0.2
-SELDOM_S: Final = 600.0
 EDIT_EVERY_S: Final = 0.4
 """Faster ones would refuse every status, by a version that is newer still."""
 
@@ -107,14 +106,6 @@ def test_only_the_leader_writes_and_hands_over_when_told_to_end(replicas: Replic
     events = [json.loads(line)["event"] for line in leader.log.read_text().splitlines() if line.startswith("{")]
     assert events[-2:] == ["leadership released", "stopped"]
     assert writers(team, since=handed_over) == {follower.user}
-
-
-def test_an_edit_does_not_wait_for_the_interval(replicas: Replicas, team: Team) -> None:
-    """Who edits a policy looks at its status next; a cycle every ten minutes would be a long wait."""
-    replicas.start(SHORT, interval_s=SELDOM_S)
-    await_status(team, timeout_s=90)
-    edit(team, 0)
-    await_status(team, timeout_s=SELDOM_S / 5)
 
 
 def test_a_killed_leader_is_replaced_by_one_that_cures(replicas: Replicas, new_team: NewTeam) -> None:
