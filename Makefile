@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members spark lab architecture up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members spark lab architecture golden-accept up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writ
 
 architecture: $(INSTALLED)  ## Measure how the product is built: build/architecture.json (LOWER=1 brings ceilings down)
 	@$(PYTHON) -m tests.architecture $(if $(LOWER),--lower)
+
+golden-accept: $(INSTALLED)  ## Accept what is decided now for the cases of tests/golden, and print what changed
+	@$(PYTHON) -m tests.golden
 
 up: $(INSTALLED)  ## Start the real parts and return
 	@$(PYTHON) -m sandbox up
