@@ -55,7 +55,7 @@ def test_every_case_says_what_it_is_about() -> None:
 @pytest.mark.parametrize(
     ("case", "complaint"),
     [
-        ({"polcy": {}}, "the case: polcy is not known there; known are cluster, group, groupBeforeRebalance, "),
+        ({"policies": {}}, "the case: policies is not known there; known are cluster, group, groupBeforeRebalance, "),
         ({"workload": {"sett": {}}}, "workload: sett is not known there; known are linesOfTheManifest, "),
         (
             {"workload": {"seenIn": {"fetchWait": "helm"}}},
@@ -65,7 +65,7 @@ def test_every_case_says_what_it_is_about() -> None:
         ({"group": {"consumerProtocol": {"session": "6s"}}}, "group.consumerProtocol: session is not known there"),
         ({"cluster": {"broker": 3}}, "cluster: broker is not known there"),
         ({"record": {"eviction": 3}}, "record: eviction is not known there"),
-        ({"record": {"unknown": {"reason": "Stale", "mesage": ""}}}, "unknown: mesage is not known there"),
+        ({"record": {"unknown": {"reason": "Stale", "text": ""}}}, "unknown: text is not known there"),
         (
             {"record": {"unknown": {"reason": "Stale", "message": "old"}, "evictions": 3}},
             "record: evictions is not known",
@@ -98,3 +98,13 @@ def test_what_is_accepted_is_written_and_shown(tmp_path: Path) -> None:
     assert golden.accept(tmp_path) == ""
     (tmp_path / "calm.input.yaml").write_text("policy: {client: {library: kafkajs}}\nrecord: {evictions: 1}\n")
     assert "-  nothing in the record asks for a change: no eviction," in golden.accept(tmp_path)
+
+
+def test_a_case_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """By its file, whether its own field or the policy's is wrong."""
+    (tmp_path / "odd.input.yaml").write_text("policy: {client: {library: sarama}}\n")
+    with pytest.raises(CaseError, match=r"case odd: spec.client.library: client library 'sarama' cannot be measured"):
+        golden.accept(tmp_path)
+    (tmp_path / "odd.input.yaml").write_text("policy: {client: {library: java}}\nrecords: {}\n")
+    with pytest.raises(CaseError, match="case odd: the case: records is not known there"):
+        golden.accept(tmp_path)
