@@ -114,13 +114,6 @@ def test_session_is_never_lowered() -> None:
     assert chosen(of, Reason.UNSTABLE).session_timeout == worlds.seconds(50)
 
 
-def test_a_bound_that_could_not_be_read_says_so() -> None:
-    """Kafka's default stands for it; whoever reads the collision must not take it for the broker's word."""
-    assumed = dataclasses.replace(worlds.cluster(high="2s"), bounds_assumed=True)
-    sentence = refused(worlds.storm(cluster=assumed))
-    assert "the broker's group.max.session.timeout.ms (assumed) allows at most 2s" in sentence
-
-
 @pytest.mark.parametrize("cause", [Reason.CADENCE_EXCEEDS_SESSION, Reason.UNSTABLE])
 def test_a_session_beyond_a_ceiling_is_neither_kept_nor_lowered(cause: Reason) -> None:
     """No recommendation leaves the bounds, and none tightens on a record alone: so there is none."""

@@ -39,25 +39,18 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, ""),
-        (
-            {"strategy": Strategy.RECREATE, "at_once": True},
-            "has the strategy Recreate: a rollout stops all of its pods",
-        ),
-        ({"at_once": True}, "has maxUnavailable as large as its replicas: a rollout stops all of its pods at once"),
-        ({"strategy": Strategy.ON_DELETE}, "has the updateStrategy OnDelete: each pod gets the values when"),
-    ],
+    "changes",
+    [{}, {"strategy": Strategy.RECREATE, "at_once": True}, {"at_once": True}, {"strategy": Strategy.ON_DELETE}],
+    ids=["rolling", "recreate", "all unavailable", "on delete"],
 )
-def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any], told: str) -> None:
+def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any]) -> None:
     """Beside the recommendation, and counted; a mode that rolls nothing out stops nothing."""
 
     def changed(of: Situation) -> Situation:
         return dataclasses.replace(of, workload=dataclasses.replace(of.workload, **changes))
 
     decision, usual, initial = (decide(one) for one in (changed(known()), known(), changed(known(mode=Mode.INITIAL))))
-    assert (told in decision.outlook) if told else (decision.outlook == usual.outlook)
+    assert (decision.outlook != usual.outlook) is bool(changes)
     assert "rollout stops" not in initial.outlook
     assert decision.forecast is not None
     assert usual.forecast is not None
