@@ -48,24 +48,20 @@ def test_an_application_that_ignores_what_was_written_gets_nothing_more() -> Non
     decision = decide(ignoring(of=worlds.policy(application=application())))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.NO_EFFECT)
     assert (decision.target, decision.to_apply, decision.hold) == (None, None, decision.finding)
-    for told in ("36 evictions", "sessionTimeout 30s", "Deployment shop/orders-consumer, container app", "11:58:00Z"):
-        assert told in decision.finding.message
-    assert "until the policy or the pods' template changes" in decision.advice
 
 
 @pytest.mark.parametrize(
-    ("source", "reason", "told"),
+    ("source", "reason"),
     [
-        (Source.POD, Reason.SETTINGS_NOT_IN_FORCE, "what the pods' environment says"),
-        (Source.POLICY, Reason.SETTINGS_NOT_IN_FORCE, "what is declared"),
-        (Source.DEFAULT, Reason.SETTING_ASSUMED, "the library's default is not what is set"),
+        (Source.POD, Reason.SETTINGS_NOT_IN_FORCE),
+        (Source.POLICY, Reason.SETTINGS_NOT_IN_FORCE),
+        (Source.DEFAULT, Reason.SETTING_ASSUMED),
     ],
 )
-def test_before_any_write_the_source_of_the_value_says_what_is_wrong(source: Source, reason: Reason, told: str) -> None:
+def test_before_any_write_the_source_of_the_value_says_what_is_wrong(source: Source, reason: Reason) -> None:
     """No value is recommended that starts from one that is not in force."""
     decision = decide(with_source(ignoring(), source))
     assert (decision.finding.reason, decision.target) == (reason, None)
-    assert told in decision.finding.message
 
 
 def test_a_write_of_other_settings_is_not_blamed() -> None:
@@ -198,15 +194,12 @@ def test_a_beat_that_waits_for_handlers_may_be_late_and_never_early() -> None:
     assert decide(slow).finding.reason is Reason.HEALTHY
     early = worlds.situation(now=worlds.settings(), seen=worlds.record(beat=worlds.seconds(1)))
     assert decide(early).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
-    assert "heartbeatInterval 3s and fetchWait 5s" in decide(early).finding.message
 
 
 def test_members_that_beat_after_their_session_have_another_one() -> None:
     """Nobody was removed, so the session has not ended."""
     of = worlds.situation(now=CURED, seen=worlds.record(beat=worlds.seconds(31)))
-    decision = decide(of)
-    assert decision.finding.reason is Reason.SETTINGS_NOT_IN_FORCE
-    assert "a session of 30s would have ended" in decision.finding.message
+    assert decide(of).finding.reason is Reason.SETTINGS_NOT_IN_FORCE
 
 
 def test_what_was_proven_stands_when_the_storm_is_over() -> None:

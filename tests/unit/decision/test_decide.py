@@ -20,9 +20,6 @@ def test_the_storm_is_seen_explained_and_may_be_cured_at_once() -> None:
     assert decision.finding.reason is Reason.CADENCE_EXCEEDS_SESSION
     assert decision.target == worlds.settings("30s", "1s", "1s")
     assert decision.to_apply == decision.target
-    for told in ("beat every 5s", "session ends after 1s", "24 evictions", "within 2m", "none was accepted"):
-        assert told in decision.finding.message
-    assert "sessionTimeout 1s → 30s, heartbeatInterval 333ms → 1s, fetchWait 5s → 1s" in decision.advice
     assert decision.story.message == f"{decision.finding.message}. {decision.advice}"
 
 
@@ -32,7 +29,6 @@ def test_a_group_without_evictions_is_left_alone() -> None:
     assert (decision.verdict, decision.finding.reason) == (Verdict.HEALTHY, Reason.HEALTHY)
     assert decision.target is None
     assert decision.to_apply is None
-    assert "no eviction, a heartbeat every 5 s; left as it is" in decision.finding.message
 
 
 @pytest.mark.parametrize("has", [worlds.workload(worlds.STORM), worlds.workload(mixed=True, rolling_out=True)])
@@ -62,7 +58,6 @@ def test_colliding_limits_move_nothing() -> None:
     decision = decide(worlds.storm(policy=strict))
     assert (decision.verdict, decision.finding.reason) == (Verdict.INFEASIBLE, Reason.INFEASIBLE)
     assert (decision.target, decision.to_apply) == (None, None)
-    assert "beat every 5s" in decision.finding.message
 
 
 def test_values_that_the_rule_would_set_anyway_are_not_written_again() -> None:
@@ -71,7 +66,6 @@ def test_values_that_the_rule_would_set_anyway_are_not_written_again() -> None:
     decision = decide(worlds.situation(now=worlds.settings("30s", "1s", "1s"), seen=seen))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.UNSTABLE)
     assert decision.target is None
-    assert "look for the cause elsewhere" in decision.advice
 
 
 def test_recommend_mode_shows_the_target_and_writes_nothing() -> None:
@@ -96,4 +90,3 @@ def test_nothing_is_decided_without_a_running_pod() -> None:
     decision = decide(worlds.storm(workload=worlds.workload(worlds.STORM, running=())))
     assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA)
     assert decision.target is None
-    assert "no pod of Deployment shop/orders-consumer runs container app" in decision.finding.message

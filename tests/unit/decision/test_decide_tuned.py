@@ -35,30 +35,22 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
     assert decision.forecast.new.net_per_day < 0.95 * decision.forecast.now.net_per_day
     assert decision.forecast.new.evictions_upper <= 1.0
     assert decision.forecast.confidence is Confidence.HIGH
-    assert "stalled partition-seconds a day" in decision.advice
     assert "left as it is" not in decision.story.message
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, ""),
-        (
-            {"strategy": Strategy.RECREATE, "at_once": True},
-            "has the strategy Recreate: a rollout stops all of its pods",
-        ),
-        ({"at_once": True}, "has maxUnavailable as large as its replicas: a rollout stops all of its pods at once"),
-        ({"strategy": Strategy.ON_DELETE}, "has the updateStrategy OnDelete: each pod gets the values when"),
-    ],
+    "changes",
+    [{}, {"strategy": Strategy.RECREATE, "at_once": True}, {"at_once": True}, {"strategy": Strategy.ON_DELETE}],
+    ids=["rolling", "recreate", "all unavailable", "on delete"],
 )
-def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any], told: str) -> None:
+def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any]) -> None:
     """Beside the recommendation, and counted; a mode that rolls nothing out stops nothing."""
 
     def changed(of: Situation) -> Situation:
         return dataclasses.replace(of, workload=dataclasses.replace(of.workload, **changes))
 
     decision, usual, initial = (decide(one) for one in (changed(known()), known(), changed(known(mode=Mode.INITIAL))))
-    assert (told in decision.outlook) if told else (decision.outlook == usual.outlook)
+    assert (decision.outlook != usual.outlook) is bool(changes)
     assert "rollout stops" not in initial.outlook
     assert decision.forecast is not None
     assert usual.forecast is not None
@@ -216,11 +208,9 @@ def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any],
 
 
 def test_a_group_without_partitions_is_not_reckoned_with() -> None:
-    """Nobody knows what its standstill would cost; the outlook says so, and its record still speaks."""
+    """Nobody knows what its standstill would cost; its record still speaks."""
     decision = decide(known(partitions=0))
     assert (decision.verdict, decision.forecast) == (Verdict.HEALTHY, None)
-    assert "no values are compared" in decision.outlook
-    assert "has no partitions" in decision.outlook
 
 
 def test_a_cure_by_the_record_is_forecast_too() -> None:

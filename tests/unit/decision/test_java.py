@@ -37,7 +37,6 @@ def test_paused_processes_get_a_longer_session() -> None:
     decision = decide(group(java_settings("6s", "2s"), record(evictions=5)))
     assert decision.finding.reason is Reason.DANGER
     assert decision.target == java_settings("45s", "2s")
-    assert "1.5 times the largest absence seen, 3.9 s" in decision.advice
 
 
 def test_a_long_absence_asks_for_more_than_the_default() -> None:
@@ -57,16 +56,11 @@ def test_the_fetch_wait_is_left_alone() -> None:
 
 
 def test_a_handler_that_outlasts_the_limit_is_named_as_such() -> None:
-    """Poll-gap evictions are no silences: M moves, S stays, and the sentence says why."""
+    """Poll-gap evictions are no silences: M moves, S stays."""
     decision = decide(group(SHORT_LIMIT, record(left=7, gap_s=9.2)))
     assert decision.verdict is Verdict.CHANGE
     assert decision.finding.reason is Reason.POLL_GAP_EXCEEDS_LIMIT
     assert decision.target == java_settings("45s", "3s", "5m")
-    assert "did not poll for 6s (maxPollInterval), though they went on beating; the longest was 9.2 s" in (
-        decision.finding.message
-    )
-    assert "no session timeout can help" in decision.finding.message
-    assert "at least 12s is needed: 1.3 times the longest poll gap, 9.2 s" in decision.advice
 
 
 def test_a_handler_longer_than_the_default_gets_more() -> None:
@@ -97,12 +91,10 @@ def test_one_or_two_poll_gaps_are_no_danger(left: int) -> None:
 
 
 def test_a_bound_below_the_need_is_infeasible() -> None:
-    """The two numbers that collide are named, and nothing is moved to the least bad."""
+    """Nothing is moved to the least bad."""
     policy = worlds.java_policy(bounds=worlds.bounds(maxPollInterval=(None, "10s")))
     decision = decide(group(SHORT_LIMIT, record(left=7, gap_s=9.2), policy))
     assert decision.verdict is Verdict.INFEASIBLE
-    assert "handlers need at least 12s" in decision.advice
-    assert "bounds.maxPollInterval.max allows at most 10s" in decision.advice
 
 
 @pytest.mark.parametrize(("low", "high", "poll"), [(None, "2m", "2m"), ("10m", None, "10m"), ("20s", "30s", "30s")])
@@ -113,21 +105,14 @@ def test_bounds_of_the_poll_limit_hold(low: str | None, high: str | None, poll: 
     assert decision.target == java_settings("45s", "3s", poll)
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        (GroupConfig(seconds(45), seconds(5)), "are a session of 45s and a heartbeat every 5s"),
-        (None, "could not be read"),
-    ],
-)
-def test_a_kip_848_group_is_shown_and_left_alone(config: GroupConfig | None, words: str) -> None:
+@pytest.mark.parametrize("config", [GroupConfig(seconds(45), seconds(5)), None])
+def test_a_kip_848_group_is_shown_and_left_alone(config: GroupConfig | None) -> None:
     """Its S and H are the broker's: writing them into the env would keep the consumer from starting."""
     situation = group(java_settings("6s", "2s"), record(evictions=9))
     theirs = dataclasses.replace(situation.group, consumer_protocol=True, config=config)
     decision = decide(dataclasses.replace(situation, group=theirs))
     assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
     assert decision.finding.reason is Reason.CONSUMER_PROTOCOL
-    assert words in decision.finding.message
 
 
 def test_a_short_record_shows_no_poll_gaps() -> None:

@@ -28,27 +28,6 @@ def unreadable(
     return plausibility.unreadable(worlds.policy(), current, group, on)
 
 
-def test_the_sentence_names_variable_value_rule_and_remedy() -> None:
-    """So that a person can mend it."""
-    found = unreadable(S_IN_SECONDS)
-    assert found is not None
-    assert found.reason is Reason.SETTING_UNREADABLE
-    for told in (
-        "KAFKA_SESSION_TIMEOUT_MS (sessionTimeout) of container app reads as 30 ms",
-        "no consumer runs with a sessionTimeout of 30ms",
-        "whole milliseconds",
-        "spec.client.env",
-    ):
-        assert told in found.message
-
-
-def test_what_is_declared_is_named_as_such() -> None:
-    """It is the policy that has to be corrected."""
-    found = unreadable(S_IN_SECONDS, source=Source.POLICY)
-    assert found is not None
-    assert "sessionTimeout in spec.client.current reads as 30 ms" in found.message
-
-
 def test_a_setting_without_a_variable_has_its_own_name() -> None:
     """As where no policy names any."""
     current = CurrentSettings(S_IN_SECONDS, dict.fromkeys(Setting, Source.POD))

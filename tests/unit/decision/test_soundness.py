@@ -26,19 +26,15 @@ QUIET = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "nothing asks for a ch
 
 
 @pytest.mark.parametrize(
-    ("now", "told"),
-    [
-        (worlds.settings("5s", "3s", "5s"), "removed between its own beats"),
-        (worlds.settings("3s", "3s", "1s"), "refuses to start"),
-    ],
+    "now",
+    [worlds.settings("5s", "3s", "5s"), worlds.settings("3s", "3s", "1s")],
+    ids=["removed between its beats", "refuses to start"],
 )
-def test_quiet_settings_that_cannot_hold_are_not_healthy(now: LivenessSettings, told: str) -> None:
+def test_quiet_settings_that_cannot_hold_are_not_healthy(now: LivenessSettings) -> None:
     """A busy group may beat in time with them, until it has nothing to do."""
     of = worlds.situation(now=now, seen=worlds.record(beat=worlds.seconds(3)))
     for decision in (decide(of), soundness.upheld(of, QUIET)):
         assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.UNSOUND_SETTINGS)
-        assert told in decision.finding.message
-        assert decision.advice.startswith("Values that hold: session timeout 30s")
         assert decision.target is None
 
 

@@ -129,13 +129,10 @@ def test_without_windows_or_in_one_nothing_is_held(shut: tuple[Window, ...]) -> 
     assert gates.first_hold(worlds.storm(policy=worlds.policy(windows=shut)), worlds.settings()) is None
 
 
-def test_outside_of_all_windows_a_cure_waits_too_and_is_told_for_when() -> None:
-    """Nobody may be watching: the moment, its zone and how long it is open then."""
+def test_outside_of_all_windows_a_cure_waits_too() -> None:
+    """Nobody may be watching."""
     hold = gates.first_hold(
         worlds.storm(policy=worlds.policy(windows=(window("0 2 * * 6"), WEEKDAYS))), worlds.settings()
     )
     assert hold is not None
     assert hold.reason is Reason.OUTSIDE_WINDOW
-    assert hold.message == (
-        "none of rollout.windows is open; the next opens at 2026-03-03T02:00:00+01:00 (Europe/Berlin) for 3h"
-    )
