@@ -183,12 +183,17 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         members=members,
         partitions=partitions,
     )
+    return Wanted(told, asked, models, cluster, namespaces, _assumed(protocol, membership))
+
+
+def _assumed(protocol: str | None, membership: str | None) -> tuple[str, ...]:
+    """Return what stands for what was not said."""
     assumed = []
     if protocol is None:
         assumed.append("that it rebalances eagerly, which costs most (--protocol)")
     if membership is None:
         assumed.append("that its members have no group.instance.id (--membership)")
-    return Wanted(told, asked, models, cluster, namespaces, tuple(assumed))
+    return tuple(assumed)
 
 
 def settings_of(

@@ -88,15 +88,11 @@ def measure(
     if missing is not None:
         return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
     newest = datetime.fromtimestamp(newest_s, UTC)
-    apart, limit = abs(watched.now - newest), STALE_AFTER
-    if apart > limit:
-        limit = max(limit, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
-    if apart > limit:
-        than = "older than" if newest < watched.now else "ahead of the operator's clock by more than"
+    stale = _stale(newest, watched.now, everything)
+    if stale:
         return Unknown(
             Reason.METRICS_STALE,
-            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {than} "
-            f"{limit.total_seconds():.0f} s{tried()}",
+            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {stale}{tried()}",
         )
     running = {pod.name for pod in watched.pods}
     current = _aligned(
@@ -106,6 +102,17 @@ def measure(
         }
     )
     return _count(watched, current, convention, newest_s)
+
+
+def _stale(newest: datetime, now: datetime, series: Sequence[Series]) -> str:
+    """Return by how much the newest sample is too old, or ahead of our clock; empty where it is fresh."""
+    apart, limit = abs(now - newest), STALE_AFTER
+    if apart > limit:
+        limit = max(limit, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(series) or 0.0))
+    if apart <= limit:
+        return ""
+    than = "older than" if newest < now else "ahead of the operator's clock by more than"
+    return f"{than} {limit.total_seconds():.0f} s"
 
 
 def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: str) -> str:
