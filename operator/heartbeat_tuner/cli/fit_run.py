@@ -27,7 +27,7 @@ from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import backtest, calendar_days, estimate, job, session, source
-from heartbeat_tuner.fitting.backtest import Backtest
+from heartbeat_tuner.fitting.backtest_scores import Backtest
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Order, Parts
 from heartbeat_tuner.fitting.outcome import DayFailure, Outcome

@@ -14,7 +14,7 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import evictions, queries, samples
+from heartbeat_tuner.metrics import counter_steps, evictions, queries, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
@@ -75,15 +75,10 @@ def measure(
 
     everything = [series for group in found.values() for series in group]
     if not everything:
-        return Unknown(
-            Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {query(Quantity.REBALANCES)}"
-        )
+        return Unknown(Reason.NO_SERIES, f"no series of group {policy.group_id} found{tried()}")
     newest_s = samples.newest_s(everything)
     if newest_s is None:
-        return Unknown(
-            Reason.NOT_A_NUMBER,
-            f"the samples of group {policy.group_id} are no numbers{tried()}",
-        )
+        return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers{tried()}")
     missing = next((quantity for quantity in convention.needed if not found.get(quantity)), None)
     if missing is not None:
         return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
@@ -159,7 +154,7 @@ def _count(watched: Watched, current: Observed, convention: Convention, newest_s
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
-    periods = [period for one in beats if (period := samples.mean_period_s(one, since_s=since_s)) is not None]
+    periods = [period for one in beats if (period := counter_steps.mean_period_s(one, since_s=since_s)) is not None]
     silences = [gap for one in beats if (gap := _silence_s(one, current, since_s)) is not None]
     observed = _observed(current, convention, newest_s)
     settled = watched.since + SETTLING
@@ -238,7 +233,7 @@ def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None
     Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
     """
     joins = next((one for one in current.get(Quantity.REBALANCES, ()) if _same_member(one, beats)), None)
-    return samples.longest_silence_s(beats, since_s=since_s, joins=joins)
+    return counter_steps.longest_silence_s(beats, since_s=since_s, joins=joins)
 
 
 def _same_member(one: Series, other: Series) -> bool:

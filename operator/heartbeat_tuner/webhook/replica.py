@@ -21,7 +21,8 @@ from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment
 from heartbeat_tuner.webhook.keeping import Keeper
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
-from heartbeat_tuner.webhook.tending import Tender, Touched
+from heartbeat_tuner.webhook.tending import Tender
+from heartbeat_tuner.webhook.touched import Touched
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
