@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from bench.exporters import write_series
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.fitting import counting, slice_failures, slices, source
+from heartbeat_tuner.fitting import counting, slices, source
 from heartbeat_tuner.fitting.reading import Reading, SourceError
 from heartbeat_tuner.metrics.conventions import kafkajs
 from heartbeat_tuner.metrics.samples import Series
@@ -309,8 +309,8 @@ def test_without_telling_a_failure_is_raised(spark: SparkSession) -> None:
 )
 def test_sentences_are_for_who_has_options(said: str, ours: str) -> None:
     """Not for the operator's administrator; and a query of hundreds of names is cut."""
-    for query, shown in (("up[6h]", "up[6h]"), ("x" * 5_000, "x" * (slice_failures.SHOWN_QUERY - 1) + "…")):
-        assert slice_failures.shown(MetricsUnavailableError(f"{said}; tried {query}")) == f"{ours}; tried {shown}"
+    for query, shown in (("up[6h]", "up[6h]"), ("x" * 5_000, "x" * (source.SHOWN_QUERY - 1) + "…")):
+        assert source.shown(MetricsUnavailableError(f"{said}; tried {query}")) == f"{ours}; tried {shown}"
 
 
 def test_what_cannot_be_read_is_said_before_spark_is_asked(spark: SparkSession) -> None:

@@ -28,6 +28,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -36,10 +37,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.connections import prometheus_source
-from heartbeat_tuner.domain.errors import MetricsUnavailableError
+from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.fitting import contract, slices
 from heartbeat_tuner.fitting.reading import Reading, SourceError
-from heartbeat_tuner.fitting.slice_failures import Trouble, shown
 from heartbeat_tuner.fitting.slices import Slice
 
 if TYPE_CHECKING:  # heavy, and of no use where a reader is only made or unpickled
@@ -55,6 +55,26 @@ CONTRACT: Final = ", ".join(f"{name} {kind}" for name, kind in contract.SPARK_TY
 
 TELLING: Final = f"{CONTRACT}, failure string"
 """Likewise, where failures are told: a row without a quantity is of a whole slice, `n` samples, or why not."""
+
+GIVE_UP_AFTER: Final = 2
+"""So many slices of a task in turn that got no answer: then the rest of them is not asked for."""
+
+NO_ANSWER: Final = frozenset({MetricsCause.UNREACHABLE, MetricsCause.TIMEOUT, MetricsCause.OVERLOADED})
+NEVER: Final = frozenset({MetricsCause.REFUSED, MetricsCause.CLOCK})
+"""Causes that are no slice's own: of the latter one is enough."""
+
+SHOWN_QUERY: Final = 300
+"""Characters of a query that a sentence repeats: it may name hundreds of pods."""
+
+_WORDS: Final = MappingProxyType(
+    {
+        " of the operator's prometheus settings": " that were given",
+        "the operator's": "this machine's",
+        "set prometheus.url": "set the url",
+        "prometheus.maxAnswerBytes": "maxAnswerBytes",
+    }
+)
+"""What the adapter says of the operator's settings, in words of who has options."""
 
 
 class PrometheusDataSource(DataSource):  # type: ignore[misc]  # pyspark is Any to mypy
@@ -122,7 +142,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         self._reading.check_over(datetime.now(UTC))
         every: list[Slice] = []
         told: list[tuple[date, str | None]] = []
-        trouble = Trouble()
+        trouble = _Trouble()
         with _asking(self._reading) as (runner, asker):
             for day in slices.days(self._reading.since, self._reading.until):
                 try:
@@ -151,7 +171,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
             yield from self._batches(day, {}, samples=0, failure=failure)
         if not partition.slices:
             return
-        trouble = Trouble()
+        trouble = _Trouble()
         with _asking(self._reading) as (runner, asker):
             for one in partition.slices:
                 day = one.window.day
@@ -199,6 +219,28 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         yield pa.record_batch(arrays, schema=schema)
 
 
+class _Trouble:
+    """Remembers how often in turn there was no answer, so that a Prometheus that is away is not asked on and on."""
+
+    def __init__(self) -> None:
+        self._in_turn = 0
+        self._last: MetricsUnavailableError | None = None
+
+    def check(self) -> None:
+        """Raise the last failure anew if there is no use in asking."""
+        if self._last is not None and (self._last.cause in NEVER or self._in_turn >= GIVE_UP_AFTER):
+            raise MetricsUnavailableError(str(self._last), cause=self._last.cause)
+
+    def add(self, error: MetricsUnavailableError) -> None:
+        """Note a failure."""
+        self._in_turn = self._in_turn + 1 if error.cause in NO_ANSWER else 0
+        self._last = error
+
+    def clear(self) -> None:
+        """Note an answer."""
+        self._in_turn, self._last = 0, None
+
+
 @contextlib.contextmanager
 def _asking(reading: Reading) -> "Iterator[tuple[asyncio.Runner, Asker]]":
     """Give what asks, and an event loop to run it on."""
@@ -206,6 +248,14 @@ def _asking(reading: Reading) -> "Iterator[tuple[asyncio.Runner, Asker]]":
 
     with asyncio.Runner() as runner, contextlib.closing(prometheus_source(reading.prometheus, SystemClock())) as source:
         yield runner, Asker(source)
+
+
+def shown(error: MetricsUnavailableError) -> str:
+    """Return a failure in words of who has options, with the beginning of its query."""
+    told, _, query = str(error).partition("; tried ")
+    for theirs, ours in _WORDS.items():
+        told = told.replace(theirs, ours)
+    return f"{told}; tried {query if len(query) <= SHOWN_QUERY else query[: SHOWN_QUERY - 1] + '…'}"
 
 
 def _place(one: Slice) -> str:
