@@ -14,8 +14,9 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import counter_steps, evictions, queries, samples
+from heartbeat_tuner.metrics import evictions, queries, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.counter_steps import longest_silence_s, mean_period_s
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
@@ -75,19 +76,28 @@ def measure(
 
     everything = [series for group in found.values() for series in group]
     if not everything:
-        return Unknown(Reason.NO_SERIES, f"no series of group {policy.group_id} found{tried()}")
+        return Unknown(
+            Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {query(Quantity.REBALANCES)}"
+        )
     newest_s = samples.newest_s(everything)
     if newest_s is None:
-        return Unknown(Reason.NOT_A_NUMBER, f"the samples of group {policy.group_id} are no numbers{tried()}")
+        return Unknown(
+            Reason.NOT_A_NUMBER,
+            f"the samples of group {policy.group_id} are no numbers{tried()}",
+        )
     missing = next((quantity for quantity in convention.needed if not found.get(quantity)), None)
     if missing is not None:
         return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
     newest = datetime.fromtimestamp(newest_s, UTC)
-    stale = _stale(newest, watched.now, everything)
-    if stale:
+    apart, limit = abs(watched.now - newest), STALE_AFTER
+    if apart > limit:
+        limit = max(limit, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
+    if apart > limit:
+        than = "older than" if newest < watched.now else "ahead of the operator's clock by more than"
         return Unknown(
             Reason.METRICS_STALE,
-            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {stale}{tried()}",
+            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {than} "
+            f"{limit.total_seconds():.0f} s{tried()}",
         )
     running = {pod.name for pod in watched.pods}
     current = _aligned(
@@ -97,17 +107,6 @@ def measure(
         }
     )
     return _count(watched, current, convention, newest_s)
-
-
-def _stale(newest: datetime, now: datetime, series: Sequence[Series]) -> str:
-    """Return by how much the newest sample is too old, or ahead of our clock; empty where it is fresh."""
-    apart, limit = abs(now - newest), STALE_AFTER
-    if apart > limit:
-        limit = max(limit, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(series) or 0.0))
-    if apart <= limit:
-        return ""
-    than = "older than" if newest < now else "ahead of the operator's clock by more than"
-    return f"{than} {limit.total_seconds():.0f} s"
 
 
 def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: str) -> str:
@@ -154,7 +153,7 @@ def _count(watched: Watched, current: Observed, convention: Convention, newest_s
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
-    periods = [period for one in beats if (period := counter_steps.mean_period_s(one, since_s=since_s)) is not None]
+    periods = [period for one in beats if (period := mean_period_s(one, since_s=since_s)) is not None]
     silences = [gap for one in beats if (gap := _silence_s(one, current, since_s)) is not None]
     observed = _observed(current, convention, newest_s)
     settled = watched.since + SETTLING
@@ -233,7 +232,7 @@ def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None
     Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
     """
     joins = next((one for one in current.get(Quantity.REBALANCES, ()) if _same_member(one, beats)), None)
-    return counter_steps.longest_silence_s(beats, since_s=since_s, joins=joins)
+    return longest_silence_s(beats, since_s=since_s, joins=joins)
 
 
 def _same_member(one: Series, other: Series) -> bool:
