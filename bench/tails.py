@@ -25,9 +25,9 @@ from bench import tail_truths
 from bench.tail_truths import Group
 from heartbeat_tuner.tails import dependence, estimate, fitness, gpd, histogram, likelihood, threshold
 from heartbeat_tuner.tails.estimate import Fleet
+from heartbeat_tuner.tails.exceedances import Exceedances
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, Histogram
-from heartbeat_tuner.tails.likelihood import Exceedances
 from heartbeat_tuner.tails.model import TailModel
 
 REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "tails.json"

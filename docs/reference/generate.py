@@ -26,7 +26,7 @@ from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.metrics import fixes
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
-from heartbeat_tuner.metrics.diagnosis import USES
+from heartbeat_tuner.metrics.uses import USES
 from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
 
 FOLDER = Path(__file__).parent

@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -14,6 +14,7 @@ from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.assembly import ShardParts, assembled
 from heartbeat_tuner.ports import Spent
 from heartbeat_tuner.reconcile import collecting, health, loop, loop_lag
+from heartbeat_tuner.reconcile.candidates import Candidates
 from heartbeat_tuner.reconcile.collecting import Collector
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.health import Health
@@ -53,15 +54,7 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         relisted = Relisting(parts.policies, store)
         telling = _Telling(telemetry, parts.metrics)
         led = [_LedShard(one, store, relisted, telling, interval, stopped) for one in parts.shards]
-        await telemetry.serve(
-            settings.http.address,
-            settings.http.port,
-            probe_port=settings.http.probe_port,
-            led=lambda: candidates.led,
-            shards=len(led),
-            unhealthy=lambda: health.first_complaint(one.health.unhealthy for one in led),
-            unready=led[0].health.unready,
-        )
+        await _serve(telemetry, settings, candidates, led)
         _log.info("started", interval_s=interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
 
         elected = parts.election_thread.elect(candidates, lambda shard: led[shard].lead(), stopped)
@@ -85,6 +78,19 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
             _log.info("stopped")
         if election.done():
             election.result()
+
+
+async def _serve(telemetry: Telemetry, settings: Settings, candidates: Candidates, led: Sequence["_LedShard"]) -> None:
+    """Answer probes, and who reads metrics."""
+    await telemetry.serve(
+        settings.http.address,
+        settings.http.port,
+        probe_port=settings.http.probe_port,
+        led=lambda: candidates.led,
+        shards=len(led),
+        unhealthy=lambda: health.first_complaint(shard.health.unhealthy for shard in led),
+        unready=led[0].health.unready,
+    )
 
 
 class _LedShard:

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.metrics import discovery, resolver
 from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.diagnosis import USES
+from heartbeat_tuner.metrics.uses import USES
 from tests.exporters import recording
 from tests.exporters.recording import Recording
 from tests.exporters.replayed import Replayed

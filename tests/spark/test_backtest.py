@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from heartbeat_tuner.fitting import backtest
-from heartbeat_tuner.fitting.backtest import Verdict
+from heartbeat_tuner.fitting import backtest, backtest_scores
+from heartbeat_tuner.fitting.backtest_scores import Verdict
 from heartbeat_tuner.tails import drift
 from heartbeat_tuner.tails.histogram import EDGES_S
 from tests.support.fleet_days import TODAY, ago, fleet, of_day
@@ -71,9 +71,9 @@ def test_chance_is_poissons() -> None:
     for predicted in (0.01, 0.5, 3.0, 17.0):
         law = stats.poisson(predicted)
         within = (law.cdf(seen) >= 0.025) & (law.sf(seen - 1) >= 0.025)
-        assert backtest.within_chance(seen, np.full(60, predicted)).tolist() == within.tolist()
+        assert backtest_scores.within_chance(seen, np.full(60, predicted)).tolist() == within.tolist()
         beyond = law.sf(seen - 1) < 0.025
-        assert backtest.beyond_chance(seen, np.full(60, predicted)).tolist() == beyond.tolist()
+        assert backtest_scores.beyond_chance(seen, np.full(60, predicted)).tolist() == beyond.tolist()
 
 
 def test_groups_without_models_or_values_are_not_scored() -> None:

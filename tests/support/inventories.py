@@ -7,7 +7,8 @@ from typing import Final
 from heartbeat_tuner.metrics import discovery
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.diagnosis import Diagnosis, Inventory, diagnose
+from heartbeat_tuner.metrics.diagnosis import diagnose
+from heartbeat_tuner.metrics.inventory import Diagnosis, Inventory
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.worlds import NOW

@@ -3,7 +3,7 @@
 from typing import Any
 
 from heartbeat_tuner.cli import asking, doctor
-from heartbeat_tuner.metrics.diagnosis import Diagnosis
+from heartbeat_tuner.metrics.inventory import Diagnosis
 from tests.support.worlds import HOUR
 
 

@@ -71,10 +71,31 @@ class NotStructuralError(ValueError):
 
 def manifest(kind: Kind) -> dict[str, Any]:
     """Return the CustomResourceDefinition of a kind."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{fields.GROUP}"},
+        "spec": {
+            "group": fields.GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": kind.name.lower(),
+                "shortNames": [kind.short],
+            },
+            "versions": [_version(kind)],
+        },
+    }
+
+
+def _version(kind: Kind) -> dict[str, Any]:
+    """Return the one version of a kind, with its schema."""
     parts = {"spec": structural(kind.spec.model_json_schema(by_alias=True))}
     if kind.status is not None:
         parts["status"] = structural(kind.status.model_json_schema(by_alias=True))
-    version = {
+    return {
         "name": fields.VERSION,
         "served": True,
         "storage": True,
@@ -92,23 +113,6 @@ def manifest(kind: Kind) -> dict[str, Any]:
                     **parts,
                 },
             }
-        },
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.plural}.{fields.GROUP}"},
-        "spec": {
-            "group": fields.GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "kind": kind.name,
-                "listKind": f"{kind.name}List",
-                "plural": kind.plural,
-                "singular": kind.name.lower(),
-                "shortNames": [kind.short],
-            },
-            "versions": [version],
         },
     }
 

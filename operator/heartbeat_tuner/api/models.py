@@ -9,30 +9,24 @@ import functools
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, Final, cast
 
 import pydantic
 
 from heartbeat_tuner.api import fields
+from heartbeat_tuner.api.model_writing import REASONS, SOURCES, spec_of
 from heartbeat_tuner.api.models_v1alpha1 import KIND, ModelSpec, Quantity, Rejected, Tail
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.tails import group_model, model
 from heartbeat_tuner.tails.group_model import Fitted, GroupModel, QuantityModel, Unreadable
 from heartbeat_tuner.tails.histogram import SCHEMA
-from heartbeat_tuner.tails.model import Reason, Source, TailModel
+from heartbeat_tuner.tails.model import Reason, TailModel
 from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.rates import Duration, Rate
 
-_REASONS: Final = {"".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.Reason}
-_REASON_NAMES: Final = {reason: name for name, reason in _REASONS.items()}
-_SOURCES: Final[Mapping[str, Source]] = {"Own": Source.OWN, "Fleet": Source.FLEET}
-
-_SOURCE_NAMES: Final = {source: name for name, source in _SOURCES.items()}
-
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_LONGEST_DETAIL: Final = 1024
 
 _PLAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _HASHED: Final = re.compile(r".*-[0-9a-f]{12}")
@@ -84,7 +78,7 @@ def document_of(one: GroupModel) -> dict[str, Any]:
             f"letters, digits and '-', at most 63); the label of the metrics says so"
         )
     try:
-        spec = ModelSpec.model_validate(_spec_of(one))
+        spec = ModelSpec.model_validate(spec_of(one))
     except pydantic.ValidationError as error:
         raise InvalidModelError(f"model of group {one.namespace}/{one.group}: {fields.told(error, 'spec')}") from error
     return {
@@ -158,85 +152,6 @@ def _told(document: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in spec.items() if name not in _ONLY_WHEN}
 
 
-def _spec_of(one: GroupModel) -> dict[str, Any]:
-    """Return the spec as it is to be checked: as a whole, so that what is wrong is told with its place."""
-    fitted = sum(1 for quantity in one.quantities.values() if isinstance(quantity.tail, TailModel))
-    return {
-        "groupId": one.group,
-        "cluster": one.cluster,
-        "client": one.client,
-        "histogramSchema": one.schema,
-        "since": one.since.isoformat(),
-        "until": one.until.isoformat(),
-        "days": one.days,
-        "fittedAt": _moment_of(one.fitted_at),
-        "job": one.job,
-        "fitted": fitted,
-        "rejected": len(one.quantities) - fitted,
-        "quantities": [_quantity_of(name, quantity) for name, quantity in sorted(one.quantities.items())],
-    }
-
-
-def _quantity_of(name: str, one: QuantityModel) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "name": name,
-        "values": one.values,
-        "memberDays": one.member_days,
-        "groupDays": one.group_days,
-        "largestSeconds": one.largest_s,
-        "medianSeconds": one.median_s,
-    }
-    if one.rate is not None:
-        found["rate"] = {"mean": one.rate.mean, "upper": one.rate.upper}
-    if one.duration is not None:
-        lasts = one.duration
-        found["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
-    if one.pool is not None:
-        found["pool"] = {
-            "days": one.pool.days,
-            "groups": one.pool.groups,
-            "timesSeconds": list(one.pool.times_s),
-            "perDay": list(one.pool.per_day),
-            "spreads": list(one.pool.spreads),
-        }
-    if isinstance(one.tail, TailModel):
-        found["tail"] = _tail_of(one.tail)
-    else:
-        found["rejected"] = {"reason": _REASON_NAMES[one.tail.reason], "detail": one.tail.detail[:_LONGEST_DETAIL]}
-    if one.kept is not None:
-        found["kept"] = {
-            "since": one.kept.since.isoformat(),
-            "until": one.kept.until.isoformat(),
-            "fittedAt": _moment_of(one.kept.fitted_at),
-            "valuesPerDay": one.kept.per_day,
-            "tail": _tail_of(one.kept.tail),
-        }
-    return found
-
-
-def _tail_of(one: TailModel) -> dict[str, Any]:
-    shape, between, log_scale = one.covariance
-    return {
-        "thresholdSeconds": one.threshold_s,
-        "share": one.share,
-        "shareLogSd": one.share_log_sd,
-        "shape": one.shape,
-        "logScale": one.log_scale,
-        "covariance": {"shape": shape, "shapeLogScale": between, "logScale": log_scale},
-        "fraction": one.fraction,
-        "source": _SOURCE_NAMES[one.source],
-        "samples": one.samples,
-        "exceedances": one.exceedances,
-        "largestSeconds": one.largest_s,
-        "andersonDarling": one.anderson_darling,
-        "distance": one.distance,
-    }
-
-
-def _moment_of(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
 def _model_of(namespace: str, spec: ModelSpec) -> GroupModel:
     return GroupModel(
         namespace=namespace,
@@ -296,7 +211,7 @@ def _shared(pool: Pool) -> Pool:
 
 def _rejected_from(one: Rejected) -> model.Rejected:
     """Return why there is no tail; a reason that only another version knows is told in its own word."""
-    reason = _REASONS.get(one.reason)
+    reason = REASONS.get(one.reason)
     if reason is None:
         return model.Rejected(Reason.BAD_FIT, f"{one.reason}: {one.detail}")
     return model.Rejected(reason, one.detail)
@@ -311,7 +226,7 @@ def _tail_from(one: Tail) -> TailModel:
         log_scale=one.log_scale,
         covariance=(one.covariance.shape, one.covariance.shape_log_scale, one.covariance.log_scale),
         fraction=one.fraction,
-        source=_SOURCES[one.source],
+        source=SOURCES[one.source],
         samples=one.samples,
         exceedances=one.exceedances,
         largest_s=one.largest_seconds,

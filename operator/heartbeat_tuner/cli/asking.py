@@ -24,7 +24,7 @@ from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.metrics import discovery
 from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.diagnosis import Inventory
+from heartbeat_tuner.metrics.inventory import Inventory
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
 
 _T = TypeVar("_T")

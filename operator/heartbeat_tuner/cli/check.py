@@ -115,6 +115,22 @@ def command(  # noqa: PLR0913 - one parameter for each option
         Setting.REBALANCE_TIMEOUT: rebalance_timeout,
     }
     client = client_of(name, client_version)
+    _suit(client, handler_time, preset)
+    wanted = _wanted(client, flags, group_protocol, preset or next(iter(client.presets)), overrides)
+    try:
+        subjects = _subjects(wanted, env_file, filenames, container, naming=overrides or preset)
+    except TunerError as error:
+        raise UsageProblem(str(error)) from error
+    expectations = Expectations(brokers, max_detection_time, handler_time, blocking_messages)
+    checked = [_verdict(subject, expectations) for subject in subjects]
+    text = verdicts.as_json(checked) if output == "json" else verdicts.as_text(checked, wanted)
+    click.echo(text, nl=False)
+    if any(finding.rule.severity in _FAILING[fail_on] for verdict in checked for finding in verdict.findings):
+        raise click.exceptions.Exit(1)
+
+
+def _suit(client: Client, handler_time: timedelta | None, preset: str | None) -> None:
+    """Refuse options that the client has no use for."""
     if handler_time is not None and not client.handles_messages:
         raise UsageProblem(
             f"{client.title} handles no messages itself: take --handler-time out, and check the consumers of its sink "
@@ -122,17 +138,6 @@ def command(  # noqa: PLR0913 - one parameter for each option
         )
     if preset is not None and preset not in client.presets:
         raise UsageProblem(f"--preset {preset}: {client.title} is known with {listed(list(client.presets))}")
-    wanted = _wanted(client, flags, group_protocol, preset or next(iter(client.presets)), overrides)
-    try:
-        subjects = _subjects(wanted, env_file, filenames, container, naming=overrides or preset)
-    except TunerError as error:
-        raise UsageProblem(str(error)) from error
-    expectations = Expectations(brokers, max_detection_time, handler_time, blocking_messages)
-    found = [_verdict(subject, expectations) for subject in subjects]
-    text = verdicts.as_json(found) if output == "json" else verdicts.as_text(found, wanted)
-    click.echo(text, nl=False)
-    if any(finding.rule.severity in _FAILING[fail_on] for verdict in found for finding in verdict.findings):
-        raise click.exceptions.Exit(1)
 
 
 def _verdict(subject: Subject, expectations: Expectations) -> Verdict:

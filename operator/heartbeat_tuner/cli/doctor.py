@@ -21,9 +21,10 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.metrics import diagnosis
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.coverage import Covered
-from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, FoundGroup
 from heartbeat_tuner.metrics.findings import Finding, Severity
 from heartbeat_tuner.metrics.fixes import Fix
+from heartbeat_tuner.metrics.inventory import Diagnosis, FoundGroup
+from heartbeat_tuner.metrics.uses import USES
 
 SUBJECTS: Final = 5
 """How many groups one finding names."""

@@ -63,16 +63,8 @@ def command(  # noqa: PLR0913 - one parameter for each option
     Exit status: 0 if all is done, 1 if some day or group failed (models are fitted from what is there), 2 if nothing
     could be done.
     """
-    if (url is None) == (parquet is None):
-        raise UsageProblem("give --prometheus URL or --parquet PATH, and not both: that is where values come from")
-    if models is None and not backtest:
-        raise UsageProblem(f"give --models {KUBERNETES} or --models DIR: that is where models go; or --backtest")
-    if not timedelta(days=1) <= since <= _LONGEST:
-        raise UsageProblem(f"--since: choose a time between 24h and {_LONGEST.days * 24}h; whole days are read")
-    if cluster and (len(cluster) > _LONGEST_NAME or not re.fullmatch(names.WORD, cluster)):
-        raise UsageProblem(
-            f"--cluster: a clusterRef is a name of at most {_LONGEST_NAME} characters, which {names.NOT_A_WORD}"
-        )
+    _check_ends(url, parquet, models, backtest=backtest)
+    _suit(since, cluster)
     order = FitOrder(
         prometheus=None if url is None else asking.access(url=url, **access),
         parquet=parquet,
@@ -86,11 +78,34 @@ def command(  # noqa: PLR0913 - one parameter for each option
         backtest=backtest,
         as_json=output == "json",
     )
+    _find_spark()
+    run = importlib.import_module("heartbeat_tuner.cli.fit_run").run
+    raise click.exceptions.Exit(run(order, datetime.now(UTC)))
+
+
+def _check_ends(url: str | None, parquet: str | None, models: str | None, *, backtest: bool) -> None:
+    """Refuse a run for which nobody says where values come from, or where models go."""
+    if (url is None) == (parquet is None):
+        raise UsageProblem("give --prometheus URL or --parquet PATH, and not both: that is where values come from")
+    if models is None and not backtest:
+        raise UsageProblem(f"give --models {KUBERNETES} or --models DIR: that is where models go; or --backtest")
+
+
+def _suit(since: timedelta, cluster: str) -> None:
+    """Refuse a window or a cluster that no fit can have."""
+    if not timedelta(days=1) <= since <= _LONGEST:
+        raise UsageProblem(f"--since: choose a time between 24h and {_LONGEST.days * 24}h; whole days are read")
+    if cluster and (len(cluster) > _LONGEST_NAME or not re.fullmatch(names.WORD, cluster)):
+        raise UsageProblem(
+            f"--cluster: a clusterRef is a name of at most {_LONGEST_NAME} characters, which {names.NOT_A_WORD}"
+        )
+
+
+def _find_spark() -> None:
+    """Refuse to go on where Spark, or what comes with it, is not installed."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
         raise UsageProblem(f"{lacking[0]} is not installed here; `pip install '.[fit]'` in a checkout brings it")
-    run = importlib.import_module("heartbeat_tuner.cli.fit_run").run
-    raise click.exceptions.Exit(run(order, datetime.now(UTC)))
 
 
 def _day(text: str | None) -> date | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from heartbeat_tuner.cli.wording import shown, table, wrapped
-from heartbeat_tuner.fitting.backtest import Asked, Backtest, FleetScore, Scored
+from heartbeat_tuner.fitting.backtest_scores import Asked, Backtest, FleetScore, Scored
 
 WORST: Final = 5
 """How many groups are named whose bound did not hold."""

@@ -27,10 +27,10 @@ from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import backtest, calendar_days, estimate, job, session, source
-from heartbeat_tuner.fitting.backtest import Backtest
+from heartbeat_tuner.fitting.backtest_scores import Backtest
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Order, Parts
-from heartbeat_tuner.fitting.outcome import DayFailure
+from heartbeat_tuner.fitting.outcome import DayFailure, Outcome
 from heartbeat_tuner.fitting.reading import Reading
 from heartbeat_tuner.fitting.reading_days import Read, SparkDays
 from heartbeat_tuner.ports import Written
@@ -50,13 +50,7 @@ def run(order: FitOrder, now: datetime) -> int:
     Raises:
         UsageProblem: nothing could be done; it says why.
     """
-    newest = calendar_days.newest_whole_day(now)
-    until = order.until or newest
-    if until > newest:
-        raise UsageProblem(
-            f"--until {until}: that day is not over, or over for less than {durations.show(calendar_days.SETTLING)}; "
-            f"the newest that can be read whole is {newest}"
-        )
+    until = _last_day(order, now)
     json_lines.configure()
     teller = Terminal() if sys.stderr.isatty() else JsonLines()
     name = f"{socket.gethostname()}-{now:%Y%m%dT%H%M%SZ}"
@@ -83,17 +77,34 @@ def run(order: FitOrder, now: datetime) -> int:
         else:
             shutil.rmtree(scratch, ignore_errors=True)
     scored = _backtest(rows, required=order.models is None) if order.backtest and outcome.fitted.groups else None
+    _report(order, outcome, scored, refused=days.refused)
+    return int(outcome.status)
+
+
+def _last_day(order: FitOrder, now: datetime) -> date:
+    """Return the newest day of the run."""
+    newest = calendar_days.newest_whole_day(now)
+    until = order.until or newest
+    if until > newest:
+        raise UsageProblem(
+            f"--until {until}: that day is not over, or over for less than {durations.show(calendar_days.SETTLING)}; "
+            f"the newest that can be read whole is {newest}"
+        )
+    return until
+
+
+def _report(order: FitOrder, outcome: Outcome, scored: Backtest | None, *, refused: int) -> None:
+    """Print what came of a run, and of the backtest where there was one."""
     if order.as_json:
-        document = {**fit_summary.document(outcome), "refusedValues": days.refused}
+        document = {**fit_summary.document(outcome), "refusedValues": refused}
         if scored is not None:
             document["backtest"] = fit_backtest.document(scored)
         click.echo(json.dumps(document, indent=2))
     else:
-        blocks = [fit_summary.as_text(outcome, refused=days.refused)]
+        blocks = [fit_summary.as_text(outcome, refused=refused)]
         if scored is not None:
             blocks.insert(0, fit_backtest.as_text(scored))
         click.echo("\n".join(blocks), nl=False)
-    return int(outcome.status)
 
 
 def _backtest(rows: pa.Table, *, required: bool) -> Backtest | None:

@@ -30,8 +30,9 @@ from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.verdicts import Decision, StaticAdvice, Verdict, Worth
 from heartbeat_tuner.metrics import diagnosis, discovery, resolver
 from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis, FoundGroup
 from heartbeat_tuner.metrics.findings import Finding
+from heartbeat_tuner.metrics.inventory import Diagnosis, FoundGroup
+from heartbeat_tuner.metrics.uses import USES
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
 

@@ -11,16 +11,15 @@ import click
 from heartbeat_tuner.cli import asking
 from heartbeat_tuner.cli.asking import Asked
 from heartbeat_tuner.cli.doctor import FORMATS
+from heartbeat_tuner.cli.option_values import bounds_of, option
 from heartbeat_tuner.cli.options import Number, client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.java import JAVA_KIP848
 from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.decision.outside import Told
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, Source
-from heartbeat_tuner.domain.policies import Objective, Range
+from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.tails.profile import Rebalancing
 
@@ -126,8 +125,8 @@ class Wanted:
 
 def options(command: _Command) -> _Command:
     """Give a command the options that `wanted` reads, and `--output`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
+    for decorate in reversed(_OPTIONS):
+        command = decorate(command)
     return asking.optional(command)
 
 
@@ -176,19 +175,24 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         current=current,
         brokers=brokers,
         objective=Objective(max_detection_time, max_false_evictions_per_month),
-        bounds=_bounds(client, bounds),
+        bounds=bounds_of(client, bounds),
         horizon=horizon,
         rebalancing=rebalancing,
         static=membership == "static",
         members=members,
         partitions=partitions,
     )
+    return Wanted(told, asked, models, cluster, namespaces, _assumed(protocol, membership))
+
+
+def _assumed(protocol: str | None, membership: str | None) -> tuple[str, ...]:
+    """Return what stands for what was not said."""
     assumed = []
     if protocol is None:
         assumed.append("that it rebalances eagerly, which costs most (--protocol)")
     if membership is None:
         assumed.append("that its members have no group.instance.id (--membership)")
-    return Wanted(told, asked, models, cluster, namespaces, tuple(assumed))
+    return tuple(assumed)
 
 
 def settings_of(
@@ -226,44 +230,6 @@ def tuned(settings: LivenessSettings) -> dict[Setting, timedelta]:
     return {setting: value for setting, value in settings.by_setting.items() if setting in TUNED}
 
 
-def option(setting: Setting) -> str:
-    """Return the option that says what is set."""
-    return f"--{flag(setting)}"
-
-
-def flag(setting: Setting) -> str:
-    """Return how the command line writes a setting."""
-    return NAMES[setting].replace(" ", "-")
-
-
-def assignment(client: Client, text: str, where: str) -> tuple[Setting, str]:
-    """Return the setting and the value of `SETTING=VALUE`.
-
-    Raises:
-        UsageProblem: it is no such thing, or the library has no such setting.
-    """
-    name, equals, value = text.partition("=")
-    known = {flag(one): one for one in client.settings if one in TUNED}
-    if not equals or name not in known:
-        example = "session-timeout=10s..30s" if where == "--bound" else "session-timeout=20s"
-        raise UsageProblem(
-            f"{where} {text!r}: write it like {example}; {client.title} has {listed(sorted(known), 'and')}"
-        )
-    return known[name], value
-
-
-def time(text: str, where: str) -> timedelta:
-    """Return a duration.
-
-    Raises:
-        UsageProblem: it is none.
-    """
-    try:
-        return duration(text)
-    except click.BadParameter as error:
-        raise UsageProblem(f"{where}: {error.message}") from None
-
-
 def _client(name: str) -> Client:
     client = client_of(name, None)
     if name not in catalogue.LIBRARIES:
@@ -281,24 +247,4 @@ def _rebalancing(client: Client, protocol: str | None) -> Rebalancing:
             f"--protocol consumer: {client.title} does not speak the consumer protocol (KIP-848); choose eager or "
             f"cooperative"
         )
-    return found
-
-
-def _bounds(client: Client, given: tuple[str, ...]) -> dict[Setting, Range]:
-    found = {}
-    for text in given:
-        setting, value = assignment(client, text, "--bound")
-        low, dots, high = value.partition("..")
-        if not dots or not (low or high):
-            raise UsageProblem(
-                f"--bound {text!r}: write the least and the greatest value, like {flag(setting)}=10s..30s"
-            )
-        where = f"--bound {flag(setting)}"
-        least, most = (time(one, where) if one else None for one in (low, high))
-        if least is not None and most is not None and least > most:
-            raise UsageProblem(
-                f"{where}: the least value ({durations.show(least)}) is above the greatest ({durations.show(most)}); "
-                f"swap them"
-            )
-        found[setting] = Range(least, most)
     return found

@@ -13,7 +13,8 @@ from heartbeat_tuner.cli import group_case, group_options
 from heartbeat_tuner.cli.doctor import as_document, finding_text, fix_object
 from heartbeat_tuner.cli.forecasts import forecast_object, forecast_rows
 from heartbeat_tuner.cli.group_case import Case
-from heartbeat_tuner.cli.group_options import default, option, tuned
+from heartbeat_tuner.cli.group_options import default, tuned
+from heartbeat_tuner.cli.option_values import option
 from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.linting import NAMES

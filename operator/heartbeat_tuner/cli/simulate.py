@@ -16,7 +16,8 @@ from heartbeat_tuner.cli import group_case, group_options, playing
 from heartbeat_tuner.cli.doctor import as_document
 from heartbeat_tuner.cli.forecasts import number
 from heartbeat_tuner.cli.group_case import Case
-from heartbeat_tuner.cli.group_options import assignment, flag, settings_of, time, tuned
+from heartbeat_tuner.cli.group_options import settings_of, tuned
+from heartbeat_tuner.cli.option_values import assignment, flag, time
 from heartbeat_tuner.cli.options import Number
 from heartbeat_tuner.cli.playing import Figures, Scene
 from heartbeat_tuner.cli.problems import UsageProblem

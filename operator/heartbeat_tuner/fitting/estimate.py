@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from heartbeat_tuner.fitting import contract, events
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
-from heartbeat_tuner.fitting.series import Place, Series
+from heartbeat_tuner.fitting.series import Place, Series, Span
 from heartbeat_tuner.metrics.blocks import BLOCK_S
 from heartbeat_tuner.metrics.quantities import ABSENCE, OF_THE_GROUP, OUTAGE
 from heartbeat_tuner.tails import estimate, history
@@ -25,7 +25,7 @@ from heartbeat_tuner.tails.estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, dense_of_table, medians_s
-from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
+from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS, Weighted
 from heartbeat_tuner.tails.pool import LEAST_ALIKE, Pool
 
 _Kind = TypeVar("_Kind", str, tuple[str, str])
@@ -62,35 +62,23 @@ def models(
     if series.days and series.days[-1].number > day_number(on):
         raise ValueError(f"day {day_of(series.days[-1].number)}: lies after {on}, the newest day of the fit")
     spans = series.spans()
-    quantities: dict[Place, dict[str, QuantityModel]] = {group: {} for group in spans}
-    of_quantity: dict[str, dict[Place, int]] = {}
-    for number, (cluster, namespace, group_id, client, quantity) in enumerate(series.keys):
-        group = (cluster, namespace, group_id)
-        if spans[group].client == client:
-            of_quantity.setdefault(quantity, {})[group] = number
-    for name in sorted(of_quantity):
-        clients = [spans[group].client for group in of_quantity[name]]
-        for group, model in _of_quantity(name, of_quantity[name], clients, _Age(series, on, half_life_days)):
-            quantities[group][name] = model
-    found = []
-    for group, span in spans.items():
-        cluster, namespace, group_id = group
-        found.append(
-            GroupModel(
-                namespace=namespace,
-                group=group_id,
-                client=span.client,
-                cluster=cluster,
-                schema=SCHEMA,
-                since=span.first,
-                until=span.last,
-                days=span.days,
-                fitted_at=fitted_at,
-                job=job,
-                quantities=quantities[group],
-            )
+    quantities = _quantities(series, spans, _Age(series, on, half_life_days))
+    return [
+        GroupModel(
+            namespace=namespace,
+            group=group_id,
+            client=span.client,
+            cluster=cluster,
+            schema=SCHEMA,
+            since=span.first,
+            until=span.last,
+            days=span.days,
+            fitted_at=fitted_at,
+            job=job,
+            quantities=quantities[cluster, namespace, group_id],
         )
-    return found
+        for (cluster, namespace, group_id), span in spans.items()
+    ]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -102,10 +90,74 @@ class _Age:
     half_life_days: float
 
 
+def _quantities(series: Series, spans: Mapping[Place, Span], aged: _Age) -> dict[Place, dict[str, QuantityModel]]:
+    """Return what every group is like, quantity by quantity; lines of another library than its newest do not count."""
+    models: dict[Place, dict[str, QuantityModel]] = {group: {} for group in spans}
+    numbers: dict[str, dict[Place, int]] = {}
+    for number, (cluster, namespace, group_id, client, quantity) in enumerate(series.keys):
+        group = (cluster, namespace, group_id)
+        if spans[group].client == client:
+            numbers.setdefault(quantity, {})[group] = number
+    for name in sorted(numbers):
+        clients = [spans[group].client for group in numbers[name]]
+        for group, model in _of_quantity(name, numbers[name], clients, aged):
+            models[group][name] = model
+    return models
+
+
 def _of_quantity(
     name: str, groups: Mapping[Place, int], clients: Sequence[str], aged: _Age
 ) -> Iterator[tuple[Place, QuantityModel]]:
     """Yield what one quantity is like in every group that has lines of it: groups with the numbers of their series."""
+    seen = _counts(groups, aged)
+    whole, weighed = seen.whole, seen.weighed
+    strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
+    homes = _numbers([namespace for _, namespace, _ in groups])
+    tails = estimate.models(Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight))
+    values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
+    medians = medians_s(weighed.counts)
+    rates = events.rates_of(name, values, member_days, group_days, homes=homes)
+    durations = events.durations_of(name, weighed.counts, homes=homes)
+    pools: Sequence[Pool | None] = [None] * len(groups)
+    if name in _POOLED:
+        pools = _pools(whole, strata, homes, group_days if name in OF_THE_GROUP else member_days)
+    largest = _largest_s(whole)
+    for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
+        yield (
+            group,
+            QuantityModel(
+                values=int(values[row]),
+                member_days=float(member_days[row]),
+                group_days=float(group_days[row]),
+                largest_s=largest[row],
+                tail=tail,
+                median_s=medians[row],
+                rate=rates[row],
+                duration=durations[row],
+                pool=pools[row],
+            ),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """The values of one quantity, a line for each group.
+
+    Attributes:
+        weighed: with their days weighted by age.
+        whole: all alike.
+        member_days: for how long its members were watched.
+        group_days: for how long the group was.
+    """
+
+    weighed: Weighted
+    whole: Array
+    member_days: Array
+    group_days: Array
+
+
+def _counts(groups: Mapping[Place, int], aged: _Age) -> _Counts:
+    """Return the counts of one quantity: groups with the numbers of their series."""
     height = len(groups)
     row_of = np.full(len(aged.series.keys), -1, dtype=np.int64)
     row_of[list(groups.values())] = np.arange(height)
@@ -125,34 +177,19 @@ def _of_quantity(
             yield day_number(aged.on) - day.number, counts
 
     weighed = history.weighted(days(), height=height, half_life_days=aged.half_life_days)
-    strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
-    homes = _numbers([namespace for _, namespace, _ in groups])
-    tails = estimate.models(Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight))
-    values = whole.sum(axis=1).astype(np.int64)
-    member_days, group_days = (blocks.astype(np.float64) * _BLOCK_DAYS for blocks in (member_blocks, group_blocks))
-    medians = medians_s(weighed.counts)
-    rates = events.rates_of(name, values, member_days, group_days, homes=homes)
-    durations = events.durations_of(name, weighed.counts, homes=homes)
-    pools: Sequence[Pool | None] = [None] * height
-    if name in _POOLED:
-        pools = _pools(whole, strata, homes, group_days if name in OF_THE_GROUP else member_days)
+    return _Counts(
+        weighed,
+        whole,
+        member_blocks.astype(np.float64) * _BLOCK_DAYS,
+        group_blocks.astype(np.float64) * _BLOCK_DAYS,
+    )
+
+
+def _largest_s(whole: Array) -> list[float | None]:
+    """Return the upper edge of each group's largest value; None where it has none."""
     some = whole > 0
     largest = np.where(some.any(axis=1), BUCKETS - 1 - some[:, ::-1].argmax(axis=1), -1)
-    for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
-        yield (
-            group,
-            QuantityModel(
-                values=int(values[row]),
-                member_days=float(member_days[row]),
-                group_days=float(group_days[row]),
-                largest_s=float(EDGES_S[largest[row] + 1]) if largest[row] >= 0 else None,
-                tail=tail,
-                median_s=medians[row],
-                rate=rates[row],
-                duration=durations[row],
-                pool=pools[row],
-            ),
-        )
+    return [float(EDGES_S[bucket + 1]) if bucket >= 0 else None for bucket in largest.tolist()]
 
 
 def _pools(

@@ -5,42 +5,26 @@ another job leaves either the file that was there or the new one. The same rows 
 they come in. A file that is broken costs its day, not the history.
 """
 
-import contextlib
 import dataclasses
 import errno
-import os
-import time
-import uuid
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
-import pyarrow.parquet as pq
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import arrays, contract
-from heartbeat_tuner.fitting.calendar_days import day_number
+from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.contract import ContractError
-from heartbeat_tuner.tails.histogram import SCHEMA
+from heartbeat_tuner.fitting.day_files import DAY_FOLDER, HELD, OtherRowsError, decoded, encoded, replace_local
 
 FILE: Final = "histograms.parquet"
 """The one file in the folder of a day."""
 
-_DIGEST_KEY: Final = b"heartbeat-tuner.digest"
-"""Where the metadata tell which rows were written: checksums of pages leave out the pages' headers, and the footer."""
-
-_DAY: Final = "day="
-_TEMPORARY: Final = ".tmp"
-_STRAY_AFTER_S: Final = 3600.0
-"""A file is written in seconds; a temporary one of that age has no writer any more."""
-
-_ROW_GROUP: Final = 1 << 20
 
 _READERS: Final = 4
 """Days that are read at once: unpacking and checking them leaves Python's lock to others."""
@@ -80,7 +64,7 @@ class Held:
     @property
     def rows(self) -> pa.Table:
         """The rows of all whole days, ordered by day; nothing is copied, each chunk has dictionaries of its own."""
-        return pa.concat_tables([pa.Table.from_batches([], _HELD), *self.tables.values()])
+        return pa.concat_tables([pa.Table.from_batches([], HELD), *self.tables.values()])
 
     def __or__(self, other: "Held") -> "Held":
         """Return both; the days of the other replace those that are in both."""
@@ -139,7 +123,7 @@ class History:
             raise ContractError(f"column day has {min(others)} in rows of {day}: give each day its own rows")
         target = self.path(day)
         try:
-            self._replace(target, _encoded(whole.drop_columns("day")))
+            self._replace(target, encoded(whole.drop_columns("day")))
         except OSError as error:
             raise _unwritten(self._said(target), error) from error
 
@@ -170,8 +154,8 @@ class History:
         again = "delete it, and the next run reads the day again"
         try:
             with self._files.open_input_file(path) as file:
-                return _decoded(file, day, said)
-        except _OtherRowsError as error:
+                return decoded(file, day, said)
+        except OtherRowsError as error:
             raise HistoryError(f"{said}: {error}: {again}") from error
         except ContractError as error:
             raise HistoryError(str(error)) from error
@@ -184,7 +168,7 @@ class History:
 
     def path(self, day: date) -> str:
         """Return where a day's file lies, within its file system."""
-        return f"{self._root}/{_DAY}{day.isoformat()}/{FILE}"
+        return f"{self._root}/{DAY_FOLDER}{day.isoformat()}/{FILE}"
 
     def _said(self, path: str) -> str:
         """Return what people call a file."""
@@ -199,7 +183,7 @@ class History:
 
     def _replace(self, target: str, content: pa.Buffer) -> None:
         if isinstance(self._files, pyarrow.fs.LocalFileSystem):
-            _replace_local(Path(self._root), Path(target), content)
+            replace_local(Path(self._root), Path(target), content)
             return
         # An object store shows a file when all of it is there; it has no rename that could be used instead.
         self._files.create_dir(target.rpartition("/")[0])
@@ -207,89 +191,11 @@ class History:
             file.write(content)
 
 
-_STORED: Final = contract.ROWS.remove(0)
-_HELD: Final = pa.schema(
-    [
-        pa.field(field.name, pa.dictionary(pa.int32(), pa.string()) if field.name in contract.NAMES else field.type)
-        for field in contract.ROWS
-    ]
-)
-
-
-class _OtherRowsError(Exception):
-    """A file that says it is whole, and is not what was written."""
-
-
-def _decoded(file: pa.NativeFile, day: date, said: str) -> pa.Table:
-    """Return the rows in a day's file, columns of text as dictionaries."""
-    parquet = pq.ParquetFile(file, read_dictionary=list(contract.NAMES), page_checksum_verification=True)
-    metadata = parquet.metadata.metadata or {}
-    contract.check_schema(metadata, said)
-    stored = parquet.read()
-    stored.validate(full=True)
-    table = stored.add_column(0, "day", arrays.numbers(np.full(stored.num_rows, day_number(day)), pa.date32()))
-    try:
-        contract.check(table)
-    except ContractError as error:
-        raise _OtherRowsError(str(error)) from error
-    if metadata.get(_DIGEST_KEY) != contract.digest(table).encode():
-        raise _OtherRowsError(f"holds other rows than were written ({_DIGEST_KEY.decode()} differs)")
-    return table.select(_HELD.names).cast(_HELD)
-
-
-def _encoded(rows: pa.Table) -> pa.Buffer:
-    """Return rows as the bytes of a Parquet file: the same for the same rows."""
-    sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows.replace_schema_metadata(
-            {contract.SCHEMA_KEY: str(SCHEMA).encode(), _DIGEST_KEY: contract.digest(rows).encode()}
-        ),
-        sink,
-        version="2.6",
-        data_page_version="1.0",
-        compression="zstd",
-        compression_level=3,
-        row_group_size=_ROW_GROUP,
-        write_page_checksum=True,
-    )
-    return sink.getvalue()
-
-
-def _replace_local(root: Path, target: Path, content: pa.Buffer) -> None:
-    """Replace a file in one step: written whole beside the days first, on the disk before it gets its name."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    _clear_strays(root)
-    temporary = root / f".{target.parent.name}.{uuid.uuid4().hex}{_TEMPORARY}"
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _clear_strays(root: Path) -> None:
-    """Remove what killed jobs left behind."""
-    for stray in root.glob(f".{_DAY}*{_TEMPORARY}"):
-        with contextlib.suppress(FileNotFoundError):  # another job clears as well
-            if time.time() - stray.stat().st_mtime > _STRAY_AFTER_S:
-                stray.unlink()
-
-
 def _day_of(name: str) -> date | None:
-    if not name.startswith(_DAY):
+    if not name.startswith(DAY_FOLDER):
         return None
     try:
-        return date.fromisoformat(name.removeprefix(_DAY))
+        return date.fromisoformat(name.removeprefix(DAY_FOLDER))
     except ValueError:
         return None
 

@@ -1,4 +1,10 @@
-"""Which slot does a pod get that is being created?"""
+"""Which slot does a pod get that is being created?
+
+A slot is free where its Lease says so and no pod that was seen has its id; where it has no Lease; where its holder is
+known to be gone and, under KIP-848, has closed; where its rest is over. Never on the word of an old view alone: each
+write rests on a version, what makes a holder gone stays so, and that a pod was not seen counts only if the view is as
+of `limits.PLACED_WITHIN` after its claim.
+"""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,11 +28,6 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
     waits for the one that ended until its session is over. For the same reason, of the free slots the one that had a
     holder last comes first, if that was within a session, then the lowest.
 
-    A slot is free where its Lease says so and no pod that was seen has its id; where it has no Lease; where its holder
-    is known to be gone and, under KIP-848, has closed; where its rest is over. Never on the word of an old view alone:
-    each write rests on a version, what makes a holder gone stays so, and that a pod was not seen counts only if the
-    view is as of `limits.PLACED_WITHIN` after its claim.
-
     A promise is made only while its holder is within its grace (`limits.LONGEST_GRACE` at most), so that a pod which
     was replaced because a holder did not go is not promised the same slot again. A resting slot is not promised: as a
     dynamic member the pod works sooner.
@@ -44,22 +45,28 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
     again = _again(token, view, sight, now=now)
     if again is not None:
         return again
-    read = {slot.number: slot for slot in view.slots}
     inside = [slot for slot in view.slots if slot.number < pool.size]
     promises = [one for one in (_promise(slot, token, sight, now=now) for slot in inside) if one is not None]
     if promises and may_gate:
-        _, write = min(promises, key=lambda one: (one[0], one[1].number))
-        return Claimed(write.number, gated=True, write=write)
+        _, promise = min(promises, key=lambda one: (one[0], one[1].number))
+        return Claimed(promise.number, gated=True, write=promise)
+    write = _of_free(token, view, pool, sight, now=now)
+    if write is not None:
+        return Claimed(write.number, gated=False, write=write)
+    return Refused(Reason.GATES_OFF if promises else _why_none(inside, sight, pool))
+
+
+def _of_free(token: str, view: View, pool: Pool, sight: Sight, *, now: datetime) -> Write | None:
+    """Return what gives a token a free slot; None where none is free."""
+    read = {slot.number: slot for slot in view.slots}
     free = [number for number, slot in read.items() if number < pool.size and sight.is_free(slot, now=now)]
     unused = _lowest_unused(read.keys() | sight.numbers(), pool)
     if unused is not None:
         free.append(unused)
-    if free:
-        number = min(free, key=lambda one: (_away(read.get(one), pool, now=now), one))
-        return Claimed(number, gated=False, write=_given(number, read.get(number), token, now=now))
-    if promises:
-        return Refused(Reason.GATES_OFF)
-    return Refused(_why_none(inside, sight, pool))
+    if not free:
+        return None
+    number = min(free, key=lambda candidate: (_away(read.get(candidate), pool, now=now), candidate))
+    return _given(number, read.get(number), token, now=now)
 
 
 def _again(token: str, view: View, sight: Sight, *, now: datetime) -> Claimed | Refused | None:

@@ -4,6 +4,7 @@ import dataclasses
 import enum
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from heartbeat_tuner.membership.standing import Fate, Sight
 from heartbeat_tuner.membership.values import Pool, Slot, View
@@ -73,3 +74,16 @@ _STATES = {
     Fate.ENDED: State.GONE,
     Fate.CLOSED: State.GONE,
 }
+
+
+_SETTLED: Final = frozenset({State.HELD, State.FREE})
+
+
+def waits(view: View, pool: Pool) -> bool:
+    """Whether anything at a place changes as time passes."""
+    return any(_moves(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods)
+
+
+def _moves(slot: Occupancy, pool: Pool) -> bool:
+    """Whether a slot changes as time passes; a free one beyond the pool is given up."""
+    return slot.state not in _SETTLED or (slot.state is State.FREE and slot.number >= pool.size)

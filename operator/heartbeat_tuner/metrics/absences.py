@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Unknown, Witness
-from heartbeat_tuner.metrics import blocks, lives, queries, stalls
+from heartbeat_tuner.metrics import blocks, lives, queries, scrapes, stalls
 from heartbeat_tuner.metrics.deficits import Deficits
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -73,7 +73,7 @@ def shown(
         else:
             found += lacking.absences()
             watched |= {(pod, one.block_s) for one in lacking.blocks}
-    scraped = stalls.scraped_blocks(platform)
+    scraped = scrapes.scraped_blocks(platform)
     for pod in lives.pods_in(observed):
         mine = {**lives.of_pod(platform, pod), **lives.of_pod(observed, pod)}
         found += [
@@ -81,7 +81,7 @@ def shown(
             *stalls.throttling(pod, mine),
             *stalls.cpu_stalls(pod, mine),
             *stalls.event_loop(pod, mine),
-            *stalls.failed_scrapes(pod, mine, scraped=scraped),
+            *scrapes.failed_scrapes(pod, mine, scraped=scraped),
             *stalls.poll_gaps(pod, mine),
         ]
         witnesses = [one for quantity in WITNESSED_BY for one in mine.get(quantity, ())]

@@ -27,7 +27,7 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Unknown, Witness
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import blocks, lives, samples
+from heartbeat_tuner.metrics import blocks, counter_steps, lives
 from heartbeat_tuner.metrics.lives import Stretch
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
@@ -153,12 +153,12 @@ def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
         (step.since_s, step.until_s)
         for quantity in (Quantity.REBALANCES, Quantity.FAILED_REBALANCES)
         for one in mine.get(quantity, ())
-        for step in samples.moves(one)
+        for step in counter_steps.moves(one)
     ]
     took = [
         (step.since_s - step.grown, step.until_s)
         for one in mine.get(Quantity.REBALANCE_TIME, ())
-        for step in samples.moves(one)
+        for step in counter_steps.moves(one)
     ]
     return counted + took
 
@@ -193,7 +193,7 @@ def _deficit(block_s: float, stretches: Sequence[_Beating], period_s: float) -> 
 def _bounds(one: _Beating, period_s: float) -> tuple[float, float]:
     """Return what the absence in a stretch had at least and at most, in seconds; the former below zero for none."""
     missing_s = one.span_s - one.beats * period_s
-    chance_s = JITTER * period_s + samples.drift_s(one.span_s, period_s)
+    chance_s = JITTER * period_s + counter_steps.drift_s(one.span_s, period_s)
     return (
         missing_s - min(one.last.open_s, period_s) - chance_s,
         missing_s + period_s + min(one.first.open_s, blocks.BLOCK_S) + chance_s,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import MemberChange, Pod
-from heartbeat_tuner.metrics import queries, samples
+from heartbeat_tuner.metrics import counter_steps, queries, samples
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -126,7 +126,7 @@ def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False
     Only heartbeats, whose series are born with each member id, start from zero: over-counting accepted beats can hide
     an eviction, over-counting anything else could invent one.
     """
-    return sum(samples.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)
+    return sum(counter_steps.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)
 
 
 def _longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:

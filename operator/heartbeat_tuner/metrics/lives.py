@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from heartbeat_tuner.metrics import queries, samples
+from heartbeat_tuner.metrics import counter_steps, queries
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Kind, Quantity, Scope
@@ -52,7 +52,7 @@ def renewals(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
             found += [
                 (step.since_s, step.until_s)
                 for one in group
-                for step in samples.moves(one)
+                for step in counter_steps.moves(one)
                 if step.reset or (restarts and step.grown > 0)
             ]
     found += [(at_s, at_s) for quantity in STARTS for at_s in instants(mine.get(quantity, ()))]

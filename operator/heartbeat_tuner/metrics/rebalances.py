@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from heartbeat_tuner.metrics import lives, queries, samples
+from heartbeat_tuner.metrics import counter_steps, lives, queries, samples
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -79,8 +79,10 @@ def increases(group: Sequence[Series], times: Sequence[Series] = ()) -> list[Inc
             before_s = first.time_s - interval_s
             took_s = _mean(_at(spent, first.time_s), first.value)
             found.append(Increase(member, before_s, first.time_s, round(first.value), took_s))
-        grown = [step for step in samples.moves(one) if step.grown > 0]
-        grown_s = {} if spent is None or not grown else {step.until_s: step.grown for step in samples.steps(spent)}
+        grown = [step for step in counter_steps.moves(one) if step.grown > 0]
+        grown_s = (
+            {} if spent is None or not grown else {step.until_s: step.grown for step in counter_steps.steps(spent)}
+        )
         found += [
             Increase(
                 member, step.since_s, step.until_s, round(step.grown), _mean(grown_s.get(step.until_s), step.grown)

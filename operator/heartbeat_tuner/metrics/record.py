@@ -16,6 +16,7 @@ from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import evictions, queries, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.counter_steps import longest_silence_s, mean_period_s
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
@@ -152,7 +153,7 @@ def _count(watched: Watched, current: Observed, convention: Convention, newest_s
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
-    periods = [period for one in beats if (period := samples.mean_period_s(one, since_s=since_s)) is not None]
+    periods = [period for one in beats if (period := mean_period_s(one, since_s=since_s)) is not None]
     silences = [gap for one in beats if (gap := _silence_s(one, current, since_s)) is not None]
     observed = _observed(current, convention, newest_s)
     settled = watched.since + SETTLING
@@ -231,7 +232,7 @@ def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None
     Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
     """
     joins = next((one for one in current.get(Quantity.REBALANCES, ()) if _same_member(one, beats)), None)
-    return samples.longest_silence_s(beats, since_s=since_s, joins=joins)
+    return longest_silence_s(beats, since_s=since_s, joins=joins)
 
 
 def _same_member(one: Series, other: Series) -> bool:

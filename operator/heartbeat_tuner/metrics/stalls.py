@@ -8,12 +8,13 @@ import dataclasses
 import itertools
 import math
 import statistics
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
-from heartbeat_tuner.metrics import blocks, lives, queries, samples
-from heartbeat_tuner.metrics.samples import Series, Step
+from heartbeat_tuner.metrics import blocks, counter_steps, samples
+from heartbeat_tuner.metrics.counter_steps import Step
+from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 OfPod = Mapping[Quantity, Sequence[Series]]
@@ -25,9 +26,6 @@ CPU_PERIOD_S: Final = 0.1
 HANDLERS_FROM_S: Final = 1.0
 """Where poll gaps are usually as long as this, they are handlers at work, and no absences."""
 
-LATE_FROM_S: Final = 1.0
-LATE_TIMES: Final = 10
-"""An answer to a scrape is late if it takes so long, and so many times as long as usual."""
 
 GC_SHOWN_S: Final = 180.0
 """Micrometer's maximum is that of three slices of a minute."""
@@ -52,7 +50,7 @@ def gc_pauses(pod: str, mine: OfPod) -> list[Absence]:
             for one in samples.twins(times, mine.get(Quantity.GC_BUCKETS, ()), but="le")
             if (edge_s := _edge_s(one.labels.get("le", ""))) is not None
         }
-        for step in samples.moves(times):
+        for step in counter_steps.moves(times):
             count = counts.get(_when(step))
             if count is None or count.grown < 1:
                 continue
@@ -101,7 +99,7 @@ def throttling(pod: str, mine: OfPod) -> list[Absence]:
             _steps_of(samples.twins(stops, mine.get(quantity, ())))
             for quantity in (Quantity.CPU_THROTTLED_TIME, Quantity.CPU_PERIODS)
         )
-        for step in samples.moves(stops):
+        for step in counter_steps.moves(stops):
             if step.grown < 1:
                 continue
             elapsed_s = step.until_s - step.since_s
@@ -122,7 +120,7 @@ def cpu_stalls(pod: str, mine: OfPod) -> list[Absence]:
     return [
         Absence(pod, Witness.CPU_STALL, step.until_s, 0.0, min(step.grown, step.until_s - step.since_s))
         for one in mine.get(Quantity.CPU_STALLED_TIME, ())
-        for step in samples.moves(one)
+        for step in counter_steps.moves(one)
         if step.grown > 0
     ]
 
@@ -201,9 +199,9 @@ def _beat_on(beats: Series, gap: _Gap, lasted_s: float) -> bool:
     Either no two of its beats were so far apart; or it has as many as usual: who is away for X lacks X/P - 1 of them,
     and a scrape counts one more or less by chance.
     """
-    if samples.longest_possible_silence_s(beats, since_s=gap.since_s, until_s=gap.time_s) < lasted_s:
+    if counter_steps.longest_possible_silence_s(beats, since_s=gap.since_s, until_s=gap.time_s) < lasted_s:
         return True
-    every = samples.steps(beats)
+    every = counter_steps.steps(beats)
     rates = [step.grown / (step.until_s - step.since_s) for step in every if step.grown > 0]
     rate = statistics.median(rates) if rates else 0.0
     near = [step for step in every if step.until_s > gap.since_s and step.since_s < gap.time_s]
@@ -214,90 +212,10 @@ def _beat_on(beats: Series, gap: _Gap, lasted_s: float) -> bool:
     return bool(near) and most < rate * lasted_s - 2
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Scrape:
-    """A scrape of a target; `prompt` if it was answered, and about as soon as usual."""
-
-    at_s: float
-    succeeded: bool
-    took_s: float
-    prompt: bool
-
-
-def scraped_blocks(observed: Mapping[Quantity, Sequence[Series]]) -> dict[float, set[str]]:
-    """Return of which pods a target was scraped with success in each block."""
-    found: dict[float, set[str]] = {}
-    for one in observed.get(Quantity.SCRAPED, ()):
-        for sample in one.samples:
-            if sample.value > 0:
-                found.setdefault(blocks.start_s(sample.time_s), set()).add(one.labels[queries.POD_LABEL])
-    return found
-
-
-def failed_scrapes(pod: str, mine: OfPod, *, scraped: Mapping[float, Collection[str]]) -> list[Absence]:
-    """Return what failed scrapes show of a living pod, and those that were answered late.
-
-    A run of them after one that was answered, up to the next answer, however late it came. It is no absence if another
-    target of the pod answered meanwhile, if the process was made anew, or if nobody else was scraped in one of its
-    blocks: then Prometheus was away, or its network.
-
-    Args:
-        pod: whose.
-        mine: what is observed of it.
-        scraped: from `scraped_blocks`.
-    """
-    renewed = lives.renewals(mine)
-    targets = [_scrapes(one, mine) for one in mine.get(Quantity.SCRAPED, ())]
-    shown = []
-    for number, target in enumerate(targets):
-        answers = [one.at_s for other in targets[:number] + targets[number + 1 :] for one in other if one.prompt]
-        for before, run, after in _runs(target):
-            first_s, last_s = run[0].at_s, run[-1].at_s + run[-1].took_s
-            ended_s = last_s if after is run[-1] else after.at_s + after.took_s
-            alone = any(not set(scraped.get(blocks.start_s(one.at_s), ())) - {pod} for one in run)
-            answered = any(first_s <= at_s <= last_s for at_s in answers)
-            if not (alone or answered or lives.overlap((before.at_s, after.at_s), renewed)):
-                at_most_s = ended_s - before.at_s
-                shown.append(Absence(pod, Witness.FAILED_SCRAPES, after.at_s, last_s - first_s, at_most_s))
-    return shown
-
-
-def _runs(target: Iterable[_Scrape]) -> Iterator[tuple[_Scrape, list[_Scrape], _Scrape]]:
-    """Yield the runs of failed and late scrapes of a target, with the answers before and after them.
-
-    Who answers late is back: its answer is the last of the run, and stands for the one after it, too.
-    """
-    before: _Scrape | None = None
-    run: list[_Scrape] = []
-    for scrape in target:
-        if not scrape.prompt:
-            run.append(scrape)
-        if scrape.succeeded:
-            if run and before is not None:
-                yield before, run, scrape
-            before, run = scrape, []
-
-
-def _scrapes(one: Series, mine: OfPod) -> list[_Scrape]:
-    """Return the scrapes of a target in order of time."""
-    took = {
-        sample.time_s: sample.value
-        for times in samples.twins(one, mine.get(Quantity.SCRAPE_TIME, ()))
-        for sample in times.samples
-    }
-    answered = [took[sample.time_s] for sample in one.samples if sample.value > 0 and sample.time_s in took]
-    late_s = max(LATE_FROM_S, LATE_TIMES * statistics.median(answered)) if answered else math.inf
-    return [
-        _Scrape(sample.time_s, sample.value > 0, lasted_s, sample.value > 0 and lasted_s < late_s)
-        for sample in one.samples
-        for lasted_s in [took.get(sample.time_s, 0.0)]
-    ]
-
-
 def _when(step: Step) -> tuple[float, float]:
     return step.since_s, step.until_s
 
 
 def _steps_of(group: Sequence[Series]) -> dict[tuple[float, float], Step]:
     """Return the steps of the first of these series by the scrapes they lie between."""
-    return {_when(step): step for one in group[:1] for step in samples.steps(one)}
+    return {_when(step): step for one in group[:1] for step in counter_steps.steps(one)}

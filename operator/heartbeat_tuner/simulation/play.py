@@ -92,18 +92,23 @@ def simulate(
     if not days > 0:
         raise ValueError(f"days {days}: must be positive; in no time nothing happens")
     terms = Terms.of(profile, settings, in_step=in_step)
-    events, chance = Events(), Chance(seed)
+    events = Events()
     meter = Meter(events)
-    cadence = _cadence(profile, terms, chance)
-    kind = Epochs if terms.rebalancing is Rebalancing.CONSUMER else Barrier
-    coordinator = kind(terms, profile.partitions, events=events, meter=meter, cadence=cadence)
-    Happenings(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance).plan(days, rollouts=rollouts)
+    _happenings(profile, terms, Chance(seed), meter, events).plan(days, rollouts=rollouts)
     for step in range(1, _STEPS + 1):
         events.run_until(days * DAY_S * step / _STEPS)
         if told is not None:
             told(step / _STEPS)
     meter.close()
     return _played(meter, days, profile.eviction_price)
+
+
+def _happenings(profile: Profile, terms: Terms, chance: Chance, meter: Meter, events: Events) -> Happenings:
+    """Return what befalls the group, with the coordinator that it befalls."""
+    cadence = _cadence(profile, terms, chance)
+    kind = Epochs if terms.rebalancing is Rebalancing.CONSUMER else Barrier
+    coordinator = kind(terms, profile.partitions, events=events, meter=meter, cadence=cadence)
+    return Happenings(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance)
 
 
 def _cadence(profile: Profile, terms: Terms, chance: Chance) -> Cadence:

@@ -199,35 +199,13 @@ def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel |
 
 
 def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
-    candidate = fitted.candidate
-    exceedances = float(candidate.exceedances.totals[group])
-    first = int(candidate.exceedances.first[group])
-    counts = fleet.counts[group]
-    threshold_s = float(EDGES_S[first])
-    if fleet.cut[group] <= first:
-        return Rejected(
-            Reason.CUT_BELOW_THRESHOLD,
-            f"values above {EDGES_S[fleet.cut[group]]:.3g} s are cut off, the tail begins at {threshold_s:.3g} s",
-        )
-    if fitted.share_log_sd[group] > MOST_DOUBT:
-        return Rejected(
-            Reason.NO_TAIL,
-            f"{exceedances:.3g} of {counts.sum():.3g} values lie above {threshold_s:.3g} s, and neither they nor the "
-            "fleet say how many do",
-        )
-    if not candidate.fits.converged[group]:
-        return Rejected(Reason.NOT_CONVERGED, f"{exceedances:.3g} exceedances of {threshold_s:.3g} s")
+    """Return the model of one group at one candidate, or why there is none."""
+    refused = _refusal(fleet, group, fitted)
+    if refused is not None:
+        return refused
+    candidate, counts = fitted.candidate, fleet.counts[group]
+    threshold_s = float(EDGES_S[int(candidate.exceedances.first[group])])
     shape, log_scale = candidate.fits.theta[group]
-    if shape >= HEAVIEST:
-        return Rejected(Reason.TOO_HEAVY, f"shape {shape:.2f}, {exceedances:.3g} exceedances of {threshold_s:.3g} s")
-    fitness = candidate.fitness
-    anderson_darling = float(fitness.anderson_darling[group] * fleet.weight[group])
-    if fitted.refuted[group]:
-        return Rejected(
-            Reason.BAD_FIT,
-            f"Anderson-Darling {anderson_darling:.2g}, distance {fitness.distance[group]:.2f}, "
-            f"{exceedances:.3g} exceedances of {threshold_s:.3g} s",
-        )
     covariance = candidate.fits.covariance[group]
     return TailModel(
         threshold_s=threshold_s,
@@ -239,8 +217,44 @@ def _at(fleet: Fleet, group: int, fitted: _Fitted) -> TailModel | Rejected:
         fraction=candidate.fraction,
         source=Source.FLEET if fitted.pooled[group] else Source.OWN,
         samples=float(counts.sum()),
-        exceedances=exceedances,
+        exceedances=float(candidate.exceedances.totals[group]),
         largest_s=float(EDGES_S[int(np.flatnonzero(counts)[-1]) + 1]),
-        anderson_darling=anderson_darling,
-        distance=float(fitness.distance[group]),
+        anderson_darling=_anderson_darling(fleet, group, fitted),
+        distance=float(candidate.fitness.distance[group]),
     )
+
+
+def _refusal(fleet: Fleet, group: int, fitted: _Fitted) -> Rejected | None:
+    """Return why a group has no model at one candidate; None where it has one."""
+    candidate = fitted.candidate
+    exceedances = float(candidate.exceedances.totals[group])
+    first = int(candidate.exceedances.first[group])
+    threshold_s = float(EDGES_S[first])
+    if fleet.cut[group] <= first:
+        return Rejected(
+            Reason.CUT_BELOW_THRESHOLD,
+            f"values above {EDGES_S[fleet.cut[group]]:.3g} s are cut off, the tail begins at {threshold_s:.3g} s",
+        )
+    if fitted.share_log_sd[group] > MOST_DOUBT:
+        return Rejected(
+            Reason.NO_TAIL,
+            f"{exceedances:.3g} of {fleet.counts[group].sum():.3g} values lie above {threshold_s:.3g} s, and neither "
+            "they nor the fleet say how many do",
+        )
+    if not candidate.fits.converged[group]:
+        return Rejected(Reason.NOT_CONVERGED, f"{exceedances:.3g} exceedances of {threshold_s:.3g} s")
+    shape, _ = candidate.fits.theta[group]
+    if shape >= HEAVIEST:
+        return Rejected(Reason.TOO_HEAVY, f"shape {shape:.2f}, {exceedances:.3g} exceedances of {threshold_s:.3g} s")
+    if fitted.refuted[group]:
+        return Rejected(
+            Reason.BAD_FIT,
+            f"Anderson-Darling {_anderson_darling(fleet, group, fitted):.2g}, distance "
+            f"{candidate.fitness.distance[group]:.2f}, {exceedances:.3g} exceedances of {threshold_s:.3g} s",
+        )
+    return None
+
+
+def _anderson_darling(fleet: Fleet, group: int, fitted: _Fitted) -> float:
+    """Return the distance of a fit that counts its tail most, as of independent values."""
+    return float(fitted.candidate.fitness.anderson_darling[group] * fleet.weight[group])

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heartbeat_tuner.tails import likelihood
+from heartbeat_tuner.tails.exceedances import Exceedances
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.likelihood import Exceedances
 
 CRITICAL: Final = 2.0
 """Above this a group speaks against the fleet's threshold."""

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heartbeat_tuner.tails import likelihood
+from heartbeat_tuner.tails.exceedances import Exceedances, Fits, Normal
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
 
 ROUNDS: Final = 8
 """At most; a fleet that tells much is found in three or four."""

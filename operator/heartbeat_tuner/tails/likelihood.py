@@ -13,126 +13,20 @@ import dataclasses
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from heartbeat_tuner.tails import gpd
+from heartbeat_tuner.tails.exceedances import Exceedances, Fits, Normal, Numbers
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
-
-CHUNK: Final = 256
-"""Groups that are fitted together."""
 
 SHAPES: Final = (-0.45, 1.5)
 """Where a shape is looked for: beyond the first likelihoods are not regular, beyond the second there is no tail."""
 
 LOG_SCALES: Final = (-8.0, 8.0)
 
-_FAR: Final = 1e30  # thresholds away: an edge beyond which nothing is
-_BEYOND: Final = 32  # cells after the last one that holds something: what was not seen tells as well
 _TINY: Final = 1e-300
 _DECREMENT: Final = 1e-5
 _ROUNDS: Final = 60
 _SMALLEST_STEP: Final = 1e-4
-
-
-Numbers = npt.NDArray[np.int64]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Chunk:
-    """Some groups' exceedances, side by side; rows are alike in how many cells they have.
-
-    Attributes:
-        groups: which groups these are.
-        edges: in thresholds above the threshold; groups x cells + 1.
-        counts: values in each cell; groups x cells.
-    """
-
-    groups: Numbers
-    edges: Array
-    counts: Array
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Exceedances:
-    """What lies over the thresholds of some groups, by bucket.
-
-    Attributes:
-        first: the bucket of each group whose lower edge is its threshold.
-        totals: how many values of each group exceed it.
-        chunks: all groups, each in one chunk.
-    """
-
-    first: Numbers
-    totals: Array
-    chunks: tuple[Chunk, ...]
-
-    @classmethod
-    def over(cls, counts: Array, first: Numbers, *, cut: Numbers | None = None) -> "Exceedances":
-        """Return the exceedances of thresholds, given as buckets.
-
-        Args:
-            counts: values of each group in each bucket, weighted or not; groups x `BUCKETS`.
-            first: bucket of each group whose lower edge is its threshold.
-            cut: bucket, not before `first`, from whose lower edge on values are only known to be larger; `BUCKETS`
-                where nothing cut them.
-        """
-        filled = BUCKETS - 1 - np.argmax(counts[:, ::-1] > 0, axis=1)
-        last = np.minimum(np.maximum(filled, first) + _BEYOND, BUCKETS - 1)
-        last = last if cut is None else np.minimum(last, cut)
-        order = np.argsort(last - first, kind="stable")
-        chunks = tuple(
-            _cells(order[begin : begin + CHUNK], counts, first, last) for begin in range(0, len(order), CHUNK)
-        )
-        totals = np.zeros(len(first))
-        for chunk in chunks:
-            totals[chunk.groups] = chunk.counts.sum(axis=1)
-        return cls(first, totals, chunks)
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-
-def _cells(groups: Numbers, counts: Array, first: Numbers, last: Numbers) -> Chunk:
-    """Return the cells of some groups; the last one holds everything from its lower edge on."""
-    begin, end = first[groups, None], last[groups, None]
-    buckets = begin + np.arange(int((end - begin).max()) + 2)
-    edges = EDGES_S[np.minimum(buckets, BUCKETS)] / EDGES_S[begin] - 1.0
-    edges[buckets > end] = _FAR
-    held = counts[groups]
-    cells = np.take_along_axis(held, np.minimum(buckets[:, :-1], BUCKETS - 1), axis=1)
-    cells[buckets[:, :-1] > end] = 0.0
-    beyond = held.sum(axis=1, where=np.arange(BUCKETS) > end)
-    cells[np.arange(len(groups)), (end - begin)[:, 0]] += beyond
-    return Chunk(groups, edges, cells)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Normal:
-    """What is believed of shape and log scale before a group's own exceedances are looked at; independent normals.
-
-    Attributes:
-        mean: groups x 2: shape, logarithm of the scale in thresholds.
-        sd: groups x 2.
-    """
-
-    mean: Array
-    sd: Array
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Fits:
-    """Shape and log scale of each group.
-
-    Attributes:
-        theta: groups x 2: shape, logarithm of the scale in thresholds.
-        covariance: groups x 2 x 2, the inverse of the expected information (and of the prior's).
-        converged: false where no maximum was found; the other figures mean nothing then.
-    """
-
-    theta: Array
-    covariance: Array
-    converged: npt.NDArray[np.bool_]
 
 
 def fit(

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from heartbeat_tuner.tails import fitness, fleet
+from heartbeat_tuner.tails.exceedances import Exceedances, Fits, Normal
 from heartbeat_tuner.tails.fitness import Fitness
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS
-from heartbeat_tuner.tails.likelihood import Exceedances, Fits, Normal
 
 FRACTIONS: Final = (0.05, 0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003)
 """Candidates: shares of all values, the largest first."""

@@ -7,7 +7,6 @@ successor starts without one.
 
 import asyncio
 import collections
-import contextlib
 import dataclasses
 import functools
 import time
@@ -22,12 +21,14 @@ from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConfl
 from heartbeat_tuner.membership.lifting import lift
 from heartbeat_tuner.membership.limits import MOST_PODS, crowded
 from heartbeat_tuner.membership.settling import settle
-from heartbeat_tuner.membership.status import Occupancy, State, occupancy
-from heartbeat_tuner.membership.values import Lift, Pod, Pool, Remove, View, Write
+from heartbeat_tuner.membership.status import waits
+from heartbeat_tuner.membership.values import Lift, Pod, Remove, View, Write
 from heartbeat_tuner.ports import Clock, SlotPods, Slots, WorkloadSizes
 from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment
+from heartbeat_tuner.webhook.rests import Rests
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+from heartbeat_tuner.webhook.touched import Touched
 
 TURN_S: Final = 2.0
 """Between two looks at what waits for time to pass."""
@@ -52,45 +53,12 @@ NAMESPACE_S: Final = 2.0
 AT_ONCE: Final = 16
 """Namespaces that are looked after side by side."""
 
-REST: Final = 4.0
-"""After the rules took some time over a namespace's objects it rests for so many times as long: a fifth of one thread
-is the most that it takes, however often its objects change."""
-
-SHORT_S: Final = 0.02
-"""After less than that nobody rests."""
-
 SHOWN: Final = 5
 """Namespaces that a message names."""
 
 Result = TypeVar("Result")
 
-_SETTLED: Final = frozenset({State.HELD, State.FREE})
-
 _log = structlog.get_logger()
-
-
-class Touched:
-    """Places at which something changed."""
-
-    def __init__(self) -> None:
-        self._places: set[SlotPlace] = set()
-        self._news = asyncio.Event()
-
-    def note(self, place: SlotPlace) -> None:
-        """Note that something changed at a place."""
-        self._places.add(place)
-        self._news.set()
-
-    def take(self) -> set[SlotPlace]:
-        """Return what was noted, and forget it."""
-        places, self._places = self._places, set()
-        self._news.clear()
-        return places
-
-    async def wait(self, longest_s: float) -> None:
-        """Wait until something is noted, or for a while."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), longest_s)
 
 
 @dataclasses.dataclass(slots=True)
@@ -141,8 +109,7 @@ class Tender:
         self.namespace_s = NAMESPACE_S
         self._restless: set[SlotPlace] = set()
         self._busy: dict[str, asyncio.Task[bool]] = {}
-        self._spent_s: dict[str, float] = {}
-        self._rests_until_s: dict[str, float] = {}
+        self._rests = Rests()
         self._well_until_s = 0.0
         self._rights_until_s = 0.0
 
@@ -207,9 +174,7 @@ class Tender:
         waiting = {} if news_only else self._pods.gated()
         for place in waiting.keys() - {one.slots for one in enrolments} if waiting else ():
             found[place.namespace].stranded.extend((place, pod) for pod in waiting[place])
-        now_s = time.monotonic()
-        self._rests_until_s = {one: until_s for one, until_s in self._rests_until_s.items() if until_s > now_s}
-        for namespace in found.keys() & (self._busy.keys() | self._rests_until_s.keys()):
+        for namespace in found.keys() & (self._busy.keys() | self._rests.resting()):
             self._restless |= {one.slots for one in found.pop(namespace).places}
         return found
 
@@ -233,7 +198,8 @@ class Tender:
     async def _look_after_one(self, namespace: str, tasks: _Tasks, at_once: asyncio.Semaphore) -> bool:
         """Look after one namespace for a while; return whether the API server answered."""
         async with at_once:
-            began_s, self._spent_s[namespace] = time.monotonic(), 0.0
+            began_s = time.monotonic()
+            self._rests.begin(namespace)
             try:
                 for one in tasks.places:
                     await self._within(one.slots, self._tend(one, until_s=began_s + self.namespace_s))
@@ -246,9 +212,7 @@ class Tender:
                 _log.warning("slots not looked after", namespace=namespace, error=str(error))
                 return False
             finally:
-                spent_s = self._spent_s.pop(namespace)
-                if spent_s > SHORT_S:
-                    self._rests_until_s[namespace] = time.monotonic() + REST * spent_s
+                self._rests.end(namespace)
                 self._telemetry.namespace_looked_after(duration_s=time.monotonic() - began_s)
             return True
 
@@ -290,7 +254,7 @@ class Tender:
                 return
             await self._within(place, self._settle(one, step))
         view = self._view(place)
-        if await self._found(place, view, functools.partial(_waits, view, pool)):
+        if await self._found(place, view, functools.partial(waits, view, pool)):
             self._restless.add(place)
         now = self._clock.now()
         for todo in await self._found(place, view, functools.partial(lift, view, pool, now=now)):
@@ -316,7 +280,7 @@ class Tender:
             return work(), time.perf_counter() - began_s
 
         found, spent_s = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), timed)
-        self._spent_s[place.namespace] += spent_s
+        self._rests.spend(place.namespace, spent_s)
         return found
 
     async def _settle(self, one: Enrolment, step: Write | Remove) -> None:
@@ -344,13 +308,3 @@ class Tender:
         if as_of is None:
             raise ApiServerError("pods and slots are not kept up to date at the moment")
         return View(self._slots.leases(place), self._slots.pods(place), as_of)
-
-
-def _waits(view: View, pool: Pool) -> bool:
-    """Whether anything at a place changes as time passes."""
-    return any(_moves(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods)
-
-
-def _moves(slot: Occupancy, pool: Pool) -> bool:
-    """Whether a slot changes as time passes; a free one beyond the pool is given up."""
-    return slot.state not in _SETTLED or (slot.state is State.FREE and slot.number >= pool.size)

@@ -349,5 +349,5 @@ def test_every_place_that_asks_for_a_name_is_tried() -> None:
         "slot_pods",
         "certificate_store",
     }
-    assert callers - tried == {"live_workloads", "models", "standing"}
+    assert callers - tried == {"live_workloads", "models", "replica"}
     assert "api_paths.item" not in inspect.getsource(inspect.getmodule(Kind) or ast)

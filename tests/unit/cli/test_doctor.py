@@ -9,7 +9,7 @@ import yaml
 from heartbeat_tuner.cli import doctor
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
-from heartbeat_tuner.metrics.diagnosis import Diagnosis
+from heartbeat_tuner.metrics.inventory import Diagnosis
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, near, stranger

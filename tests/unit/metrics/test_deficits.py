@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import Unknown, Witness
-from heartbeat_tuner.metrics import deficits, samples
+from heartbeat_tuner.metrics import counter_steps, deficits
 from heartbeat_tuner.metrics.deficits import Deficits
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
@@ -148,7 +148,7 @@ def test_a_hole_of_scrapes_is_no_absence_of_a_member_that_beats_a_little_slower_
     scrapes = [15.0 * number for number in range(240) if not begins_s < 15.0 * number < begins_s + hole_s]
     holed = counters.series((at_s, float(bisect.bisect_right(beats, at_s))) for at_s in scrapes)
     assert of(holed).absences() == []
-    silence_s = samples.longest_silence_s(holed, since_s=0.0)
+    silence_s = counter_steps.longest_silence_s(holed, since_s=0.0)
     assert silence_s is not None
     assert silence_s < 3.05
 

@@ -11,8 +11,9 @@ import yaml
 from heartbeat_tuner.domain.liveness import TUNED
 from heartbeat_tuner.metrics.conventions import catalogue, java, kafkajs
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.diagnosis import USES, Diagnosis
 from heartbeat_tuner.metrics.findings import Finding, Severity
+from heartbeat_tuner.metrics.inventory import Diagnosis
+from heartbeat_tuner.metrics.uses import USES
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, stranger
 

@@ -7,7 +7,7 @@ import pytest
 
 from heartbeat_tuner.metrics import discovery
 from heartbeat_tuner.metrics.conventions import java, kafkajs
-from heartbeat_tuner.metrics.diagnosis import USES
+from heartbeat_tuner.metrics.uses import USES
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import CONVENTIONS
 

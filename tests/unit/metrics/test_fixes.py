@@ -9,7 +9,7 @@ import yaml
 from heartbeat_tuner.metrics import fixes
 from heartbeat_tuner.metrics.conventions import catalogue, java
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.diagnosis import USES
+from heartbeat_tuner.metrics.uses import USES
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 TUNED = [one for one in catalogue.CONVENTIONS if set(one.libraries) & set(catalogue.LIBRARIES)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.metrics import samples
+from heartbeat_tuner.metrics import counter_steps, samples
 from heartbeat_tuner.metrics.samples import Series
 from tests.support import counters
 
@@ -29,24 +29,24 @@ def at(*values: float, step: float = 10.0) -> Series:
 )
 def test_growth_counts_on_across_resets(values: tuple[float, ...], since_s: float, grown: float) -> None:
     """A restarted process lost its counter, not its past."""
-    assert samples.increase(at(*values), since_s=since_s, born_at_zero=False) == grown
+    assert counter_steps.increase(at(*values), since_s=since_s, born_at_zero=False) == grown
 
 
 @pytest.mark.parametrize(("born_at_zero", "grown"), [(True, 9), (False, 4)])
 def test_series_without_a_baseline(born_at_zero: bool, grown: float) -> None:  # noqa: FBT001 - a table's column
     """Only a series that is born with its first event has grown by its first value."""
-    assert samples.increase(at(5, 6, 9), since_s=-1.0, born_at_zero=born_at_zero) == grown
+    assert counter_steps.increase(at(5, 6, 9), since_s=-1.0, born_at_zero=born_at_zero) == grown
 
 
 def test_growth_of_nothing_is_nothing() -> None:
     """A series whose samples were no numbers has none."""
-    assert samples.increase(at(math.nan), since_s=-1.0, born_at_zero=True) == 0
+    assert counter_steps.increase(at(math.nan), since_s=-1.0, born_at_zero=True) == 0
 
 
 @given(st.lists(st.integers(min_value=0, max_value=1_000), min_size=1), st.integers(min_value=-10, max_value=300))
 def test_growth_is_never_negative(values: list[int], since_s: int) -> None:
     """Whatever was scraped, events do not unhappen."""
-    assert samples.increase(at(*values), since_s=since_s, born_at_zero=False) >= 0
+    assert counter_steps.increase(at(*values), since_s=since_s, born_at_zero=False) >= 0
 
 
 @given(st.lists(st.integers(min_value=0, max_value=9), min_size=1), st.lists(st.integers(min_value=0, max_value=9)))
@@ -54,7 +54,7 @@ def test_growth_of_an_unbroken_counter_is_its_difference(before: list[int], afte
     """Without resets the sum of steps is the last value less the baseline."""
     running = [sum((before + after)[: end + 1]) for end in range(len(before) + len(after))]
     since_s = 10.0 * (len(before) - 1)
-    grown = samples.increase(at(*running), since_s=since_s, born_at_zero=False)
+    grown = counter_steps.increase(at(*running), since_s=since_s, born_at_zero=False)
     assert grown == running[-1] - running[len(before) - 1]
 
 
@@ -81,7 +81,7 @@ def test_series_can_be_cut_off() -> None:
 )
 def test_mean_period(values: tuple[float, ...], since_s: float, period_s: float | None) -> None:
     """A period has two ends."""
-    assert samples.mean_period_s(at(*values), since_s=since_s) == period_s
+    assert counter_steps.mean_period_s(at(*values), since_s=since_s) == period_s
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_mean_period(values: tuple[float, ...], since_s: float, period_s: float 
 )
 def test_longest_silence_is_a_standstill(values: tuple[float, ...], since_s: float, stood_s: float | None) -> None:
     """Only a silence that ended was survived."""
-    assert samples.longest_silence_s(at(*values), since_s=since_s) == stood_s
+    assert counter_steps.longest_silence_s(at(*values), since_s=since_s) == stood_s
 
 
 def scraped(*pairs: tuple[float, float]) -> Series:
@@ -114,26 +114,26 @@ FROZEN = [*BEATS, (50.0, 20.0), *((50.0 + 2 * number, 20.0 + number) for number 
 
 def test_a_process_that_is_not_scraped_was_silent_as_well() -> None:
     """A frozen process exports no standstill: its beats are missing from a step between two scrapes."""
-    silence_s = samples.longest_silence_s(scraped(*FROZEN), since_s=0.0)
+    silence_s = counter_steps.longest_silence_s(scraped(*FROZEN), since_s=0.0)
     assert silence_s == pytest.approx(12.0 - 88.0 / 39.0)
 
 
 def test_a_gap_between_scrapes_with_all_its_beats_is_no_silence() -> None:
     """Prometheus was away, the member was not."""
     missed = [pair for pair in BEATS if not 10.0 < pair[0] < 30.0]
-    assert samples.longest_silence_s(scraped(*missed), since_s=0.0) == 0.0
+    assert counter_steps.longest_silence_s(scraped(*missed), since_s=0.0) == 0.0
 
 
 def test_a_stretch_with_a_rejoin_is_no_silence_that_was_survived() -> None:
     """Who is joining does not beat, however long the group takes; raising S by that would help nobody."""
     joins = scraped(*((at_s, 1.0 if at_s < 50.0 else 2.0) for at_s, _ in FROZEN))
-    assert samples.longest_silence_s(scraped(*FROZEN), since_s=0.0, joins=joins) == 0.0
+    assert counter_steps.longest_silence_s(scraped(*FROZEN), since_s=0.0, joins=joins) == 0.0
 
 
 def test_a_reset_hides_nothing() -> None:
     """A counter that fell tells of no silence but the one before it."""
     reset = scraped((0.0, 7.0), (2.0, 8.0), (4.0, 8.0), (30.0, 1.0), (32.0, 2.0), (34.0, 3.0))
-    assert samples.longest_silence_s(reset, since_s=0.0) == 2.0
+    assert counter_steps.longest_silence_s(reset, since_s=0.0) == 2.0
 
 
 def test_newest_sample_of_several_series() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.domain.evidence import Absence, Witness
-from heartbeat_tuner.metrics import stalls
+from heartbeat_tuner.metrics import scrapes, stalls
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters
@@ -201,8 +201,8 @@ def failed(
     if took is not None:
         found[Quantity.SCRAPE_TIME] = [took]
     neighbour = [at(1, 1, 1, 1, 1, 1, pod="orders-1")] if others else []
-    scraped = stalls.scraped_blocks({Quantity.SCRAPED: [up, *more, *neighbour]})
-    shown = stalls.failed_scrapes(POD, found, scraped=scraped)
+    scraped = scrapes.scraped_blocks({Quantity.SCRAPED: [up, *more, *neighbour]})
+    shown = scrapes.failed_scrapes(POD, found, scraped=scraped)
     assert all(one.witness is Witness.FAILED_SCRAPES for one in shown)
     return bounds(shown)
 
@@ -247,10 +247,10 @@ def test_a_late_answer_of_another_target_is_none_meanwhile() -> None:
         Quantity.SCRAPED: [at(*up), at(*up, job="other")],
         Quantity.SCRAPE_TIME: [at(*took), at(*took, job="other")],
     }
-    found = stalls.failed_scrapes(POD, mine, scraped={0.0: {"orders-1"}, 90.0: {"orders-1"}})
+    found = scrapes.failed_scrapes(POD, mine, scraped={0.0: {"orders-1"}, 90.0: {"orders-1"}})
     assert bounds(found) == [(60.0, 4.3, 34.3)] * 2
     mine[Quantity.SCRAPE_TIME] = mine[Quantity.SCRAPE_TIME][:1]  # the other one was prompt, as far as is known
-    assert stalls.failed_scrapes(POD, mine, scraped={0.0: {"orders-1"}, 90.0: {"orders-1"}}) == []
+    assert scrapes.failed_scrapes(POD, mine, scraped={0.0: {"orders-1"}, 90.0: {"orders-1"}}) == []
 
 
 def test_where_nobody_was_scraped_it_was_prometheus() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import MemberChange
-from heartbeat_tuner.metrics import evictions, samples
+from heartbeat_tuner.metrics import counter_steps, evictions
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
@@ -90,5 +90,5 @@ def test_beats_that_never_stand_still_hide_no_more_than_their_longest_step(grown
     steps = [after - by * mean_s for by, after in zip(grown, apart, strict=False)]
     joins = counters.series([(one, 1.0) for one, _ in pairs])
     for rejoins in (None, joins):
-        found = samples.longest_silence_s(beats, since_s=-math.inf, joins=rejoins)
+        found = counter_steps.longest_silence_s(beats, since_s=-math.inf, joins=rejoins)
         assert found == pytest.approx(max(0.0, *steps))

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.samples import Course, Series, increase, mean_period_s
+from heartbeat_tuner.metrics.counter_steps import increase, mean_period_s
+from heartbeat_tuner.metrics.samples import Course, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile.kept_series import KeptSeries
 from heartbeat_tuner.reconcile.spans import Span

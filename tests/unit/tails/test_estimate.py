@@ -9,8 +9,8 @@ from scipy import stats
 from bench import tail_truths
 from heartbeat_tuner.tails import dependence, estimate, fitness, fleet, growth, histogram, likelihood, threshold
 from heartbeat_tuner.tails.estimate import Fleet
+from heartbeat_tuner.tails.exceedances import Exceedances, Normal
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
-from heartbeat_tuner.tails.likelihood import Exceedances, Normal
 from heartbeat_tuner.tails.model import Reason, Rejected, Source, TailModel
 
 RARE = 1e-6

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heartbeat_tuner.tails import histogram, likelihood
+from heartbeat_tuner.tails import exceedances, histogram, likelihood
+from heartbeat_tuner.tails.exceedances import Exceedances, Normal
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S
-from heartbeat_tuner.tails.likelihood import Exceedances, Normal
 
 RNG = np.random.default_rng
 
@@ -59,9 +59,9 @@ def test_scale_moves_with_the_unit() -> None:
 def test_groups_do_not_disturb_each_other() -> None:
     """A group's fit is the same alone and in a crowd of more than one chunk."""
     rng = RNG(2)
-    values = [draws(rng, 120, rng.normal(0.15, 0.1), 0.5, 200) for _ in range(likelihood.CHUNK + 40)]
+    values = [draws(rng, 120, rng.normal(0.15, 0.1), 0.5, 200) for _ in range(exceedances.CHUNK + 40)]
     together = likelihood.fit(over(120, *values))
-    for number in (0, 7, likelihood.CHUNK + 39):
+    for number in (0, 7, exceedances.CHUNK + 39):
         alone = likelihood.fit(over(120, values[number]))
         assert together.theta[number] == pytest.approx(alone.theta[0], abs=1e-9)
         assert together.covariance[number] == pytest.approx(alone.covariance[0], rel=1e-6)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.tails import fleet, neighbours, rates
+from heartbeat_tuner.tails.exceedances import Exceedances
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, Histogram, dense
-from heartbeat_tuner.tails.likelihood import Exceedances
 from heartbeat_tuner.tails.pool import Pool
 
 counts = st.floats(0.0, 1e9)

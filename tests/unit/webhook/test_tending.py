@@ -16,7 +16,8 @@ from heartbeat_tuner.membership.values import Deletion, Pod, Promise, Record, Sl
 from heartbeat_tuner.webhook.aside import Aside
 from heartbeat_tuner.webhook.enrolment import Enrolment
 from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
-from heartbeat_tuner.webhook.tending import NAMESPACE_S, Tender, Touched
+from heartbeat_tuner.webhook.tending import NAMESPACE_S, Tender
+from heartbeat_tuner.webhook.touched import Touched
 from tests.support.electors import until
 from tests.support.slots import NOW, PLACE, FakeClock, FakeSizes, FakeSlots, enrolment, pod
 

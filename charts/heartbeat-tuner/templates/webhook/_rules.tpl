@@ -2,7 +2,7 @@
 {{- define "heartbeat-tuner.webhookRules" -}}
 - apiGroups: [heartbeat-tuner.dev]
   resources: [consumergrouppolicies]
-  verbs: [list, watch]                          # webhook/standing.py: which workloads have static membership
+  verbs: [list, watch]                          # webhook/replica.py: which workloads have static membership
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get]                                  # adapters/workload_sizes.py: how many pods there may be
