@@ -23,9 +23,9 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Question
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
@@ -145,12 +145,12 @@ def _largest(of: Happening, days: float) -> float:
     return max(float(of.law.quantile(min(1.0, 1.0 / (of.per_day * days)))), 0.01)
 
 
-def situations(count: int) -> list[Situation]:
+def situations(count: int) -> list[DecisionInput]:
     """Return healthy Java groups of three that were fitted over two weeks, each with numbers of its own."""
     return [_situation(number) for number in range(count)]
 
 
-def _situation(number: int) -> Situation:
+def _situation(number: int) -> DecisionInput:
     absences = fitted.quantity(values=40_320 + number)
     gaps = fitted.quantity(values=40_320 + number, largest_s=4.0)
     group = f"orders-{number}"
@@ -160,7 +160,7 @@ def _situation(number: int) -> Situation:
     return dataclasses.replace(base, group=dataclasses.replace(base.group, group_id=group, members=members))
 
 
-def read_anew(of: Situation) -> Situation:
+def read_anew(of: DecisionInput) -> DecisionInput:
     """Return the same with another object of the same model."""
     return dataclasses.replace(of, model=copy.deepcopy(of.model))
 
@@ -175,7 +175,7 @@ def _cycles(count: int) -> dict[str, float]:
     """Return what deciding takes of each policy, in milliseconds of processor time."""
     watched, memory = situations(count), Remembered(2 * count)
 
-    def decided(of: Situation) -> Decision:
+    def decided(of: DecisionInput) -> Decision:
         return decide(of, answer=memory.answer, expected=memory.expected)
 
     first, began = _timed(watched, decided)

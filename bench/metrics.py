@@ -33,8 +33,8 @@ from bench.idle import usage
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.prometheus_access import Access
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Pod, Record, Workload
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -315,7 +315,7 @@ def _workload(some: Sequence[Member]) -> Workload:
 
 
 def _record(gathered: Gathered) -> Record | str:
-    if not isinstance(gathered, Situation):
+    if not isinstance(gathered, DecisionInput):
         return str(gathered)
     if not isinstance(gathered.record, Record):
         return gathered.record.message

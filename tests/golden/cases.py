@@ -15,9 +15,9 @@ import yaml
 from heartbeat_tuner.api import models, parsing
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.rules import Limit
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import (
     DEFAULT_MAX_SESSION,
@@ -67,7 +67,7 @@ def decision_of(case: Mapping[str, Any]) -> Decision:
     return decide(input_of(case))
 
 
-def input_of(case: Mapping[str, Any]) -> Situation:
+def input_of(case: Mapping[str, Any]) -> DecisionInput:
     """Return everything that the decision of a case rests on.
 
     Raises:
@@ -80,7 +80,7 @@ def input_of(case: Mapping[str, Any]) -> Situation:
     workload = _workload(sections.section("workload"), policy, now)
     group = _group(sections.section("group"), policy, workload)
     settled = sections.section("groupBeforeRebalance")
-    situation = Situation(
+    inputs = DecisionInput(
         now=now,
         policy=policy,
         workload=workload,
@@ -93,7 +93,7 @@ def input_of(case: Mapping[str, Any]) -> Situation:
         strangers=tuple(_stranger(member) for member in sections.take("strangersSeenLately", [])),
     )
     sections.end()
-    return situation
+    return inputs
 
 
 class _Section:

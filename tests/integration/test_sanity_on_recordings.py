@@ -11,7 +11,7 @@ import pytest
 
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.clients import catalogue as clients
-from heartbeat_tuner.decision import contradictions, outside
+from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.outside import Outside, Told
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
@@ -23,6 +23,7 @@ from tests.exporters import recording
 from tests.exporters.recording import Recording
 from tests.exporters.replayed import Replayed
 from tests.support import sources
+from tests.support.pipelines import contradiction
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -67,10 +68,9 @@ async def doubted(source: PrometheusSource, said: Told, place: str, times_s: lis
             observed = resolver.by_convention(series, [convention], (place, said.group))[convention]
             if not observed:
                 continue
-            situation = outside.situation(Outside(said, convention, observed, timedelta(minutes=5), now))
-            record, current = situation.record, situation.workload.current
-            if isinstance(record, Record) and current is not None:
-                doubt = contradictions.found(situation, record, current, said.client)
+            inputs = outside.watched(Outside(said, convention, observed, timedelta(minutes=5), now))
+            if isinstance(inputs.record, Record) and inputs.workload.current is not None:
+                doubt = contradiction(inputs)
                 found.append(None if doubt is None else doubt.message)
     return found
 

@@ -67,7 +67,7 @@ def watched(found: Answers, of: Told, **changes: Any) -> Case:
     """Return what follows of a group from its series; `changes` are fields of what is seen of it."""
     convention = kafkajs.EXPORTER if of.client.name == "kafkajs" else java.JMX_EXPORTER
     seen = dataclasses.replace(Outside(of, convention, found, HOUR, NOW), **changes)
-    return group_case.of(of, outside.situation(seen), seen=seen)
+    return group_case.of(of, outside.watched(seen), seen=seen)
 
 
 def unmodelled(now: LivenessSettings = worlds.STORM, source: Source = Source.POLICY, **changes: Any) -> Told:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from heartbeat_tuner.adapters.telemetry import Telemetry
 from heartbeat_tuner.api.status_v1alpha1 import Status
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.exposed import Point
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey
 from heartbeat_tuner.reconcile import exposing, reporting
@@ -17,7 +17,7 @@ CURED = worlds.settings("30s", "1s", "1s")
 
 def points_of(outcome: Outcome) -> tuple[Point, ...]:
     """Return the points of a policy that was never looked at before."""
-    policy = outcome.situation.policy if isinstance(outcome, Decided) else None
+    policy = outcome.inputs.policy if isinstance(outcome, Decided) else None
     status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW)
     return exposing.points(policy, outcome, status)
 

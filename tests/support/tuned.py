@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
 from tests.support import fitted, worlds
@@ -16,7 +16,7 @@ def known(
     days: float = 14.0,
     gap_days: float | None = None,
     **changes: Any,
-) -> Situation:
+) -> DecisionInput:
     """Return a healthy Java group of three, watched for some days, of which a model says what delays it has.
 
     Args:
@@ -39,7 +39,7 @@ def known(
     return _sharing(base, partitions)
 
 
-def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Situation:
+def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> DecisionInput:
     """Return a healthy KafkaJS group of three, watched for 14 days, of which a model says how it is absent."""
     base = worlds.situation(
         of=worlds.policy(**changes),
@@ -50,6 +50,6 @@ def known_kafkajs(now: LivenessSettings | None = None, **changes: Any) -> Situat
     return _sharing(base, 4)
 
 
-def _sharing(of: Situation, partitions: int) -> Situation:
+def _sharing(of: DecisionInput, partitions: int) -> DecisionInput:
     members = tuple(dataclasses.replace(one, partitions=partitions) for one in of.group.members)
     return dataclasses.replace(of, group=dataclasses.replace(of.group, members=members))

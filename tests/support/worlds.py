@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.clients import catalogue, java
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Cluster, Group, GroupState, Member, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
@@ -201,7 +201,7 @@ def situation(
     has: Workload | None = None,
     rebalancing: bool = False,
     model: Fitted | Unfitted = NO_MODEL,
-) -> Situation:
+) -> DecisionInput:
     """Return a situation of a healthy group at KafkaJS' defaults, but for what is said.
 
     Args:
@@ -219,7 +219,7 @@ def situation(
     if now is not None and has is not None:
         raise ImpossibleWorldError("the workload says what is set")
     asked, runs = of or policy(), has or workload(now)
-    return Situation(
+    return DecisionInput(
         now=NOW,
         policy=asked,
         workload=runs,
@@ -237,7 +237,7 @@ def usual_beat(asked: Policy, runs: Workload) -> timedelta:
     return catalogue.client(asked.library).period(runs.current.settings, Circumstances()).usual
 
 
-def storm(**changes: Any) -> Situation:
+def storm(**changes: Any) -> DecisionInput:
     """Return the source article's storm: no beat was ever accepted, the group rebalances all the time."""
     seen = record(evictions=24, span=timedelta(minutes=2), rebalances=8.0, share=0.6, beats=0)
     return dataclasses.replace(situation(now=STORM, seen=seen, rebalancing=True), **changes)

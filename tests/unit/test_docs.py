@@ -11,12 +11,12 @@ import yaml
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.cli import fit
-from heartbeat_tuner.decision import gates
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.settings import sections
 from heartbeat_tuner.settings.prometheus import PrometheusSettings
 from tests.support import documents, worlds
+from tests.support.pipelines import first_hold
 
 _REFERENCE = documents.CHECKOUT / "docs" / "reference"
 _GENERATED = runpy.run_path(str(_REFERENCE / "generate.py"))["PAGES"]
@@ -74,7 +74,7 @@ def test_the_documented_windows_and_budget_are_as_told(tmp_path: Path) -> None:
     policy, budget = (yaml.safe_load(text) for text in documents.code_blocks("docs/how-to/rollouts.md", "yaml"))
     policy["metadata"] |= {"uid": "u", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z"}
     asked = parsing.policy_of(policy)
-    hold = gates.first_hold(worlds.storm(policy=asked), worlds.settings())
+    hold = first_hold(worlds.storm(policy=asked), worlds.settings())
     assert hold is not None
     assert documents.code_blocks("docs/how-to/rollouts.md", "text") == [f"{hold.message}\n"]
     path = tmp_path / "config.yaml"

@@ -28,8 +28,8 @@ def command(*, output: str, **given: Any) -> None:
 def as_text(case: Case) -> str:
     """Return the chain, and what is missing."""
     blocks = []
-    if case.situation is not None:
-        blocks.append(title(case, case.situation))
+    if case.inputs is not None:
+        blocks.append(title(case))
         blocks += [chain.as_lines(place, link) for place, link in enumerate(explaining.chain(case), 1)]
     blocks += missing_text(case)
     return "\n\n".join(blocks) + "\n"
@@ -37,7 +37,7 @@ def as_text(case: Case) -> str:
 
 def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
-    told, links = case.told, [] if case.situation is None else explaining.chain(case)
+    told, links = case.told, [] if case.inputs is None else explaining.chain(case)
     return {
         "namespace": told.namespace,
         "group": told.group,

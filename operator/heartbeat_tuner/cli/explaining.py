@@ -88,7 +88,7 @@ def _heartbeat(case: Case) -> Link:
 
 
 def _group(case: Case) -> Link:
-    group = None if case.situation is None else case.situation.group
+    group = None if case.inputs is None else case.inputs.group
     members = len(group.members) if group is not None else 0
     partitions = None if group is None else group.partitions
     if not members or not partitions:
@@ -106,10 +106,10 @@ def _group(case: Case) -> Link:
 
 def _record(case: Case) -> Link:
     title = "what happened lately"
-    if case.situation is None or case.seen is None:
+    if case.inputs is None or case.seen is None:
         why = "No Prometheus was asked, so nobody knows. Nothing speaks against the values set but the model."
         return Link("record", title, sentences=(why,))
-    record = case.situation.record
+    record = case.inputs.record
     if not isinstance(record, Record):
         return Link("record", title, sentences=(f"Unknown: {record.message}.",))
     rows = [

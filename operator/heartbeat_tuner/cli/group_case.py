@@ -21,10 +21,10 @@ from heartbeat_tuner.cli.group_options import Wanted
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, shown
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import fitted, outside, question, soundness, static_ids, tuning
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision import fitted, outside, question, static_ids, tuning
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.outside import Outside, Told
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.verdicts import Decision, StaticAdvice, Verdict, Worth
@@ -50,7 +50,7 @@ class Case:
 
     Attributes:
         told: what was said of it, and its model.
-        situation: what was made of it; None if nothing could be read of it.
+        inputs: what was made of it; None if nothing could be read of it.
         seen: its series; None if no Prometheus was asked.
         asked: the question to the decision engine, or why it cannot be asked.
         found: its answer.
@@ -61,7 +61,7 @@ class Case:
     """
 
     told: Told
-    situation: Situation | None = None
+    inputs: DecisionInput | None = None
     seen: Outside | None = None
     asked: Question | Unfitted | None = None
     found: Answer | None = None
@@ -99,28 +99,22 @@ def gather(wanted: Wanted) -> Case:
 
 def of(
     told: Told,
-    situation: Situation,
+    inputs: DecisionInput,
     *,
     seen: Outside | None = None,
     findings: tuple[Finding, ...] = (),
     assumed: tuple[str, ...] = (),
 ) -> Case:
-    """Return what follows from a situation."""
-    record = situation.record if isinstance(situation.record, Record) else None
-    asked = question.of(situation, record, told.current.settings)
+    """Return what follows from what is known of a group."""
+    record = inputs.record if isinstance(inputs.record, Record) else None
+    asked = question.of(inputs, record, told.current.settings)
     found = None if isinstance(asked, Unfitted) else tuning.answer(asked)
-    if seen is None:
-        decision = soundness.upheld(situation, outside.by_model(asked, found))
-    elif found is None:
-        decision = decide(situation)
-    else:
-        answer = found
-        decision = decide(situation, answer=lambda _question: answer)
+    decision = decide(inputs) if found is None else decide(inputs, answer=lambda _asked: found)
     if decision.forecast is None and not isinstance(asked, Unfitted):
         # Where the record is too little for a decision, the model still knows what the values set bring.
         decision = dataclasses.replace(decision, forecast=tuning.expected(asked, decision.target))
     advice = static_ids.advise(told.client, asked)
-    return Case(told, situation, seen, asked, found, decision, findings, assumed, advice)
+    return Case(told, inputs, seen, asked, found, decision, findings, assumed, advice)
 
 
 async def _watched(source: PrometheusSource, wanted: Wanted, asked: Asked) -> Case:
@@ -138,7 +132,7 @@ async def _watched(source: PrometheusSource, wanted: Wanted, asked: Asked) -> Ca
     told = dataclasses.replace(wanted.told, namespace=mine.namespace)
     told = with_model(told, _models(wanted.models), wanted, inventory.now)
     seen = Outside(told, mine.convention, observed, asked.lookback, inventory.now)
-    return of(told, outside.situation(seen), seen=seen, findings=found.findings, assumed=wanted.assumed)
+    return of(told, outside.watched(seen), seen=seen, findings=found.findings, assumed=wanted.assumed)
 
 
 def the_group(found: Diagnosis, client: Client) -> FoundGroup | None:

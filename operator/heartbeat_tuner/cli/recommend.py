@@ -19,10 +19,9 @@ from heartbeat_tuner.cli.wording import shown, table, wrapped
 from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.decision.outside import Outside
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import CONSUMER_INTERVAL
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.evidence import Cluster, Record, Unknown
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
 from heartbeat_tuner.metrics.findings import Severity
@@ -53,8 +52,8 @@ def command(*, output: str, **given: Any) -> None:
 def as_text(case: Case) -> str:
     """Return what was measured, one table of settings, and why; of what is unknown, what is missing."""
     blocks = []
-    if case.situation is not None and case.decision is not None:
-        blocks += _told(case, case.situation, case.decision)
+    if case.inputs is not None and case.decision is not None:
+        blocks += _told(case, case.inputs.record, case.decision)
     blocks += missing_text(case)
     if not case.is_known:
         looked = "" if case.seen is None else f" (looked back {durations.show(case.seen.lookback)})"
@@ -71,7 +70,7 @@ def missing_text(case: Case) -> list[str]:
 def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
     found: dict[str, Any] = {"verdict": Verdict.UNKNOWN.value}
-    if case.situation is not None and case.decision is not None:
+    if case.inputs is not None and case.decision is not None:
         told, decision = case.told, case.decision
         target, now = decision.target, told.current
         found = {
@@ -83,10 +82,10 @@ def document(case: Case) -> dict[str, Any]:
             "group": told.group,
             "client": told.client.name,
             "convention": None if case.seen is None else case.seen.convention.name,
-            "pods": sorted(pod.name for pod in case.situation.workload.pods),
-            "members": len(case.situation.group.members) or None,
-            "partitions": case.situation.group.partitions,
-            "measured": None if case.seen is None else _measured_object(case.seen, case.situation),
+            "pods": sorted(pod.name for pod in case.inputs.workload.pods),
+            "members": len(case.inputs.group.members) or None,
+            "partitions": case.inputs.group.partitions,
+            "measured": None if case.seen is None else _measured_object(case.seen, case.inputs.record),
             "model": model_object(case),
             "forecast": forecast_object(case),
             "staticIds": static_ids_object(case),
@@ -131,22 +130,25 @@ def static_ids_object(case: Case) -> dict[str, Any] | None:
     return None if advice is None else {"worth": advice.worth.value, "message": advice.message}
 
 
-def title(case: Case, situation: Situation) -> str:
-    """Return which group this is, and how it is known."""
-    pods, told = len(situation.workload.pods), case.told
+def title(case: Case) -> str:
+    """Return which group this is, and how it is known; empty if nothing could be read of it."""
+    told, inputs = case.told, case.inputs
+    if inputs is None:
+        return ""
+    pods, group = len(inputs.workload.pods), inputs.group
     if case.seen is None:
-        how = f"{len(situation.group.members)} members, {situation.group.partitions} partitions, by its model alone"
+        how = f"{len(group.members)} members, {group.partitions} partitions, by its model alone"
     else:
         how = f"{pods} pod{'' if pods == 1 else 's'}, measured by {case.seen.convention.title}"
     place = f" ({shown(told.namespace)})" if told.namespace else ""
     return wrapped(f"{shown(told.group)}{place}: {told.client.title}, {how}", "", "  ")
 
 
-def _told(case: Case, situation: Situation, decision: Decision) -> list[str]:
-    blocks = [title(case, situation)]
-    if case.seen is not None and isinstance(situation.record, Record):
-        blocks.append("\n".join(["measured", *table(measured(case.seen, situation.record), "  ")]))
-    if isinstance(situation.record, Record) or case.found is not None:
+def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]:
+    blocks = [title(case)]
+    if case.seen is not None and isinstance(record, Record):
+        blocks.append("\n".join(["measured", *table(measured(case.seen, record), "  ")]))
+    if isinstance(record, Record) or case.found is not None:
         blocks.append("\n".join(_table(case, decision)))
     message = f"{decision.finding.message}{f'. {decision.advice}' if decision.advice else ''}."
     blocks.append("\n".join([f"{decision.verdict}: {decision.finding.reason}", wrapped(harmless(message), "  ")]))
@@ -177,8 +179,7 @@ def measured(seen: Outside, record: Record) -> list[tuple[str, str]]:
     return rows
 
 
-def _measured_object(seen: Outside, situation: Situation) -> dict[str, Any] | None:
-    record = situation.record
+def _measured_object(seen: Outside, record: Record | Unknown) -> dict[str, Any] | None:
     if not isinstance(record, Record):
         return None
     period = outside.expected(seen)
@@ -216,12 +217,12 @@ def _table(case: Case, decision: Decision) -> list[str]:
 
 def notes(case: Case) -> list[str]:
     """Return what the answer rests on that nobody measured, and what would make it better."""
-    situation, current = case.situation, case.told.current
-    known = situation is not None and (isinstance(situation.record, Record) or case.found is not None)
-    if situation is None or not known:
+    inputs, current = case.inputs, case.told.current
+    known = inputs is not None and (isinstance(inputs.record, Record) or case.found is not None)
+    if inputs is None or not known:
         return [] if case.seen is None else _model_notes(case)
     found = []
-    why = _otherwise(case, situation)
+    why = _otherwise(case, inputs.record)
     if why:
         found.append(
             f"the members do not beat as these settings say: {why}; say which with "
@@ -234,7 +235,7 @@ def notes(case: Case) -> list[str]:
         )
     found += _model_notes(case)
     found.append(
-        f"no broker was asked: {_broker_bounds(case, situation)}, and its brokers to be {situation.cluster.brokers}."
+        f"no broker was asked: {_broker_bounds(case, inputs.cluster)}, and its brokers to be {inputs.cluster.brokers}."
     )
     return found
 
@@ -246,8 +247,7 @@ def _whose_defaults(case: Case) -> str:
     return "; ".join(f"{whose} is assumed for {', '.join(names)}" for whose, names in found.items())
 
 
-def _broker_bounds(case: Case, situation: Situation) -> str:
-    cluster = situation.cluster
+def _broker_bounds(case: Case, cluster: Cluster) -> str:
     names, bounds = "session timeouts", _shown(Range(cluster.min_session_timeout, cluster.max_session_timeout))
     if case.told.rebalancing is Rebalancing.CONSUMER:
         names, bounds = f"{names} and heartbeat intervals", f"{bounds}, and {_shown(CONSUMER_INTERVAL)}"
@@ -277,10 +277,8 @@ def _model_notes(case: Case) -> list[str]:
     return found
 
 
-def _otherwise(case: Case, situation: Situation) -> str:
-    if case.seen is None or not isinstance(situation.record, Record):
-        return ""
-    return outside.otherwise(case.seen, situation.record)
+def _otherwise(case: Case, record: Record | Unknown) -> str:
+    return outside.otherwise(case.seen, record) if case.seen is not None and isinstance(record, Record) else ""
 
 
 def harmless(message: str) -> str:

@@ -145,7 +145,7 @@ def played(
 
 def as_text(case: Case, plan: Plan, scenes: list[Scene], days: float, seed: int) -> str:
     """Return one table of it."""
-    blocks = [] if case.situation is None else [title(case, case.situation)]
+    blocks = [] if case.inputs is None else [title(case)]
     rows = [("", "now", "by formula", *(("what if", "by formula") if len(scenes) > 1 else ()))]
     rows += [
         _row(NAMES[setting], [durations.show(one.settings[setting]) for one in scenes])

@@ -9,12 +9,13 @@ formulas, evictions above the objective. None may rest on a single bad moment: a
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import outsiders
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.record import SETTLING
@@ -32,26 +33,24 @@ ENOUGH_TIME: Final = timedelta(seconds=60)
 """A shorter record shows neither that a group is healthy nor how often it evicts."""
 
 
-def assess(situation: Situation, record: Record, current: LivenessSettings, client: Client) -> Finding:
+def assess(inputs: DecisionInput, record: Record, current: LivenessSettings) -> Finding:
     """Return the first finding that the record supports."""
+    per_month, workload, period = inputs.per_month, inputs.policy.workload, inputs.period(current).usual
     return (
-        _cadence_exceeds_session(situation, record, current, client)
-        or _poll_gaps_exceed_limit(situation, record, current)
-        or _others_rebalance_it(situation, record, current, client)
+        _cadence_exceeds_session(inputs, record, current)
+        or _poll_gaps_exceed_limit(record, current, per_month)
+        or _others_rebalance_it(inputs, record, period)
         or _group_is_unstable(record)
-        or _evictions_exceed_objective(situation, record)
-        or _rebalances_too_often(situation, record, current, client)
-        or _record_is_too_short(situation, record)
+        or _evictions_exceed_objective(record, per_month)
+        or _rebalances_too_often(record, period)
+        or _record_is_too_short(record, workload)
         or _healthy(record)
     )
 
 
-def _cadence_exceeds_session(
-    situation: Situation, record: Record, current: LivenessSettings, client: Client
-) -> Finding | None:
+def _cadence_exceeds_session(inputs: DecisionInput, record: Record, current: LivenessSettings) -> Finding | None:
     """Find heartbeats that come more rarely than the session lasts, confirmed by evictions."""
-    circumstances = Circumstances(brokers=situation.cluster.brokers)
-    beats = client.period(current, circumstances)
+    beats = inputs.period(current)
     if beats.longest < current.session_timeout or record.evictions < ENOUGH_EVICTIONS:
         return None
     always = beats.shortest >= current.session_timeout
@@ -59,30 +58,29 @@ def _cadence_exceeds_session(
     never = " and none was accepted" if record.accepted_beats == 0 else ""
     return Finding(
         Reason.CADENCE_EXCEEDS_SESSION,
-        f"{client.explain_period(current, circumstances)}, but the session ends after "
+        f"{inputs.client.explain_period(current, Circumstances(inputs.cluster.brokers))}, but the session ends after "
         f"{durations.show(current.session_timeout)}, so {who} and the group rebalances for ever: "
         f"{_evictions(record)}{never}",
     )
 
 
-def poll_gaps_are_dangerous(situation: Situation, record: Record) -> bool:
-    """Whether members leave for not polling more often than the objective allows."""
-    return _too_often(situation, record, record.poll_gap_evictions)
+def poll_gaps_are_dangerous(record: Record, per_month: float) -> bool:
+    """Whether members leave for not polling more often than the objective allows in a month."""
+    return _too_often(record, record.poll_gap_evictions, per_month)
 
 
-def silences_are_dangerous(situation: Situation, record: Record) -> bool:
-    """Whether members are removed for their silence more often than the objective allows."""
-    return _too_often(situation, record, record.evictions)
+def silences_are_dangerous(record: Record, per_month: float) -> bool:
+    """Whether members are removed for their silence more often than the objective allows in a month."""
+    return _too_often(record, record.evictions, per_month)
 
 
-def _too_often(situation: Situation, record: Record, count: int) -> bool:
-    objective = situation.policy.objective.max_false_evictions_per_month
-    return count >= ENOUGH_EVICTIONS and record.span >= ENOUGH_TIME and record.per_month(count) > objective
+def _too_often(record: Record, count: int, per_month: float) -> bool:
+    return count >= ENOUGH_EVICTIONS and record.span >= ENOUGH_TIME and record.per_month(count) > per_month
 
 
-def _poll_gaps_exceed_limit(situation: Situation, record: Record, current: LivenessSettings) -> Finding | None:
+def _poll_gaps_exceed_limit(record: Record, current: LivenessSettings, per_month: float) -> Finding | None:
     """Find handlers that take longer than M: their members beat all the while, and leave all the same."""
-    if current.max_poll_interval is None or not poll_gaps_are_dangerous(situation, record):
+    if current.max_poll_interval is None or not poll_gaps_are_dangerous(record, per_month):
         return None
     longest = "" if record.longest_poll_gap is None else f"; the longest was {durations.about(record.longest_poll_gap)}"
     return Finding(
@@ -114,36 +112,28 @@ def may_be_cured(finding: Finding, record: Record) -> bool:
     return finding.reason is not Reason.REBALANCED_BY_OTHERS
 
 
-def _others_rebalance_it(
-    situation: Situation, record: Record, current: LivenessSettings, client: Client
-) -> Finding | None:
+def _others_rebalance_it(inputs: DecisionInput, record: Record, period: timedelta) -> Finding | None:
     """Find a group that members of other workloads rebalance: no setting of these pods cures that."""
     if record.evictions + record.poll_gap_evictions >= ENOUGH_EVICTIONS:
         return None
-    often = rebalances_too_often(record, _usual(situation, current, client))
-    others = situation.strangers or outsiders.outsiders(situation.group.members, situation.workload.pods)
+    often = rebalances_too_often(record, period)
+    others = inputs.strangers or outsiders.outsiders(inputs.group.members, inputs.workload.pods)
     if not others or not (often or _spends_its_time(record)):
         return None
-    workload = situation.policy.workload
+    workload = inputs.policy.workload
     return Finding(
         Reason.REBALANCED_BY_OTHERS,
-        f"{_rebalanced(record)}, and only {_evictions(record)}: group {situation.policy.group_id} has members that are "
+        f"{_rebalanced(record)}, and only {_evictions(record)}: group {inputs.policy.group_id} has members that are "
         f"not of {workload} ({outsiders.told(others)}), and no setting of {workload} changes how often they join and "
         f"leave",
     )
 
 
-def _rebalances_too_often(
-    situation: Situation, record: Record, current: LivenessSettings, client: Client
-) -> Finding | None:
+def _rebalances_too_often(record: Record, period: timedelta) -> Finding | None:
     """Find a group that rebalances all the time, though its members are not removed and count short joins."""
-    if not rebalances_too_often(record, _usual(situation, current, client)):
+    if not rebalances_too_often(record, period):
         return None
     return Finding(Reason.UNSTABLE, f"{_rebalanced(record)}, with {_evictions(record)}")
-
-
-def _usual(situation: Situation, current: LivenessSettings, client: Client) -> timedelta:
-    return client.period(current, Circumstances(brokers=situation.cluster.brokers)).usual
 
 
 def _rebalanced(record: Record) -> str:
@@ -166,18 +156,17 @@ def _group_is_unstable(record: Record) -> Finding | None:
     )
 
 
-def _evictions_exceed_objective(situation: Situation, record: Record) -> Finding | None:
+def _evictions_exceed_objective(record: Record, per_month: float) -> Finding | None:
     """Find live members being evicted more often than the objective allows."""
-    if not silences_are_dangerous(situation, record):
+    if not silences_are_dangerous(record, per_month):
         return None
-    objective = situation.policy.objective.max_false_evictions_per_month
     return Finding(
         Reason.DANGER,
-        f"{_evictions(record)}, where the objective allows {objective:g} a month",
+        f"{_evictions(record)}, where the objective allows {per_month:g} a month",
     )
 
 
-def _record_is_too_short(situation: Situation, record: Record) -> Finding | None:
+def _record_is_too_short(record: Record, workload: WorkloadRef) -> Finding | None:
     """Find a record that cannot show that the group is healthy."""
     if record.unobserved_pods:
         return Finding(
@@ -186,7 +175,7 @@ def _record_is_too_short(situation: Situation, record: Record) -> Finding | None
     if record.span < ENOUGH_TIME:
         return Finding(
             Reason.TOO_LITTLE_DATA,
-            f"the pods of {situation.policy.workload} run for less than {durations.show(ENOUGH_TIME)} so far",
+            f"the pods of {workload} run for less than {durations.show(ENOUGH_TIME)} so far",
         )
     if record.accepted_beats == 0:
         return Finding(Reason.TOO_LITTLE_DATA, "no heartbeat was accepted yet, and too few evictions were seen")

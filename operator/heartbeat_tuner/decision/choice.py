@@ -17,12 +17,12 @@ from typing import Final
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import assessment, foresight, rules
 from heartbeat_tuner.decision.rules import Infeasible, Limit, Rules
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.evidence import Cluster, Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.policies import Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 
 ABSENCE_MARGIN: Final = 1.5
 
@@ -39,15 +39,34 @@ class Chosen:
 
 
 def choose(
-    situation: Situation, record: Record, current: LivenessSettings, client: Client, *, cause: Reason
+    client: Client,
+    policy: Policy,
+    cluster: Cluster,
+    model: Fitted | Unfitted,
+    record: Record,
+    current: LivenessSettings,
+    *,
+    cause: Reason,
 ) -> Chosen | Infeasible:
-    """Return the values that the rule gives for `cause`, or the two numbers that collide."""
-    of = _rules(situation, record, current, client)
-    poll = _poll(situation, record, of)
+    """Return the values that the rule gives for `cause`, or the two numbers that collide.
+
+    Args:
+        client: the group's library.
+        policy: of the group.
+        cluster: what its brokers allow.
+        model: what it may ask for beyond the rule.
+        record: that shows the cause.
+        current: what is set.
+        cause: what is to be cured.
+    """
+    per_month = policy.objective.max_false_evictions_per_month
+    of = _rules(client, policy, cluster, record, current)
+    poll = _poll(model, record, of, per_month)
     if isinstance(poll, Infeasible):
         return poll
     # With the new M, for some libraries want it to cover S.
-    session = _session(situation, record, dataclasses.replace(of, current=poll.settings), cause=cause)
+    of = dataclasses.replace(of, current=poll.settings)
+    session = _session(model, record, of, per_month, cause=cause)
     if isinstance(session, Infeasible):
         return session
     broken = client.violations(session.settings)
@@ -72,8 +91,7 @@ def settled(of: Rules, largest_absence_s: float) -> LivenessSettings | Infeasibl
     return found.settings if isinstance(found, Chosen) else found
 
 
-def _rules(situation: Situation, record: Record, current: LivenessSettings, client: Client) -> Rules:
-    policy, cluster = situation.policy, situation.cluster
+def _rules(client: Client, policy: Policy, cluster: Cluster, record: Record, current: LivenessSettings) -> Rules:
     # Who left under the limit of now took longer than that.
     outlasted = client.poll_limit_factor * (current.max_poll_interval or timedelta(0))
     gap = max(record.longest_poll_gap or timedelta(0), outlasted)
@@ -90,12 +108,12 @@ def _rules(situation: Situation, record: Record, current: LivenessSettings, clie
     )
 
 
-def _poll(situation: Situation, record: Record, of: Rules) -> Chosen | Infeasible:
+def _poll(model: Fitted | Unfitted, record: Record, of: Rules, per_month: float) -> Chosen | Infeasible:
     """Return what is set with the poll limit that the handlers seen need."""
     default = of.client.defaults.max_poll_interval
     if of.current.max_poll_interval is None or default is None:
         return Chosen(of.current, "")
-    if not assessment.poll_gaps_are_dangerous(situation, record):
+    if not assessment.poll_gaps_are_dangerous(record, per_month):
         return Chosen(of.current, "")
     floor, ceiling = of.poll()
     if floor.value > ceiling.value:
@@ -103,7 +121,7 @@ def _poll(situation: Situation, record: Record, of: Rules) -> Chosen | Infeasibl
             f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
             f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
         )
-    wish = foresight.poll_wish(situation)
+    wish = foresight.poll_wish(model, of.client)
     limit = max(rules.step(max(floor.value, default), ceiling.value), _granted(wish, ceiling))
     return Chosen(
         dataclasses.replace(of.current, max_poll_interval=limit),
@@ -113,12 +131,14 @@ def _poll(situation: Situation, record: Record, of: Rules) -> Chosen | Infeasibl
     )
 
 
-def _session(situation: Situation, record: Record, of: Rules, *, cause: Reason) -> Chosen | Infeasible:
+def _session(
+    model: Fitted | Unfitted, record: Record, of: Rules, per_month: float, *, cause: Reason
+) -> Chosen | Infeasible:
     """Return what is set with the beat and the session that cure a cause."""
-    if cause is Reason.POLL_GAP_EXCEEDS_LIMIT and not assessment.silences_are_dangerous(situation, record):
+    if cause is Reason.POLL_GAP_EXCEEDS_LIMIT and not assessment.silences_are_dangerous(record, per_month):
         return Chosen(of.current, "")
     beat = of.bounded(of.current) if cause in _BEAT_IS_SOUND else _cured(of)
-    wish = foresight.session_wish(situation, of.period(beat).longest)
+    wish = foresight.session_wish(model, per_month, of.period(beat).longest)
     absences = [timedelta(0)]
     if record.longest_silence is not None:
         absences.append(record.longest_silence - of.period(of.current).shortest)

@@ -5,14 +5,12 @@ to agree. It must be there, of now, show beats, and show nothing that the new va
 measured agrees to nothing.
 """
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.clients.client import Client, Period
 from heartbeat_tuner.decision import guard, rules
-from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -26,37 +24,42 @@ LEAST_RECORD: Final = timedelta(minutes=30)
 """With a shorter record a shorter session, or poll limit, is recommended and not written."""
 
 
-def refusal(situation: Situation, record: Record, target: LivenessSettings) -> str:
+def refusal(
+    record: Record,
+    change: tuple[LivenessSettings, LivenessSettings],
+    client: Client,
+    period: Callable[[LivenessSettings], Period],
+    *,
+    now: datetime,
+) -> str:
     """Return why a record does not agree to shorter limits, as a sentence; empty if it does, or if none gets shorter.
 
     Args:
-        situation: of the group.
-        record: its own.
-        target: what a model asks for.
+        record: the group's own.
+        change: what is set, and what a model asks for.
+        client: the group's library.
+        period: between two heartbeats, by the settings.
+        now: the time.
     """
-    current = situation.workload.current
-    if current is None or not guard.tightens(current.settings, target):
+    before, after = change
+    if not guard.tightens(before, after):
         return ""
-    if situation.now - record.until > FRESH:
+    if now - record.until > FRESH:
         return f"the record ends at {record.until:%Y-%m-%dT%H:%M:%SZ}, more than {durations.show(FRESH)} ago"
-    now = current.settings
-    found = ""
-    if target.session_timeout < now.session_timeout:
-        found = _session_refused(situation, record, now, target)
-    if not found and guard.lowers_poll_limit(now, target):
-        found = _limit_refused(situation, record, target)
-    return found
+    refused = ""
+    if after.session_timeout < before.session_timeout:
+        refused = _session_refused(record, after, period(before), period(after))
+    if not refused and guard.lowers_poll_limit(before, after):
+        refused = _limit_refused(record, after, client)
+    return refused
 
 
-def hold(situation: Situation, of: Answer) -> Finding | None:
+def hold(record: Record | Unknown, before: LivenessSettings, after: LivenessSettings) -> Finding | None:
     """Hold a tightening back while the record is minutes long, or shows that live members are evicted now and then.
 
     It is recommended all the same: one eviction in an hour is none in the next, and advice must not follow it.
     """
-    current, record = situation.workload.current, situation.record
-    if current is None or of.target is None or isinstance(record, Unknown):
-        return None
-    if not guard.tightens(current.settings, of.target):
+    if isinstance(record, Unknown) or not guard.tightens(before, after):
         return None
     evicted = record.evictions + record.poll_gap_evictions
     if evicted:
@@ -74,25 +77,24 @@ def hold(situation: Situation, of: Answer) -> Finding | None:
     )
 
 
-def _session_refused(situation: Situation, record: Record, now: LivenessSettings, target: LivenessSettings) -> str:
+def _session_refused(record: Record, after: LivenessSettings, beats: Period, beats_after: Period) -> str:
     if record.beat_period is None or record.longest_silence is None:
         return "no time between two heartbeats was measured, and a shorter session rests on them"
-    client, circumstances = catalogue.client(situation.policy.library), Circumstances(situation.cluster.brokers)
-    absence = max(record.longest_silence - client.period(now, circumstances).shortest, timedelta(0))
-    needed = max(record.longest_silence, absence + client.period(target, circumstances).longest)
-    if needed <= target.session_timeout:
+    absence = max(record.longest_silence - beats.shortest, timedelta(0))
+    needed = max(record.longest_silence, absence + beats_after.longest)
+    if needed <= after.session_timeout:
         return ""
     return (
         f"a member beat again after a silence of {durations.about(record.longest_silence)} in the last hour, which a "
-        f"session of {durations.show(target.session_timeout)} would not have held"
+        f"session of {durations.show(after.session_timeout)} would not have held"
     )
 
 
-def _limit_refused(situation: Situation, record: Record, target: LivenessSettings) -> str:
-    limit, gap = target.max_poll_interval, record.longest_poll_gap
+def _limit_refused(record: Record, after: LivenessSettings, client: Client) -> str:
+    limit, gap = after.max_poll_interval, record.longest_poll_gap
     if gap is None or limit is None:
         return "no gap between two polls was measured, and a shorter poll limit rests on them"
-    if rules.poll_limit_for(catalogue.client(situation.policy.library), gap) <= limit:
+    if rules.poll_limit_for(client, gap) <= limit:
         return ""
     return (
         f"a member took {durations.about(gap)} between two polls in the last hour, too long for a poll limit of "

@@ -18,11 +18,12 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Circumstances, Client
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Pod, Record
+from heartbeat_tuner.domain.evidence import Group, Pod, Record, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 
@@ -62,21 +63,24 @@ class _Contradiction:
     settings: tuple[Setting, ...]
 
 
-def found(situation: Situation, record: Record, current: CurrentSettings, client: Client) -> Finding | None:
+def found(
+    policy: Policy, workload: Workload, group: Group, brokers: int, record: Record, current: CurrentSettings
+) -> Finding | None:
     """Return what the record proves against the values that are set; None if they may be in force."""
-    shown = _too_many_evictions(situation, record, current.settings, client) or _another_beat(
-        situation, record, current.settings, client
+    client, settings = catalogue.client(policy.library), current.settings
+    shown = _too_many_evictions(workload, group, record, settings, client) or _another_beat(
+        workload, group, brokers, record, settings, client
     )
     if shown is None:
         return None
-    reason, told = _named(situation, current, shown.settings)
+    reason, told = _named(policy, current, shown.settings)
     return Finding(reason, f"{shown.message}{told}")
 
 
-def remembered(situation: Situation) -> Finding | None:
+def remembered(policy: Policy, template: str) -> Finding | None:
     """Return what an earlier record proved against these values, while neither policy nor template has changed."""
-    seen = situation.policy.contradicted
-    if seen is None or (seen.generation, seen.template) != (situation.policy.generation, situation.workload.template):
+    seen = policy.contradicted
+    if seen is None or (seen.generation, seen.template) != (policy.generation, template):
         return None
     return Finding(seen.reason, seen.message)
 
@@ -95,12 +99,10 @@ def decision(finding: Finding) -> Decision:
     return Decision(Verdict.UNKNOWN, finding, advice=advice, hold=finding)
 
 
-def most_evictions(situation: Situation, record: Record, limit: timedelta) -> int:
+def most_evictions(workload: Workload, group: Group, record: Record, limit: timedelta) -> int:
     """Return how many evictions are possible where a member is removed only after so long a silence."""
-    consumers = max(record.consumers_per_pod, _members_per_pod(situation))
-    sessions = sum(
-        max(0, (record.until - _silent_since(pod, record, limit)) // limit) for pod in situation.workload.pods
-    )
+    consumers = max(record.consumers_per_pod, _members_per_pod(workload, group))
+    sessions = sum(max(0, (record.until - _silent_since(pod, record, limit)) // limit) for pod in workload.pods)
     return COUNTED_TOGETHER * consumers * sessions + CHANCE
 
 
@@ -113,14 +115,14 @@ def _silent_since(pod: Pod, record: Record, limit: timedelta) -> datetime:
     return max(pod.started, earliest) if pod.uid else earliest
 
 
-def _members_per_pod(situation: Situation) -> int:
+def _members_per_pod(workload: Workload, group: Group) -> int:
     """Return the most members that the broker shows at the address of one pod."""
-    hosts = Counter(member.host for member in situation.group.members)
-    return max((hosts[pod.ip] for pod in situation.workload.pods if pod.ip), default=0)
+    hosts = Counter(member.host for member in group.members)
+    return max((hosts[pod.ip] for pod in workload.pods if pod.ip), default=0)
 
 
 def _too_many_evictions(
-    situation: Situation, record: Record, settings: LivenessSettings, client: Client
+    workload: Workload, group: Group, record: Record, settings: LivenessSettings, client: Client
 ) -> _Contradiction | None:
     """Find members that are removed more often than their session can end."""
     limits = {Setting.SESSION_TIMEOUT: settings.session_timeout}
@@ -131,7 +133,7 @@ def _too_many_evictions(
     if settings.max_poll_interval is not None:
         limits[Setting.MAX_POLL_INTERVAL] = settings.max_poll_interval
     limit = min(limits.values())
-    possible = most_evictions(situation, record, limit)
+    possible = most_evictions(workload, group, record, limit)
     if record.counted_evictions <= possible:
         return None
     named = tuple(one for one, value in limits.items() if value <= settings.session_timeout)
@@ -144,27 +146,27 @@ def _too_many_evictions(
 
 
 def _another_beat(
-    situation: Situation, record: Record, settings: LivenessSettings, client: Client
+    workload: Workload, group: Group, brokers: int, record: Record, settings: LivenessSettings, client: Client
 ) -> _Contradiction | None:
     """Find members that beat as the client does not with these settings, in a record that can show it."""
-    measured, pods = record.beat_period, len(situation.workload.pods)
-    if measured is None or record.unobserved_pods or situation.workload.rolling_out:
+    measured, pods = record.beat_period, len(workload.pods)
+    if measured is None or record.unobserved_pods or workload.rolling_out:
         return None
     if record.accepted_beats < ENOUGH_BEATS * pods:
         return None
-    idle = client.period(settings, Circumstances(situation.cluster.brokers))
+    idle = client.period(settings, Circumstances(brokers))
     # A fetch that is answered at once lets a beat come as soon as the interval is over.
     shortest = settings.heartbeat_interval if client.beater is Beater.FETCH_LOOP else idle.shortest
     waits = (Setting.FETCH_WAIT,) if client.beat_waits_for_fetch else ()
     beat = (Setting.HEARTBEAT_INTERVAL, *waits)
-    if measured < SOONER * shortest and _members_per_pod(situation) <= record.consumers_per_pod:
+    if measured < SOONER * shortest and _members_per_pod(workload, group) <= record.consumers_per_pod:
         return _Contradiction(
             f"there is a heartbeat every {durations.about(measured)}, but {client.title} never beats sooner than after "
             f"{durations.show(shortest)} with {_shown(settings, beat)}",
             beat,
         )
     calm = record.rebalancing_share is not None and record.rebalancing_share <= CALM_SHARE
-    slowest = client.period(settings, Circumstances(situation.cluster.brokers, ROUND_TRIP)).longest
+    slowest = client.period(settings, Circumstances(brokers, ROUND_TRIP)).longest
     if client.beater is Beater.THREAD and calm and measured > LATER * slowest:
         return _Contradiction(
             f"there is a heartbeat only every {durations.about(measured)}, but {client.title} beats at least every "
@@ -184,13 +186,13 @@ def _shown(settings: LivenessSettings, which: tuple[Setting, ...]) -> str:
     return " and ".join(f"{one} {durations.show(settings[one])}" for one in which)
 
 
-def _named(situation: Situation, current: CurrentSettings, settings: tuple[Setting, ...]) -> tuple[Reason, str]:
+def _named(policy: Policy, current: CurrentSettings, settings: tuple[Setting, ...]) -> tuple[Reason, str]:
     """Return what it means that one of these settings is another, and the rest of the sentence that says so."""
-    written, workload = situation.policy.application, situation.policy.workload
+    written, workload = policy.application, policy.workload
     if written is not None and current.settings == written.values:
         ours = [one for one in liveness.changed(written.previous, written.values) if one in settings]
         if ours:
-            names = ", ".join(situation.policy.env_names[one] for one in ours)
+            names = ", ".join(policy.env_names[one] for one in ours)
             told = (
                 f": the application in {workload}, container {workload.container}, does not use what was written at "
                 f"{written.at:%Y-%m-%dT%H:%M:%SZ} to {names}"

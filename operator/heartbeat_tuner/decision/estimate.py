@@ -14,11 +14,10 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Beater, Circumstances
+from heartbeat_tuner.clients.client import Beater, Circumstances, Period
 from heartbeat_tuner.decision import delays
-from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.domain.evidence import Group, Unknown
-from heartbeat_tuner.domain.policies import STATEFUL_SET
+from heartbeat_tuner.domain.evidence import Group, Unknown, Workload
+from heartbeat_tuner.domain.policies import STATEFUL_SET, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics.quantities import (
     ABSENCE,
@@ -86,22 +85,23 @@ class Facts:
     period_s: float | None = None
 
 
-def facts(situation: Situation) -> Facts | Unknown:
+def facts(policy: Policy, workload: Workload, group: Group, period: Period | None) -> Facts | Unknown:
     """Return what is known of a group at a moment, or why that is too little.
 
     Who does not say how he rebalances is taken for eager, which costs most.
+
+    Args:
+        policy: of the group.
+        workload: its pods.
+        group: as it last stood still.
+        period: between two heartbeats; None where nobody knows what is set.
     """
-    policy, current = situation.policy, situation.workload.current
-    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
-    group = situation.settled if situation.settled is not None and situation.group.rebalancing else situation.group
     if not group.partitions:
         return Unknown(
             Reason.TOO_LITTLE_DATA,
             f"group {group.group_id} is {group.state.value} with {len(group.members)} members and has no partitions "
             "assigned that could be counted",
         )
-    client = catalogue.client(policy.library)
-    circumstances = Circumstances(brokers=situation.cluster.brokers)
     return Facts(
         client=policy.library,
         rebalancing=_rebalancing(group),
@@ -109,9 +109,9 @@ def facts(situation: Situation) -> Facts | Unknown:
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
         # Of one that is only told of nothing else is known.
-        surge=policy.workload.kind != STATEFUL_SET and not situation.workload.at_once,
-        at_once=situation.workload.at_once,
-        period_s=None if current is None else client.period(current.settings, circumstances).usual.total_seconds(),
+        surge=policy.workload.kind != STATEFUL_SET and not workload.at_once,
+        at_once=workload.at_once,
+        period_s=None if period is None else period.usual.total_seconds(),
     )
 
 

@@ -11,16 +11,15 @@ which is anything up to P. Expectations are taken over all ages; what a group ne
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.clients.client import Client, Period
 from heartbeat_tuner.decision.fitted import LEAST_DAYS, USED
 from heartbeat_tuner.decision.rules import LONGEST, Limit, poll_limit_for
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -62,28 +61,32 @@ class Expectation:
         return f"{figure(self.mean)} (at most {figure(self.upper)})"
 
 
-def session_wish(situation: Situation, period: timedelta) -> Limit | None:
-    """Return the session that a model asks for, at a beat every `period`; None if none says anything of absences."""
-    if isinstance(situation.model, Unfitted) or ABSENCE not in situation.model.model.quantities:
+def session_wish(model: Fitted | Unfitted, per_month: float, period: timedelta) -> Limit | None:
+    """Return the session that a model asks for; None if it says nothing of absences.
+
+    Args:
+        model: of the group.
+        per_month: how many live members may be removed.
+        period: between two heartbeats.
+    """
+    if isinstance(model, Unfitted) or ABSENCE not in model.model.quantities:
         return None
-    objective = situation.policy.objective.max_false_evictions_per_month
-    needed_s = needed(situation.model.model.quantities[ABSENCE], objective)
+    needed_s = needed(model.model.quantities[ABSENCE], per_month)
     if needed_s is None:
         return None
-    return Limit(_whole(period.total_seconds() + needed_s), _source(situation.model))
+    return Limit(_whole(period.total_seconds() + needed_s), _source(model))
 
 
-def poll_wish(situation: Situation) -> Limit | None:
+def poll_wish(model: Fitted | Unfitted, client: Client) -> Limit | None:
     """Return the poll limit that a model asks for; None if none says anything of poll gaps.
 
     It is of the largest gap seen only: M has no ceiling of its own, and a handler that hangs is noticed no sooner.
     """
-    quantity = None if isinstance(situation.model, Unfitted) else situation.model.model.quantities.get(POLL_GAP)
-    if isinstance(situation.model, Unfitted) or quantity is None or quantity.law is None or quantity.largest_s is None:
+    quantity = None if isinstance(model, Unfitted) else model.model.quantities.get(POLL_GAP)
+    if isinstance(model, Unfitted) or quantity is None or quantity.law is None or quantity.largest_s is None:
         return None
     gap = timedelta(seconds=min(quantity.largest_s, LONGEST.total_seconds()))
-    limit = poll_limit_for(catalogue.client(situation.policy.library), gap)
-    return Limit(min(limit, LONGEST), _source(situation.model))
+    return Limit(min(poll_limit_for(client, gap), LONGEST), _source(model))
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
@@ -131,24 +134,32 @@ def expected(quantity: QuantityModel, limit: timedelta, age: timedelta = timedel
     )
 
 
-def outlook(situation: Situation, target: LivenessSettings | None) -> str:
-    """Return what the model expects of the settings in force, and of those recommended; or why no model says so."""
-    fitted, current = situation.model, situation.workload.current
-    if isinstance(fitted, Unfitted):
-        return f"No fitted model: {fitted.message}"
-    told = [] if current is None else [_expectations(situation, fitted, current.settings, "the values set")]
-    if target is not None:
-        told.append(_expectations(situation, fitted, target, "those recommended"))
-    sentences = ", ".join(one for one in told if one)
+def outlook(
+    model: Fitted | Unfitted,
+    period: Callable[[LivenessSettings], Period],
+    current: LivenessSettings | None,
+    target: LivenessSettings | None,
+) -> str:
+    """Return what the model expects of the settings in force, and of those recommended; or why no model says so.
+
+    Args:
+        model: of the group.
+        period: between two heartbeats, by the settings.
+        current: what is set; None while the pods differ.
+        target: what is recommended, if anything is.
+    """
+    if isinstance(model, Unfitted):
+        return f"No fitted model: {model.message}"
+    whose = ((current, "the values set"), (target, "those recommended"))
+    parts = [_expectations(model, values, period(values), name) for values, name in whose if values is not None]
+    sentences = ", ".join(part for part in parts if part)
     says = f"expects evictions a month: {sentences}" if sentences else "says nothing of the values set"
-    return f"{_source(fitted)} {says}{_kept(fitted)}"
+    return f"{_source(model)} {says}{_kept(model)}"
 
 
-def _expectations(situation: Situation, fitted: Fitted, values: LivenessSettings, whose: str) -> str:
-    client = catalogue.client(situation.policy.library)
+def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose: str) -> str:
     absences, gaps = (fitted.model.quantities.get(name) for name in (ABSENCE, POLL_GAP))
-    period = client.period(values, Circumstances(brokers=situation.cluster.brokers)).longest
-    silent = None if absences is None else expected(absences, values.session_timeout, period)
+    silent = None if absences is None else expected(absences, values.session_timeout, beats.longest)
     limit = values.max_poll_interval
     late = None if gaps is None or limit is None else expected(gaps, limit)
     found = [f"{one} for {why}" for one, why in ((silent, "silence"), (late, "not polling")) if one is not None]

@@ -15,18 +15,17 @@ import dataclasses
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.clients.client import Period
 from heartbeat_tuner.decision import rules
 from heartbeat_tuner.decision.rules import Limit
-from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision
 
@@ -86,18 +85,44 @@ class Demand:
         return self.counted(per_s) + sum(one.more_per_s for one in self.wishes) > per_s
 
 
-def demand(decided: Iterable[tuple[Situation, Decision]]) -> Demand:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Beating:
+    """A group that was decided on, as far as its heartbeats go.
+
+    Attributes:
+        policy: of the group.
+        members: how many beat.
+        current: what is set; None while the pods differ.
+        record: what was measured.
+        period: between two heartbeats of a member, by the settings.
+        decision: on the group by itself.
+    """
+
+    policy: Policy
+    members: int
+    current: LivenessSettings | None
+    record: Record | Unknown
+    period: Callable[[LivenessSettings], Period]
+    decision: Decision
+
+    def period_s(self, settings: LivenessSettings) -> float:
+        """Return the usual seconds between two heartbeats of a member."""
+        return self.period(settings).usual.total_seconds()
+
+
+def demand(groups: Iterable[Beating]) -> Demand:
     """Return what the groups of one Kafka cluster want, each decided on by itself."""
     spent, wishes = defaultdict[str, float](float), []
-    for situation, decision in decided:
-        members, now = len(situation.group.members), _in_force(situation)
+    for group in groups:
+        members, now = group.members, _in_force(group)
         if now is None or not members:
             continue
-        namespace, target = situation.policy.key.namespace, decision.target or now
-        set_s, wanted_s = _period_s(situation, now), _period_s(situation, target)
-        measured_s = _measured_s(situation, set_s)
+        decision = group.decision
+        namespace, target = group.policy.key.namespace, decision.target or now
+        set_s, wanted_s = group.period_s(now), group.period_s(target)
+        measured_s = _measured_s(group, set_s)
         if decision.finding.reason is Reason.CHEAPER and wanted_s < set_s:
-            wishes.append(_wish(situation, now, target))
+            wishes.append(_wish(group, now, target))
             spent[namespace] += members / measured_s
         else:
             demanded_s = measured_s if decision.target is None else max(wanted_s, LEAST_UNMEASURED_S)
@@ -105,11 +130,11 @@ def demand(decided: Iterable[tuple[Situation, Decision]]) -> Demand:
     return Demand(dict(spent), wishes)
 
 
-def _measured_s(situation: Situation, set_s: float) -> float:
+def _measured_s(group: Beating, set_s: float) -> float:
     """Return the seconds between two beats of a member: as measured, else as set, but for no more than one a second."""
-    record = situation.record
+    record = group.record
     # While pods are being replaced the beats of those that go say nothing of those that come.
-    if situation.workload.current is None or isinstance(record, Unknown) or not record.beat_period:
+    if group.current is None or isinstance(record, Unknown) or not record.beat_period:
         return max(set_s, LEAST_UNMEASURED_S)
     return record.beat_period.total_seconds()
 
@@ -157,31 +182,26 @@ def least_intervals(
     return {one.key: one.intervals[taken[one.key]] for one in wishes if taken[one.key] + 1 < len(one.intervals)}
 
 
-def _in_force(situation: Situation) -> LivenessSettings | None:
+def _in_force(group: Beating) -> LivenessSettings | None:
     """Return what the members run with; while they are being replaced, what they will."""
-    if situation.workload.current is not None:
-        return situation.workload.current.settings
-    return None if situation.policy.application is None else situation.policy.application.values
+    if group.current is not None:
+        return group.current
+    return None if group.policy.application is None else group.policy.application.values
 
 
-def _wish(situation: Situation, now: LivenessSettings, target: LivenessSettings) -> Wish:
-    client, wanted = catalogue.client(situation.policy.library), target.heartbeat_interval
+def _wish(group: Beating, now: LivenessSettings, target: LivenessSettings) -> Wish:
+    client, wanted = catalogue.client(group.policy.library), target.heartbeat_interval
     between = [one for one in reversed(rules.INTERVALS) if wanted < one < now.heartbeat_interval]
-    steps = [(now, _period_s(situation, now))]
-    least_s = _period_s(situation, target)
+    steps = [(now, group.period_s(now))]
+    least_s = group.period_s(target)
     for one in (rules.with_interval(now, client, interval) for interval in between):
-        period_s = _period_s(situation, one)
+        period_s = group.period_s(one)
         if least_s < period_s < steps[-1][1]:  # where a beat waits for the fetch, a shorter H may change nothing
             steps.append((one, period_s))
     steps.append((target, least_s))
     return Wish(
-        situation.policy.key,
-        len(situation.group.members),
+        group.policy.key,
+        group.members,
         tuple(values.heartbeat_interval for values, _ in steps),
         tuple(period_s for _, period_s in steps),
     )
-
-
-def _period_s(situation: Situation, settings: LivenessSettings) -> float:
-    circumstances = Circumstances(brokers=situation.cluster.brokers)
-    return catalogue.client(situation.policy.library).period(settings, circumstances).usual.total_seconds()

@@ -13,10 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances, Client, Period
-from heartbeat_tuner.decision import tuning
 from heartbeat_tuner.decision.estimate import COOPERATIVE_ASSIGNORS
-from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import (
     CONSUMER_MAX_SESSION,
     CONSUMER_MIN_SESSION,
@@ -29,12 +27,12 @@ from heartbeat_tuner.domain.evidence import (
     Pod,
     Record,
     Unknown,
+    Unwatched,
     Workload,
 )
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.metrics import evictions, queries, record, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.record import STALE_AFTER, STALE_SCRAPES, Watched
@@ -46,12 +44,6 @@ from heartbeat_tuner.tails.profile import Rebalancing
 
 PERIOD_MARGIN: Final = 0.2
 """How far a measured beat period may be from what the settings give: a scrape sees a beat late, a pause delays it."""
-
-_VERDICTS: Final = {
-    tuning.Verdict.UNKNOWN: Verdict.UNKNOWN,
-    tuning.Verdict.INFEASIBLE: Verdict.INFEASIBLE,
-    tuning.Verdict.UNSTABLE: Verdict.UNKNOWN,  # only a record shows what would cure it
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -108,17 +100,17 @@ class Outside:
     now: datetime
 
 
-def situation(seen: Outside) -> Situation:
+def watched(seen: Outside) -> DecisionInput:
     """Return all that is known of the group, as the operator would gather it for a policy that only asks."""
     asked, pods = policy(seen.told, seen.now), running(seen.observed, now=seen.now)
     counted = members(seen.observed, pods, seen.convention, now=seen.now)
-    return _situation(seen.told, asked, pods, _group(seen.told, counted), _record(seen, asked, pods), seen.now)
+    return _input(seen.told, asked, pods, _group(seen.told, counted), _record(seen, asked, pods), seen.now)
 
 
-def unwatched(told: Told, now: datetime) -> Situation:
+def unwatched(told: Told, now: datetime) -> DecisionInput:
     """Return what is known of a group of which nobody asks for metrics: what a model and somebody says."""
-    record = Unknown(Reason.NO_SERIES, f"no metrics of group {told.group} were asked for")
-    return _situation(told, policy(told, now), (), _group(told, ()), record, now)
+    record = Unwatched(Reason.NO_SERIES, f"no metrics of group {told.group} were asked for")
+    return _input(told, policy(told, now), (), _group(told, ()), record, now)
 
 
 def policy(told: Told, now: datetime) -> Policy:
@@ -144,9 +136,9 @@ def policy(told: Told, now: datetime) -> Policy:
     )
 
 
-def _situation(
+def _input(
     told: Told, asked: Policy, pods: tuple[Pod, ...], group: Group, record: Record | Unknown, now: datetime
-) -> Situation:
+) -> DecisionInput:
     workload = Workload(
         "", "", told.current, rolling_out=False, foreign_env={}, kept_env={}, applications={}, pods=pods
     )
@@ -157,7 +149,7 @@ def _situation(
         CONSUMER_MAX_SESSION if consumer else DEFAULT_MAX_SESSION,
         bounds_assumed=True,
     )
-    return Situation(now, asked, workload, group, cluster, record, told.model)
+    return DecisionInput(now, asked, workload, group, cluster, record, told.model)
 
 
 def members(observed: Observed, pods: Iterable[Pod], convention: Convention, *, now: datetime) -> tuple[Member, ...]:
@@ -203,19 +195,6 @@ def _group(told: Told, counted: tuple[Member, ...]) -> Group:
         consumer_protocol=told.rebalancing is Rebalancing.CONSUMER,
         assignor=COOPERATIVE_ASSIGNORS[0] if told.rebalancing is Rebalancing.COOPERATIVE else "",
     )
-
-
-def by_model(asked: Question | Unfitted, found: Answer | None) -> Decision:
-    """Return the decision on a group that nobody watches: what its model says, or that nothing is known."""
-    if isinstance(asked, Unfitted) or found is None:
-        why = asked.message if isinstance(asked, Unfitted) else "nothing was asked"
-        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, why))
-    verdict = _VERDICTS.get(found.verdict, Verdict.HEALTHY if found.target is None else Verdict.CHANGE)
-    finding, advice = Finding(found.reason, found.message), ""
-    if found.verdict is tuning.Verdict.UNSTABLE:
-        advice = "`heartbeat-tuner check` says which values cannot hold; a record (--prometheus), what would cure it"
-    target = found.target if verdict is Verdict.CHANGE else None
-    return Decision(verdict, finding, advice=advice, target=target, forecast=tuning.forecast(found))
 
 
 def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:

@@ -16,8 +16,8 @@ import numpy as np
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import assessment, estimate, static_ids, tuning
 from heartbeat_tuner.decision.estimate import Facts
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.rules import Limit
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -93,50 +93,54 @@ class Asked:
         )
 
 
-def asked(situation: Situation, record: Record | None, current: LivenessSettings) -> Asked | Unfitted:
+def asked(inputs: DecisionInput, record: Record | None, current: LivenessSettings) -> Asked | Unfitted:
     """Return what is asked, or why it cannot be.
 
     Args:
-        situation: what was gathered.
+        inputs: what was gathered.
         record: of it; None where nobody watched it: nothing then speaks against the values set.
         current: what is set.
     """
-    if isinstance(situation.model, Unfitted):
-        return situation.model
-    facts = estimate.facts(situation)
+    if isinstance(inputs.model, Unfitted):
+        return inputs.model
+    workload = inputs.workload
+    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
+    group = inputs.settled if inputs.settled is not None and inputs.group.rebalancing else inputs.group
+    period = None if workload.current is None else inputs.period(workload.current.settings)
+    facts = estimate.facts(inputs.policy, workload, group, period)
     if isinstance(facts, Unknown):
         return Unfitted(facts.message)
     return Asked(
-        model=situation.model.model,
+        model=inputs.model.model,
         facts=facts,
         current=current,
-        objective=situation.policy.objective,
-        bounds=situation.policy.bounds,
-        least_session=situation.cluster.min_session_timeout,
-        most_session=situation.cluster.max_session_timeout,
-        evictions=0 if record is None else _telling_evictions(situation, record),
+        objective=inputs.policy.objective,
+        bounds=inputs.policy.bounds,
+        least_session=inputs.cluster.min_session_timeout,
+        most_session=inputs.cluster.max_session_timeout,
+        evictions=0 if record is None else _telling_evictions(record, inputs.per_month),
         # Whole days: a record grows by the minute, and an answer would never be the same.
         evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / _DAY)),
-        horizon=situation.policy.horizon,
-        held=situation.held,
-        brokers=situation.cluster.brokers,
-        bounds_assumed=situation.cluster.bounds_assumed,
+        horizon=inputs.policy.horizon,
+        held=inputs.held,
+        brokers=inputs.cluster.brokers,
+        bounds_assumed=inputs.cluster.bounds_assumed,
     )
 
 
-def _telling_evictions(situation: Situation, record: Record) -> int:
+def _telling_evictions(record: Record, per_month: float) -> int:
     """Return how many evictions of a record an answer rests on.
 
     One in an hour is none in the next, and no rate of anything: values would follow it up and down. Of less than a day
     they count from as many on as are acted on.
     """
-    enough = record.span >= _DAY or assessment.silences_are_dangerous(situation, record)
+    enough = record.span >= _DAY or assessment.silences_are_dangerous(record, per_month)
     return record.evictions if enough else 0
 
 
-def of(situation: Situation, record: Record | None, current: LivenessSettings) -> Question | Unfitted:
+def of(inputs: DecisionInput, record: Record | None, current: LivenessSettings) -> Question | Unfitted:
     """Return the question, or why it cannot be asked; as `asked`."""
-    found = asked(situation, record, current)
+    found = asked(inputs, record, current)
     return found if isinstance(found, Unfitted) else found.worked_out()
 
 

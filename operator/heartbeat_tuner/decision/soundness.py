@@ -7,27 +7,33 @@ as it is idle. So no road may say `Healthy` of values that `check` calls an erro
 
 import dataclasses
 
-from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.decision import linting, remedies
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import AT_THE_BROKER, NAMES, Expectations, Inspected
 from heartbeat_tuner.decision.remedies import Remedy
 from heartbeat_tuner.decision.rules import Infeasible
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 
 
-def upheld(situation: Situation, decision: Decision) -> Decision:
-    """Return the decision, or, where it calls values healthy that cannot hold, that one cannot say so."""
-    current = situation.workload.current
-    if decision.verdict is not Verdict.HEALTHY or current is None:
+def upheld(
+    decision: Decision, client: Client, settings: LivenessSettings, protocol: Protocol, expectations: Expectations
+) -> Decision:
+    """Return the decision, or, where it calls values healthy that cannot hold, that one cannot say so.
+
+    Args:
+        decision: so far.
+        client: the group's library.
+        settings: that are set.
+        protocol: that the group speaks.
+        expectations: what the values are checked against.
+    """
+    if decision.verdict is not Verdict.HEALTHY:
         return decision
-    inspected = _inspected(situation, current.settings)
-    expectations = Expectations(situation.cluster.brokers, situation.policy.objective.max_detection_time)
+    inspected = _inspected(client, settings, protocol)
     found = linting.lint(inspected, expectations)
     errors = [one.message for one in found if one.rule.severity is Severity.ERROR]
     if not errors:
@@ -41,17 +47,14 @@ def upheld(situation: Situation, decision: Decision) -> Decision:
     )
 
 
-def _inspected(situation: Situation, settings: LivenessSettings) -> Inspected:
+def _inspected(client: Client, settings: LivenessSettings, protocol: Protocol) -> Inspected:
     """Return the settings as `check` is given them; what the broker says, and what nobody reads, is left out."""
-    client = catalogue.client(situation.policy.library)
-    consumer = situation.group.consumer_protocol
     given = {
         one: value
         for one, value in settings.by_setting.items()
-        if one in client.settings and not (consumer and one in AT_THE_BROKER)
+        if one in client.settings and not (protocol is Protocol.CONSUMER and one in AT_THE_BROKER)
     }
     unseen = {Setting.REBALANCE_TIMEOUT} - given.keys()
-    protocol = Protocol.CONSUMER if consumer else Protocol.CLASSIC
     return Inspected.of(client, given, unseen=unseen, protocol=protocol)
 
 

@@ -32,6 +32,12 @@ class Unknown:
     message: str
 
 
+class Unwatched(Unknown):
+    """A record that nobody asked for: a fitted model alone has to do."""
+
+    __slots__ = ()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Record:
     """What happened to the group since `since`, counted over all members.

@@ -103,6 +103,23 @@ class StaticAdvice:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One step on the way to a decision.
+
+    Attributes:
+        name: of the step or gate.
+        reason: that it gave; None where it had nothing to say.
+    """
+
+    name: str
+    reason: Reason | None
+
+
+Trace = tuple[TraceStep, ...]
+"""The steps that were asked, in order, and after them the gates: the last of each may have spoken."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Decision:
     """The outcome for one group in one cycle.
 
@@ -115,6 +132,7 @@ class Decision:
         outlook: what a fitted model expects, or why none does, as a sentence.
         forecast: the same in figures; None where no model could be asked.
         static_ids: whether members should have static ids; None where nobody asked, or nothing is known now.
+        trace: how it was found. What was found another way is the same decision.
     """
 
     verdict: Verdict
@@ -125,6 +143,7 @@ class Decision:
     outlook: str = ""
     forecast: Forecast | None = None
     static_ids: StaticAdvice | None = None
+    trace: Trace = dataclasses.field(default=(), compare=False)
 
     @property
     def story(self) -> Finding:

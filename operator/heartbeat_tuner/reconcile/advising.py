@@ -7,30 +7,29 @@ switched at once: pods keep what they have until they are replaced.
 
 from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.status_v1alpha1 import StaticIds
-from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.domain.policies import StaticMembership
+from heartbeat_tuner.domain.policies import Policy, StaticMembership
 from heartbeat_tuner.domain.verdicts import StaticAdvice, Worth
 
 _SURE = {Worth.PAYS: True, Worth.COSTS: False, Worth.REFUSED: False}
 """What settles whether ids are given."""
 
 
-def after(standing: StaticIds | None, situation: Situation, advice: StaticAdvice | None) -> StaticIds | None:
+def after(standing: StaticIds | None, policy: Policy, advice: StaticAdvice | None) -> StaticIds | None:
     """Return what is said of static ids from now on; None where they are not asked for.
 
     Args:
         standing: what was said so far.
-        situation: of the group.
+        policy: of the group.
         advice: of this cycle; None where nothing is known now.
     """
-    asked = situation.policy.static_membership
+    asked = policy.static_membership
     if asked is StaticMembership.DISABLED:
         return None
     if advice is None:
         advice = StaticAdvice(Worth.UNKNOWN, "nobody has looked at the group yet") if standing is None else None
     given = standing is not None and standing.given
     if asked is StaticMembership.ENABLED:
-        given = situation.policy.instance_id_env is not None
+        given = policy.instance_id_env is not None
     elif advice is not None:
         given = _SURE.get(advice.worth, given)
     if advice is None or (standing is not None and advice.worth is Worth.UNKNOWN):

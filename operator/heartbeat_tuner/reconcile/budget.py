@@ -89,8 +89,8 @@ class Places:
 
     def taken(self, outcomes: Iterable[Decided]) -> "Places":
         """Return the places after changes have begun; what rolls nothing out takes none."""
-        rolled = (one for one in outcomes if one.situation.workload.strategy is not Strategy.ON_DELETE)
-        return dataclasses.replace(self, holders=self.holders | {_holder(one.situation.policy) for one in rolled})
+        rolled = (one for one in outcomes if one.inputs.workload.strategy is not Strategy.ON_DELETE)
+        return dataclasses.replace(self, holders=self.holders | {_holder(one.inputs.policy) for one in rolled})
 
 
 def under_way(

@@ -13,7 +13,7 @@ from heartbeat_tuner.reconcile.outcomes import Decided
 
 def after(standing: Contradicted | None, outcome: Decided) -> Contradicted | None:
     """Return what is to be remembered; None where nothing speaks against the values."""
-    policy, workload = outcome.situation.policy, outcome.situation.workload
+    policy, workload = outcome.inputs.policy, outcome.inputs.workload
     here, finding = (policy.generation, workload.template), outcome.decision.finding
     stands = standing is not None and (standing.generation, standing.template) == here
     if outcome.decision.verdict is not Verdict.UNKNOWN or finding.reason not in contradictions.REASONS:

@@ -16,7 +16,6 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of, writing_of
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     FieldOwnedError,
@@ -230,17 +229,17 @@ class Cycle:
             return Surprise(error)
 
     async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
-        situation, target, current = outcome.situation, outcome.decision.to_apply, outcome.current
+        inputs, target, current = outcome.inputs, outcome.decision.to_apply, outcome.current
         if target is None or current is None:
             return outcome
-        policy = situation.policy
+        policy = inputs.policy
         names = policy.env_names.values()
-        entries = situation.workload.entries_after(policy, target)
+        entries = inputs.workload.entries_after(policy, target)
         application = Application(
             values=target,
             previous=current,
             at=_later_than(policy, self._clock.now()),
-            workload_uid=situation.workload.uid,
+            workload_uid=inputs.workload.uid,
             container=policy.workload.container,
             entries={name: text for name, text in entries.items() if text and name in names},
         )
@@ -292,16 +291,16 @@ class Cycle:
             WriteConflictError: the group, the workload or the policy is not what was gathered.
             ApiServerError: the API server did not answer.
         """
-        policy = outcome.situation.policy
-        if not self._decider.stands(outcome, await self._gatherer.as_of_now(outcome.situation)):
+        policy = outcome.inputs.policy
+        if not self._decider.stands(outcome, await self._gatherer.as_of_now(outcome.inputs)):
             raise WriteConflictError(f"group {policy.group_id} changed since it was looked at")
-        workload = await self._as_gathered(outcome.situation)
+        workload = await self._as_gathered(policy, outcome.inputs.workload)
         # The watch may lag behind: a policy that is gone, suspended or edited by now must not write any more.
         if not await self._policies.is_current(body):
             raise WriteConflictError(f"policy {policy.key} was edited or deleted meanwhile")
         return workload
 
-    async def _as_gathered(self, situation: Situation) -> Workload:
+    async def _as_gathered(self, policy: Policy, workload: Workload) -> Workload:
         """Return the workload in its newest version, as long as nothing else of it has changed.
 
         Whenever one of its pods becomes ready, or ceases to be, the workload has a new version, and reading the metrics
@@ -311,9 +310,9 @@ class Cycle:
             WriteConflictError: it is not what was gathered, or gone.
             ApiServerError: the API server did not answer.
         """
-        policy, workload = situation.policy, situation.workload
         found = await self._workloads.read(policy)
-        # What was read is compared: in the situation the group's own configuration may have taken the place of values.
+        # What was read is compared: in a decision's input the group's own configuration may have taken the place of
+        # values.
         if (
             isinstance(found, MissingWorkload)
             or dataclasses.replace(found, resource_version=workload.resource_version)

@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from heartbeat_tuner.decision import heartbeat_budget, question
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.heartbeat_budget import Beating
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Group, Unknown
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Shard
+from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.gathering import Gathered
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, Surprise
 from heartbeat_tuner.reconcile.progress import Moved
@@ -49,20 +50,20 @@ class Decider:
     async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Result]:
         """Return what is to be done for each policy; nothing is written here.
 
-        What was decided on a situation that all is well with is not decided again: it is the same object.
+        What was decided on an input that all is well with is not decided again: it is the same object.
         """
         found: dict[ObjectKey, Result] = {}
         turns = Turns()
         for key, one in gathered.items():
             before = self._healthy.get(key)
-            found[key] = before if before is not None and before.situation is one else self._decided(one)
+            found[key] = before if before is not None and before.inputs is one else self._decided(one)
             self._moved()
             await turns.give()  # thousands of decisions take seconds, and probes have to be answered meanwhile
         for cluster, per_s in self._budgets.items():
             decided = {
                 key: one
                 for key, one in found.items()
-                if isinstance(one, Decided) and one.situation.policy.cluster == cluster
+                if isinstance(one, Decided) and one.inputs.policy.cluster == cluster
             }
             found |= await self._held(decided, per_s, cluster)
         self._healthy = {key: one for key, one in found.items() if isinstance(one, Decided) and one.is_well}
@@ -73,19 +74,19 @@ class Decider:
 
         Not whether it is the same: in a group that needs it most members come and go all the time.
         """
-        before = outcome.situation.group
+        before = outcome.inputs.group
         if group == before:
             return True
         if (group.consumer_protocol, group.config) != (before.consumer_protocol, before.config):
             return False  # what is in force is the broker's, and was taken from there
-        again = self._decided(dataclasses.replace(outcome.situation, group=group))
+        again = self._decided(dataclasses.replace(outcome.inputs, group=group))
         return isinstance(again, Decided) and again.decision.to_apply == outcome.decision.to_apply
 
     def _decided(self, found: Gathered) -> Result:
         """Decide on one policy; a surprise costs this policy this pass."""
         if isinstance(found, Surprise | NotRead):
             return found
-        if not isinstance(found, Situation):
+        if isinstance(found, Finding):
             return Blocked(found)
         try:
             answers = self._answers
@@ -96,7 +97,7 @@ class Decider:
 
     async def _held(self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str) -> dict[ObjectKey, Result]:
         """Decide anew on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
-        wanted = heartbeat_budget.demand((one.situation, one.decision) for one in decided.values())
+        wanted = heartbeat_budget.demand(_beating(one) for one in decided.values())
         if not wanted.exceeds(per_s):
             return {}
         found: dict[ObjectKey, Result] = {}
@@ -109,15 +110,21 @@ class Decider:
             self._moved()
             await asyncio.sleep(0)
         for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster, shards=self._shards).items():
-            found.setdefault(key, self._decided(dataclasses.replace(decided[key].situation, held=limit)))
+            found.setdefault(key, self._decided(dataclasses.replace(decided[key].inputs, held=limit)))
             self._moved()
             await asyncio.sleep(0)
         return found
 
     def _slope(self, of: Decided) -> float:
         """Return what a second between heartbeats costs a group that other values were recommended to."""
-        record, current, target = of.situation.record, of.current, of.decision.target
+        record, current, target = of.inputs.record, of.current, of.decision.target
         if isinstance(record, Unknown) or current is None or target is None:
             return 0.0
-        asked = question.asked(of.situation, record, current)
+        asked = question.asked(of.inputs, record, current)
         return 0.0 if isinstance(asked, Unfitted) else self._answers.slope(asked, target)
+
+
+def _beating(outcome: Decided) -> Beating:
+    inputs = outcome.inputs
+    members = len(inputs.group.members)
+    return Beating(inputs.policy, members, outcome.current, inputs.record, inputs.period, outcome.decision)

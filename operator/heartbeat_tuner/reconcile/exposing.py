@@ -61,9 +61,9 @@ def lasting(policy: Policy | None, outcome: Result, status: Status) -> tuple[Poi
 
 def passing(outcome: Result) -> tuple[Point, ...]:
     """Return the points that are others in each pass: the record's."""
-    if not isinstance(outcome, Decided) or isinstance(outcome.situation.record, Unknown):
+    if not isinstance(outcome, Decided) or isinstance(outcome.inputs.record, Unknown):
         return ()
-    return _known(_seen(outcome.situation.record))
+    return _known(_seen(outcome.inputs.record))
 
 
 def _known(points: Iterator[_Point]) -> tuple[Point, ...]:
@@ -93,7 +93,7 @@ def _of_policy(policy: Policy) -> Iterator[_Point]:
 
 
 def _of_decided(outcome: Decided) -> Iterator[_Point]:
-    situation, decision, applied = outcome.situation, outcome.decision, outcome.last_application
+    inputs, decision, applied = outcome.inputs, outcome.decision, outcome.last_application
     if outcome.current is not None:
         yield from _settings(Values.SET, outcome.current)
     if decision.target is not None:
@@ -105,7 +105,7 @@ def _of_decided(outcome: Decided) -> Iterator[_Point]:
         yield from _expected(Values.SET, decision.forecast.now)
         if decision.forecast.new is not None:
             yield from _expected(Values.RECOMMENDED, decision.forecast.new)
-    yield from _model(situation.model)
+    yield from _model(inputs.model)
     if applied is not None:
         yield exposed.APPLIED_AT, (), applied.at.timestamp()
 

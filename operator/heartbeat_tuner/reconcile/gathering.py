@@ -1,4 +1,4 @@
-"""One `Situation` per policy, read in batches.
+"""One `DecisionInput` per policy, read in batches.
 
 Metrics are read for all policies at once (`metrics_reading`), beside them groups, as far as they are not known from
 between cycles (`group_looks`); workloads are looked up in a view that watches keep up to date.
@@ -16,7 +16,7 @@ from typing import Final
 import structlog
 
 from heartbeat_tuner.decision import plausibility, taking_back
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import (
     Group,
@@ -61,7 +61,7 @@ LOOK_AGAIN_AFTER_S: Final = 1.0
 MOST_LOOKED_AT_AGAIN: Final = 100
 """Groups in one cycle: more would cost the brokers, and the others' decisions, too much."""
 
-Gathered = Situation | Finding | NotRead | Surprise
+Gathered = DecisionInput | Finding | NotRead | Surprise
 
 _log = structlog.get_logger()
 
@@ -82,7 +82,7 @@ class Gatherer:
         moved: Moved = nobody_looks,
     ) -> None:
         self.moved = moved
-        """Called whenever an answer was read, or a policy's situation was put together."""
+        """Called whenever an answer was read, or a policy's input was put together."""
         self._metrics = MovingMetrics(metrics, moved)
         self._reader = MetricsReader(self._metrics)
         self._mapped: Mapping[ObjectKey, mapped.Read] = {}
@@ -98,7 +98,7 @@ class Gatherer:
         self._strangers: dict[ObjectKey, Strangers] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] | None = None
         self._turns = Turns()
-        self._resting = Resting()
+        self._resting = Resting[DecisionInput]()
         self.workloads: Mapping[ObjectKey, Workload | Finding | Surprise] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -109,12 +109,12 @@ class Gatherer:
     async def gather(
         self, policies: Sequence[Policy], *, healthy: Collection[ObjectKey] = ()
     ) -> dict[ObjectKey, Gathered]:
-        """Return a situation per policy, or why there is none.
+        """Return what a decision rests on for each policy, or why there is nothing.
 
         Args:
             policies: all of them.
             healthy: those that may rest: all is well with what is set, by the decision of the cycle before. The same
-                situation as then is returned of one that rests.
+                input as then is returned of one that rests.
         """
         before, self.holdings = self.workloads, {}
         self.workloads = workloads = await self._read_workloads(policies)
@@ -175,15 +175,15 @@ class Gatherer:
         self._own_ids = ids.settled()
         return kafka, shown
 
-    async def as_of_now(self, situation: Situation) -> Group:
-        """Return the group of a situation as it was seen a few seconds ago at most.
+    async def as_of_now(self, inputs: DecisionInput) -> Group:
+        """Return the group of a decision's input as it was seen a few seconds ago at most.
 
         Raises:
             WriteConflictError: it cannot be seen any more.
         """
-        policy = situation.policy
-        if not situation.workload.pods:
-            return situation.group  # it may be another than Kafka's, of which the policy is shown nothing
+        policy = inputs.policy
+        if not inputs.workload.pods:
+            return inputs.group  # it may be another than Kafka's, of which the policy is shown nothing
         try:
             look = await self._groups.at(policy.cluster).look_lately(policy.group_id)
         except ClusterUnreachableError as error:
@@ -214,11 +214,11 @@ class Gatherer:
         if surprise is not None:
             return surprise
         try:
-            return self._situation(policy, workload, kafka, shown, read_at=read_at)
+            return self._input(policy, workload, kafka, shown, read_at=read_at)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return Surprise(error)
 
-    def _situation(
+    def _input(
         self,
         policy: Policy,
         workload: Workload | Finding,
@@ -226,7 +226,7 @@ class Gatherer:
         shown: Shown,
         *,
         read_at: datetime,
-    ) -> Situation | Finding | NotRead:
+    ) -> DecisionInput | Finding | NotRead:
         if isinstance(workload, Finding):
             return workload
         if isinstance(kafka, Finding):
@@ -250,22 +250,22 @@ class Gatherer:
             self._last_reads[policy.key] = LastRead(looked_at)
             return resting
         whole = self._whole(policy, seen, looked_at=looked_at, read_at=read_at, now=now)
-        if isinstance(whole, Situation) and isinstance(whole.record, Record):
+        if isinstance(whole, DecisionInput) and isinstance(whole.record, Record):
             self._resting.found(policy.key, seen, whole)
         return whole
 
-    def _rests(self, policy: Policy, seen: Seen, *, now: datetime) -> Situation | None:
-        """Return the situation of the cycle before, if it may stand; else it is forgotten."""
+    def _rests(self, policy: Policy, seen: Seen, *, now: datetime) -> DecisionInput | None:
+        """Return the input of the cycle before, if it may stand; else it is forgotten."""
         stands_still = not policy.naming.maps and self._reader.stands_still(policy)
-        situation = self._resting.situation(policy.key, seen, now=now) if stands_still else None
-        if situation is None:
+        before = self._resting.before(policy.key, seen, now=now) if stands_still else None
+        if before is None:
             self._resting.forget(policy.key)
-        return situation
+        return before
 
     def _whole(
         self, policy: Policy, seen: Seen, *, looked_at: datetime, read_at: datetime, now: datetime
-    ) -> Situation | Finding | NotRead:
-        """Return the situation after a look at all that there is of a group.
+    ) -> DecisionInput | Finding | NotRead:
+        """Return the input after a look at all that there is of a group.
 
         Args:
             policy: as it was parsed.
@@ -304,7 +304,7 @@ class Gatherer:
             self._last_reads[policy.key] = LastRead(looked_at)
         elif self._is_passed_over(policy, now):
             return NotRead()
-        return Situation(
+        return DecisionInput(
             now,
             policy,
             workload,

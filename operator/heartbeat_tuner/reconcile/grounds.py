@@ -32,26 +32,26 @@ def of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slots: objec
         return outcome.finding, policy, slots
     if outcome.application is not None or outcome.failure is not None or outcome.intent is not None:
         return None
-    situation = outcome.situation
+    inputs = outcome.inputs
     return (
         outcome.decision,
         policy,
         slots,
-        situation.policy,
-        situation.workload,
+        inputs.policy,
+        inputs.workload,
         _of_pods(outcome),
-        situation.group.consumer_protocol,
-        isinstance(situation.record, Unknown),
-        situation.ownership,
-        situation.model,
+        inputs.group.consumer_protocol,
+        isinstance(inputs.record, Unknown),
+        inputs.ownership,
+        inputs.model,
     )
 
 
 def _of_pods(outcome: Decided) -> Grounds:
     """Return what is said of the pods: whether a change has reached them, and whether they stay."""
-    situation, last = outcome.situation, outcome.last_application
-    stays = situation.policy.mode is Mode.INITIAL and any(
-        has_settled(pod.ready_since, pod.restarts, situation.now) for pod in situation.workload.pods
+    inputs, last = outcome.inputs, outcome.last_application
+    stays = inputs.policy.mode is Mode.INITIAL and any(
+        has_settled(pod.ready_since, pod.restarts, inputs.now) for pod in inputs.workload.pods
     )
     if last is None:
         return (stays,)

@@ -40,10 +40,10 @@ def after(standing: Initial | None, outcome: Decided, *, now: datetime) -> Initi
         outcome: of this cycle.
         now: to count from.
     """
-    decision, situation = outcome.decision, outcome.situation
-    if situation.policy.mode is not Mode.INITIAL or decision.finding.reason is Reason.CONSUMER_PROTOCOL:
+    decision, inputs = outcome.decision, outcome.inputs
+    if inputs.policy.mode is not Mode.INITIAL or decision.finding.reason is Reason.CONSUMER_PROTOCOL:
         return None
-    if isinstance(situation.record, Unknown):
+    if isinstance(inputs.record, Unknown):
         return standing
     values = {} if standing is None else durations_of(standing.values)
     current, target = outcome.current, decision.target
@@ -61,9 +61,9 @@ def statement(initial: Initial, outcome: Decided) -> tuple[ConditionStatus, Find
     if hold is not None and not _may_be_set(outcome):
         return None
     told = ", ".join(f"{setting} {durations.show(value)}" for setting, value in values.items())
-    workload = outcome.situation.policy.workload
-    situation = outcome.situation
-    stays = any(has_settled(pod.ready_since, pod.restarts, situation.now) for pod in situation.workload.pods)
+    workload = outcome.inputs.policy.workload
+    inputs = outcome.inputs
+    stays = any(has_settled(pod.ready_since, pod.restarts, inputs.now) for pod in inputs.workload.pods)
     if stays and outcome.current is not None and has(outcome.current, values):
         sentence = f"the pods of {workload} run with the values that the webhook sets in each: {told}"
         return ConditionStatus.TRUE, Finding(Reason.APPLIED, sentence)

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -20,7 +20,7 @@ class Decided:
     """A decision was made and, where it asked for it, carried out.
 
     Attributes:
-        situation: what it rests on.
+        inputs: what it rests on.
         decision: the decision.
         application: what was written in this cycle; None if nothing was.
         failure: why a write that was due did not happen; None if it did or none was due.
@@ -28,7 +28,7 @@ class Decided:
         intent: of that write, as the policy's status has it since before; None where none was noted in this cycle.
     """
 
-    situation: Situation
+    inputs: DecisionInput
     decision: Decision
     application: Application | None = None
     failure: Finding | None = None
@@ -39,18 +39,18 @@ class Decided:
     def open_intent(self) -> Intent | None:
         """A write of which nobody knows whether it was done; this cycle's, or an earlier one's."""
         if self.intent is None:
-            return self.situation.policy.intent
+            return self.inputs.policy.intent
         return self.intent if self.in_doubt else None
 
     @property
     def key(self) -> ObjectKey:
         """Of the policy."""
-        return self.situation.policy.key
+        return self.inputs.policy.key
 
     @property
     def current(self) -> LivenessSettings | None:
         """What is set now; None while the pods differ."""
-        current = self.situation.workload.current
+        current = self.inputs.workload.current
         return None if current is None else current.settings
 
     @property
@@ -66,7 +66,7 @@ class Decided:
     @property
     def last_application(self) -> Application | None:
         """The newest change: this cycle's, or the one the status remembers."""
-        return self.application or self.situation.policy.application
+        return self.application or self.inputs.policy.application
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -150,9 +150,9 @@ def status_after(
         # What was recommended to another spec, of another library perhaps, is no recommendation to this one.
         is_edited = generation != previous.observed_generation
         found = _found(_without_recommendation(previous) if is_edited else previous, outcome)
-        static_ids = advising.after(previous.static_ids, outcome.situation, outcome.decision.static_ids)
+        static_ids = advising.after(previous.static_ids, outcome.inputs.policy, outcome.decision.static_ids)
         in_pods = initial.after(previous.initial, outcome, now=now)
-        owned = hiding.noted(previous.group_ownership, outcome.situation.ownership)
+        owned = hiding.noted(previous.group_ownership, outcome.inputs.ownership)
         found = found.model_copy(update={"initial": in_pods, "static_ids": static_ids, "group_ownership": owned})
         statements = list(_statements(outcome, found.initial, had_landed=_had_landed(previous, outcome)))
     if policy is not None:
@@ -212,7 +212,7 @@ def document(status: Status) -> dict[str, Any]:
 def _found(previous: Status, outcome: Decided) -> Status:
     """Return the status without conditions: verdict, values, what was written."""
     decision = outcome.decision
-    protocol = CONSUMER if outcome.situation.group.consumer_protocol else "Classic"
+    protocol = CONSUMER if outcome.inputs.group.consumer_protocol else "Classic"
     update: dict[str, Any] = {
         "verdict": decision.verdict,
         "reason": decision.finding.reason,
@@ -220,7 +220,7 @@ def _found(previous: Status, outcome: Decided) -> Status:
     }
     if outcome.current is not None:
         update["current"] = values_of(outcome.current)
-    if not isinstance(outcome.situation.record, Unknown):
+    if not isinstance(outcome.inputs.record, Unknown):
         update["recommendation"] = (
             None
             if decision.target is None
@@ -241,7 +241,7 @@ def _found(previous: Status, outcome: Decided) -> Status:
 
 def _model(outcome: Decided) -> ModelUsed:
     """Return which model was asked; nothing of it moves before the model does."""
-    fitted, message = outcome.situation.model, _fitting(outcome.decision.outlook)
+    fitted, message = outcome.inputs.model, _fitting(outcome.decision.outlook)
     if isinstance(fitted, Unfitted):
         return ModelUsed(source=Basis.OWN, message=message)
     return ModelUsed(
@@ -324,11 +324,11 @@ def _statements(outcome: Decided, in_pods: Initial | None, *, had_landed: bool) 
     """Yield what this cycle can say; what it cannot say is left as it stands."""
     yield from _of_evidence(outcome)
     told = None if in_pods is None else initial.statement(in_pods, outcome)
-    is_known = not isinstance(outcome.situation.record, Unknown)
+    is_known = not isinstance(outcome.inputs.record, Unknown)
     applied = _applied_statement(outcome, had_landed=had_landed)
     if told is not None and is_known:
         applied = _Statement(ConditionType.APPLIED, *told)
-    if outcome.situation.policy.suspended:
+    if outcome.inputs.policy.suspended:
         yield _suspended(applied)
     elif is_known or outcome.last_application is not None:
         yield applied  # where values are does not depend on metrics: pods that crash have none
@@ -336,13 +336,13 @@ def _statements(outcome: Decided, in_pods: Initial | None, *, had_landed: bool) 
 
 def _of_evidence(outcome: Decided) -> Iterator[_Statement]:
     """Yield what the group's record, or its absence, says."""
-    policy, decision = outcome.situation.policy, outcome.decision
+    policy, decision = outcome.inputs.policy, outcome.decision
     watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
     yield _Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
-    if isinstance(outcome.situation.record, Unknown):
+    if isinstance(outcome.inputs.record, Unknown):
         yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
         return
-    if outcome.situation.workload.pods:
+    if outcome.inputs.workload.pods:
         fresh = Finding(Reason.METRICS_FRESH, f"Prometheus has fresh metrics of group {policy.group_id}")
         yield _Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
     else:
@@ -359,7 +359,7 @@ def _of_evidence(outcome: Decided) -> Iterator[_Statement]:
 
 def _objective_statement(outcome: Decided) -> _Statement:
     """Say whether the evictions expected are within the objective; a group that is left alone may be above it."""
-    decision, per_month = outcome.decision, outcome.situation.policy.objective.max_false_evictions_per_month
+    decision, per_month = outcome.decision, outcome.inputs.policy.objective.max_false_evictions_per_month
     if decision.forecast is None:
         unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
         return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
@@ -379,7 +379,7 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> _Statement:
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
     landed = None if applied is None else landing.of(change(outcome, applied, had_landed=had_landed))
     # The rollout that holds back these very values is the one that brings them; and what failed is never hidden.
-    is_ours = applied is not None and decision.target == applied.values and outcome.situation.workload.rolling_out
+    is_ours = applied is not None and decision.target == applied.values and outcome.inputs.workload.rolling_out
     if landed is not None and landed[1].reason is Reason.ROLLOUT_FAILED:
         is_ours = True
     if blocking is not None and not (is_ours and blocking.reason in _OF_OUR_ROLLOUT):
@@ -392,15 +392,15 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> _Statement:
 
 def change(outcome: Decided, applied: Application, *, had_landed: bool) -> Change:
     """Return a change of ours with what this cycle saw of it."""
-    situation = outcome.situation
+    inputs = outcome.inputs
     return Change(
         application=applied,
-        reference=situation.policy.workload,
-        workload=situation.workload,
+        reference=inputs.policy.workload,
+        workload=inputs.workload,
         current=outcome.current,
         is_new=outcome.application is not None,
         had_landed=had_landed,
-        now=situation.now,
+        now=inputs.now,
     )
 
 

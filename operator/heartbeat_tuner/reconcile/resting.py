@@ -11,13 +11,14 @@ import dataclasses
 import zlib
 from collections.abc import Collection
 from datetime import datetime
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Cluster, Group, Workload
 from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.reconcile.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted
+
+_Input = TypeVar("_Input")
 
 EVERY: Final = 3
 """Cycles in which each group is looked at whole once: with the default interval its record is 3 minutes old at most."""
@@ -56,11 +57,11 @@ class Seen:
         )
 
 
-class Resting:
+class Resting(Generic[_Input]):
     """What was found out of each group, for as long as it rests; during one leadership."""
 
     def __init__(self) -> None:
-        self._before: dict[ObjectKey, tuple[Seen, Situation]] = {}
+        self._before: dict[ObjectKey, tuple[Seen, _Input]] = {}
         self._healthy: Collection[ObjectKey] = ()
         self._cycle = 0
 
@@ -75,19 +76,19 @@ class Resting:
         self._before = {key: before for key, before in self._before.items() if key in keys}
         self._healthy = healthy if len(keys) > SMALL else ()
 
-    def situation(self, key: ObjectKey, seen: Seen, *, now: datetime) -> Situation | None:
-        """Return the situation of the cycle before, the same object, where it may stand; None where it may not."""
-        before, situation = self._before.get(key, (None, None))
+    def before(self, key: ObjectKey, seen: Seen, *, now: datetime) -> _Input | None:
+        """Return what was found in the cycle before, the same object, where it may stand; None where it may not."""
+        before, inputs = self._before.get(key, (None, None))
         if before is None or key not in self._healthy or self._has_its_turn(key):
             return None
         application = seen.policy.application
         if application is not None and now - application.at < RECORD_WINDOW:
             return None
-        return situation if seen.is_as(before) else None
+        return inputs if seen.is_as(before) else None
 
-    def found(self, key: ObjectKey, seen: Seen, situation: Situation) -> None:
+    def found(self, key: ObjectKey, seen: Seen, inputs: _Input) -> None:
         """Remember what a look at a whole group found out."""
-        self._before[key] = seen, situation
+        self._before[key] = seen, inputs
 
     def forget(self, key: ObjectKey) -> None:
         """Have the group looked at whole in the next cycle."""

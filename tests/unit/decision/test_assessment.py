@@ -2,9 +2,8 @@
 
 import pytest
 
-from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import assessment
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
@@ -13,10 +12,10 @@ from heartbeat_tuner.domain.verdicts import Finding
 from tests.support import worlds
 
 
-def assess(seen: Record, now: LivenessSettings | None = None, of: Situation | None = None) -> Finding:
+def assess(seen: Record, now: LivenessSettings | None = None, of: DecisionInput | None = None) -> Finding:
     """Assess a record under the given settings."""
     settings = now or worlds.settings()
-    return assessment.assess(of or worlds.situation(now=settings), seen, settings, catalogue.client("kafkajs"))
+    return assessment.assess(of or worlds.situation(now=settings), seen, settings)
 
 
 @pytest.mark.parametrize(

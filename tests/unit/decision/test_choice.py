@@ -6,35 +6,28 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import choice, rules
+from heartbeat_tuner.decision import rules
 from heartbeat_tuner.decision.choice import Chosen
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.rules import Infeasible
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from tests.support import worlds
+from tests.support.pipelines import choose
 
 KAFKAJS = catalogue.client("kafkajs")
 
 
-def choose(of: Situation, cause: Reason, client: Client = KAFKAJS) -> Chosen | Infeasible:
-    """Choose for a situation as `decide` does."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    return choice.choose(of, of.record, of.workload.current.settings, client, cause=cause)
-
-
-def chosen(of: Situation, cause: Reason) -> LivenessSettings:
+def chosen(of: DecisionInput, cause: Reason) -> LivenessSettings:
     """Choose where values exist."""
     answer = choose(of, cause)
     assert isinstance(answer, Chosen), answer.message
     return answer.settings
 
 
-def refused(of: Situation, cause: Reason = Reason.CADENCE_EXCEEDS_SESSION) -> str:
+def refused(of: DecisionInput, cause: Reason = Reason.CADENCE_EXCEEDS_SESSION) -> str:
     """Return the sentence where no values exist."""
     answer = choose(of, cause)
     assert isinstance(answer, Infeasible), answer.settings

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.api import models
-from heartbeat_tuner.decision import consent, question
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
-from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.decision import consent
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
@@ -22,11 +21,12 @@ from heartbeat_tuner.metrics.quantities import ABSENCE, CRASH_DOWNTIME, POLL_GAP
 from heartbeat_tuner.tails.group_model import Fitted
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted, worlds
+from tests.support.pipelines import refusal
 from tests.support.tuned import known
 from tests.support.worlds import NOW, seconds
 
 
-def recorded(of: Situation, **changes: Any) -> Situation:
+def recorded(of: DecisionInput, **changes: Any) -> DecisionInput:
     """Return a situation whose record differs."""
     assert isinstance(of.record, Record)
     return dataclasses.replace(of, record=dataclasses.replace(of.record, **changes))
@@ -62,19 +62,14 @@ def test_a_record_that_does_not_agree_leaves_the_poll_limit(gap: timedelta | Non
     patient = known(worlds.java_settings("10s", "1s", "30m"))
     target = worlds.java_settings("10s", "1s", "15m")
     of = recorded(patient, longest_poll_gap=gap)
-    assert isinstance(of.record, Record)
-    assert why in consent.refusal(of, of.record, target)
-    assert isinstance(patient.record, Record)
-    assert not consent.refusal(patient, patient.record, target)
+    assert why in refusal(of, target)
+    assert not refusal(patient, target)
 
 
 def test_longer_timeouts_need_no_consent() -> None:
-    """Nor does a group of which nobody knows what is set."""
+    """They cut nothing off that the record shows."""
     of = recorded(known(), longest_silence=None)
-    assert isinstance(of.record, Record)
-    assert not consent.refusal(of, of.record, worlds.java_settings("60s", "3s", "5m"))
-    nobody = dataclasses.replace(of, workload=worlds.workload(mixed=True))
-    assert not consent.refusal(nobody, of.record, worlds.java_settings("6s", "1s", "1m"))
+    assert not refusal(of, worlds.java_settings("60s", "3s", "5m"))
 
 
 @pytest.mark.parametrize(
@@ -96,20 +91,16 @@ def test_a_record_that_does_not_back_it_yet_holds_the_write(changes: dict[str, A
 
 
 def test_what_needs_no_record_is_not_held() -> None:
-    """Of no change, of longer timeouts, or where there is none."""
+    """Longer timeouts, or where there is none."""
     of = recorded(known(), since=NOW - timedelta(minutes=20))
-    assert isinstance(of.record, Record)
+    target = decide(of).target
     assert of.workload.current is not None
-    asked = question.asked(of, of.record, of.workload.current.settings)
-    assert isinstance(asked, question.Asked)
-    found = question.answer(asked)
-    assert isinstance(found, Answer)
-    assert consent.hold(of, found) is not None
-    assert consent.hold(of, dataclasses.replace(found, target=None)) is None
-    longer = dataclasses.replace(found, target=worlds.java_settings("60s", "3s", "5m"))
-    assert consent.hold(of, longer) is None
-    blind = dataclasses.replace(of, record=Unknown(Reason.METRICS_STALE, "no sample"))
-    assert consent.hold(blind, found) is None
+    assert target is not None
+    now, longer = of.workload.current.settings, worlds.java_settings("60s", "3s", "5m")
+    assert consent.hold(of.record, now, target) is not None
+    assert consent.hold(of.record, now, now) is None
+    assert consent.hold(of.record, now, longer) is None
+    assert consent.hold(Unknown(Reason.METRICS_STALE, "no sample"), now, target) is None
 
 
 share = st.floats(1e-12, 1.0)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision import contradictions
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Application, Contradicted, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.support import worlds
+from tests.support.pipelines import contradiction
 
 CURED = worlds.settings("30s", "1s", "1s")
 MINUTE = timedelta(minutes=1)
@@ -29,14 +29,14 @@ def application(values: LivenessSettings = CURED, previous: LivenessSettings = w
     return Application(values, previous, worlds.NOW - 2 * MINUTE, "workload-1")
 
 
-def ignoring(*, of: Policy | None = None, now: LivenessSettings = CURED, **seen: Any) -> Situation:
+def ignoring(*, of: Policy | None = None, now: LivenessSettings = CURED, **seen: Any) -> DecisionInput:
     """Return a group of three pods that storms a minute after its rollout, as with the article's settings."""
     record = dataclasses.replace(worlds.record(evictions=36, span=MINUTE, rebalances=12.0, beats=0), **seen)
     started = tuple(worlds.pod(number, started=worlds.NOW - MINUTE) for number in range(3))
     return worlds.situation(has=worlds.workload(now, running=started), seen=record, of=of)
 
 
-def with_source(of: Situation, source: Source) -> Situation:
+def with_source(of: DecisionInput, source: Source) -> DecisionInput:
     """Return the same with all values found in one place."""
     assert of.workload.current is not None
     current = CurrentSettings(of.workload.current.settings, dict.fromkeys(Setting, source))
@@ -133,7 +133,7 @@ def test_a_poll_limit_below_the_session_removes_members_too() -> None:
     assert decide(of).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
 
 
-def beating(every_s: float, *, settings: LivenessSettings | None = None, **changes: Any) -> Situation:
+def beating(every_s: float, *, settings: LivenessSettings | None = None, **changes: Any) -> DecisionInput:
     """Return a quiet group of Java consumers with a beat of their own."""
     seen = worlds.record(beat=worlds.seconds(every_s), rebalances=1.0, share=0.001)
     has = worlds.workload(settings or worlds.java_settings())
@@ -217,7 +217,7 @@ def test_what_was_proven_stands_when_the_storm_is_over() -> None:
 
 
 @st.composite
-def lives(draw: st.DrawFn) -> Situation:
+def lives(draw: st.DrawFn) -> DecisionInput:
     """Return groups whose values are in force, in the worst of times: each member falls silent again and again."""
     session_s = draw(st.integers(min_value=1, max_value=300))
     span_s = draw(st.integers(min_value=1, max_value=3_600))
@@ -240,12 +240,9 @@ def lives(draw: st.DrawFn) -> Situation:
 
 
 @given(lives())
-def test_values_that_are_in_force_are_never_contradicted_by_evictions(of: Situation) -> None:
+def test_values_that_are_in_force_are_never_contradicted_by_evictions(of: DecisionInput) -> None:
     """However often members are removed, and whatever the first scrape still shows."""
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    client = catalogue.client(of.policy.library)
-    assert contradictions.found(of, of.record, of.workload.current, client) is None
+    assert contradiction(of) is None
 
 
 @given(
@@ -271,5 +268,4 @@ def test_values_that_are_in_force_are_never_contradicted_by_their_beat(
     has = worlds.workload(now)
     policy = worlds.policy(library=library)
     of = worlds.situation(has=has, seen=seen, of=policy, on=worlds.cluster(brokers=brokers))
-    assert has.current is not None
-    assert contradictions.found(of, seen, has.current, client) is None
+    assert contradiction(of) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Mode, Objective

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.decision import question
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -46,7 +46,7 @@ def test_values_that_are_as_safe_and_cheaper_are_recommended() -> None:
 def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any]) -> None:
     """Beside the recommendation, and counted; a mode that rolls nothing out stops nothing."""
 
-    def changed(of: Situation) -> Situation:
+    def changed(of: DecisionInput) -> DecisionInput:
         return dataclasses.replace(of, workload=dataclasses.replace(of.workload, **changes))
 
     decision, usual, initial = (decide(one) for one in (changed(known()), known(), changed(known(mode=Mode.INITIAL))))
@@ -123,7 +123,7 @@ def test_who_asks_is_told_whether_static_ids_pay() -> None:
     ],
     ids=["it does not pay for its restarts", "a tightening after three days", "suspended"],
 )
-def test_a_saving_is_held_back(situation: Situation, reason: Reason) -> None:
+def test_a_saving_is_held_back(situation: DecisionInput, reason: Reason) -> None:
     """What nothing urgent demands is told, and waits."""
     decision = decide(situation)
     assert decision.verdict is Verdict.CHANGE
@@ -132,7 +132,7 @@ def test_a_saving_is_held_back(situation: Situation, reason: Reason) -> None:
     assert decision.to_apply is None
 
 
-def moving(situation: Situation) -> Situation:
+def moving(situation: DecisionInput) -> DecisionInput:
     """Return the same while its partitions are being moved."""
     return dataclasses.replace(situation, group=worlds.group(rebalancing=True))
 

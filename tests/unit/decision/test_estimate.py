@@ -17,6 +17,7 @@ from heartbeat_tuner.tails.pool import Pool
 from heartbeat_tuner.tails.profile import Delivery, Profile, Rebalancing
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted, worlds
+from tests.support.pipelines import facts
 
 FACTS = Facts(client="java", rebalancing=Rebalancing.EAGER, members=3, partitions=12, static=False)
 BAD = Rejected(Reason.BAD_FIT, "Anderson-Darling 9.1")
@@ -205,7 +206,7 @@ def test_facts_are_those_of_the_moment() -> None:
     """An eager group of three pods, KafkaJS at its defaults: P is 5 s."""
     pods = worlds.pods(3)
     members = [dataclasses.replace(worlds.member(pod), partitions=4) for pod in pods]
-    found = estimate.facts(dataclasses.replace(worlds.situation(), group=worlds.group(members)))
+    found = facts(dataclasses.replace(worlds.situation(), group=worlds.group(members)))
     assert found == Facts(
         client="kafkajs",
         rebalancing=Rebalancing.EAGER,
@@ -231,7 +232,7 @@ def test_who_stands_still_follows_from_the_assignor(changes: dict[str, Any], reb
     members = [dataclasses.replace(worlds.member(pod), partitions=4, instance_id=pod.name) for pod in worlds.pods(2)]
     group = dataclasses.replace(worlds.group(members), **changes)
     workload = dataclasses.replace(worlds.workload(), current=None)
-    found = estimate.facts(dataclasses.replace(worlds.situation(), group=group, workload=workload))
+    found = facts(dataclasses.replace(worlds.situation(), group=group, workload=workload))
     assert isinstance(found, Facts)
     assert found.rebalancing is rebalancing
     assert found.static
@@ -245,7 +246,7 @@ def test_who_stands_still_follows_from_the_assignor(changes: dict[str, Any], reb
 )
 def test_partitions_that_cannot_be_counted_are_no_facts(group: Group) -> None:
     """While they move nobody has any."""
-    found = estimate.facts(dataclasses.replace(worlds.situation(), group=group))
+    found = facts(dataclasses.replace(worlds.situation(), group=group))
     assert isinstance(found, Unknown)
     assert "orders" in found.message
 

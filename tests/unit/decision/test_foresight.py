@@ -9,27 +9,26 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import choice, foresight
+from heartbeat_tuner.decision import foresight
 from heartbeat_tuner.decision.choice import Chosen
-from heartbeat_tuner.decision.decide import decide
 from heartbeat_tuner.decision.foresight import Expectation
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason as Reasons
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.tails.group_model import Kept, QuantityModel
 from heartbeat_tuner.tails.model import Reason, Rejected
 from tests.support import fitted, worlds
+from tests.support.pipelines import choose, outlook
 from tests.support.worlds import seconds
 
 SURE = fitted.tail(share_log_sd=1e-4, covariance=(1e-8, 0.0, 1e-8))
 BAD = Rejected(Reason.BAD_FIT, "Anderson-Darling 9.1")
 
 
-def danger(*, most: str = "60s", objective: float = 1.0, **quantity: Any) -> Situation:
+def danger(*, most: str = "60s", objective: float = 1.0, **quantity: Any) -> DecisionInput:
     """Return a group at KafkaJS' defaults that is evicted all the time, with a model of its absences."""
     return worlds.situation(
         seen=worlds.record(evictions=9, silence=seconds(29)),
@@ -124,16 +123,13 @@ def test_a_wish_leaves_the_library_able_to_start() -> None:
         seen=worlds.record(evictions=9, silence=seconds(10)),
         model=fitted.fitted(quantities={"absence": fitted.quantity(largest_s=60.0)}),
     )
-    assert isinstance(of.record, Record)
-    assert of.workload.current is not None
-    client = catalogue.client("confluent-kafka-python")
-    found = choice.choose(of, of.record, of.workload.current.settings, client, cause=Reasons.DANGER)
+    found = choose(of, Reasons.DANGER)
     assert isinstance(found, Chosen)
     assert found.settings.session_timeout == seconds(50)
     assert "but maxPollInterval, which must cover it, allows 50s" in found.message
 
 
-def poll_gaps(**quantity: Any) -> Situation:
+def poll_gaps(**quantity: Any) -> DecisionInput:
     """Return a Java group whose members leave for not polling, with a model of its poll gaps."""
     seen = dataclasses.replace(worlds.record(), poll_gap_evictions=9, longest_poll_gap=seconds(400))
     return worlds.situation(
@@ -159,7 +155,7 @@ def test_a_group_that_is_well_is_left_alone_and_told_what_to_expect() -> None:
     """The sentence names the model, its days, and both numbers."""
     decision = decide(worlds.situation(model=fitted.fitted()))
     assert decision.verdict is Verdict.HEALTHY
-    assert foresight.outlook(worlds.situation(model=fitted.fitted()), None) == (
+    assert outlook(worlds.situation(model=fitted.fitted())) == (
         "ConsumerGroupModel orders (14 days until 2026-03-01) expects evictions a month: under 0.01 (at most 0.048) "
         "for silence at the values set"
     )
@@ -169,7 +165,7 @@ def test_a_model_of_other_quantities_says_so() -> None:
     """Poll gaps are nothing to a client without a poll limit; and without values there is nothing to expect."""
     of = worlds.situation(model=fitted.fitted(quantities={"pollGap": fitted.quantity()}))
     says = "ConsumerGroupModel orders (14 days until 2026-03-01) says nothing of the values set"
-    assert foresight.outlook(of, None) == says
+    assert outlook(of) == says
     mixed = dataclasses.replace(of, model=fitted.fitted(), workload=worlds.workload(mixed=True))
     assert decide(mixed).outlook == says
 
@@ -179,7 +175,7 @@ def test_an_older_tail_is_told_as_such() -> None:
     kept = Kept(fitted.TAIL, 2880.0, fitted.model().since, fitted.UNTIL - timedelta(days=3), fitted.model().fitted_at)
     of = worlds.situation(model=fitted.fitted(quantities={"absence": fitted.quantity(tail=BAD, kept=kept)}))
     older = "the newest fit was rejected, so these are older: absence of days until 2026-02-26"
-    assert foresight.outlook(of, None).endswith(f"for silence at the values set; {older}")
+    assert outlook(of).endswith(f"for silence at the values set; {older}")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from heartbeat_tuner.decision import gates
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.gates import Change
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import PIPELINE, decide
 from heartbeat_tuner.decision.tuning import Answer, Verdict
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import GroupState, Unknown
@@ -21,6 +22,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verdicts import Verdict as DecisionVerdict
 from tests.support import worlds
+from tests.support.pipelines import first_hold
 from tests.support.worlds import NOW
 
 TARGET = worlds.settings("30s", "1s", "1s")
@@ -30,7 +32,7 @@ RECENT = Application(
 )
 NIGHTS = Window("0 2 * * *", timedelta(hours=3), ZoneInfo("UTC"))
 
-Asked = tuple[Situation, Answer]
+Asked = tuple[DecisionInput, Answer]
 
 
 def of_policy(**changes: Any) -> Callable[[Asked], Asked]:
@@ -85,16 +87,16 @@ OF_SAVINGS_ALONE = {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REB
 FREE: Asked = (worlds.situation(has=worlds.workload(worlds.STORM)), SAVING)
 
 
-def hold(of: Situation) -> Finding:
+def hold(of: DecisionInput) -> Finding:
     """Return what holds the target back."""
-    found = gates.first_hold(of, TARGET)
+    found = first_hold(of, TARGET)
     assert found is not None
     return found
 
 
 def reason(asked: Asked, *, is_cure: bool = False) -> Reason | None:
     """Return what holds a saving, or a cure, back."""
-    found = gates.first_hold(asked[0], TARGET, of=None if is_cure else asked[1])
+    found = first_hold(asked[0], TARGET, None if is_cure else asked[1])
     return None if found is None else found.reason
 
 
@@ -120,7 +122,7 @@ def test_a_cure_passes_what_holds_savings_alone(first: Reason, second: Reason) -
 
 def test_every_gate_is_in_the_table() -> None:
     """One that is added has to find its place in the order."""
-    assert len(HINDRANCES) == len((*gates.LEAVE, *gates.CERTAINTY, *gates.WAY, *gates.PATIENCE, *gates.TURN))
+    assert len(HINDRANCES) == len(PIPELINE.gates)
 
 
 @pytest.mark.parametrize("hindrance", HINDRANCES, ids=lambda one: one.value)
@@ -140,21 +142,22 @@ GOOD = worlds.current(worlds.settings())
 def test_a_storm_passes_though_the_group_rebalances() -> None:
     """A group in a storm is always rebalancing: waiting for it to stop is waiting for ever."""
     assert worlds.storm().group.rebalancing
-    assert gates.first_hold(worlds.storm(), TARGET) is None
+    assert first_hold(worlds.storm(), TARGET) is None
 
 
 def test_a_foreign_entry_that_stays_is_no_hindrance() -> None:
     """Only entries that would change have to be ours."""
     now = worlds.settings("30s", "1s", "5s")
     of = worlds.situation(has=worlds.workload(now, foreign={Setting.SESSION_TIMEOUT: "helm"}))
-    assert gates.first_hold(of, TARGET) is None
+    assert first_hold(of, TARGET) is None
 
 
 def test_pods_that_differ_own_nothing_that_would_change() -> None:
     """Without current values no entry can be said to change; `decide` ends such a chain before the gates."""
     of = worlds.situation(has=worlds.workload(mixed=True, foreign={Setting.SESSION_TIMEOUT: "helm"}))
-    assert gates.field_is_owned_by_another(of, TARGET) is None
-    assert gates.setting_is_assumed(of, TARGET) is None
+    assert gates.field_is_owned_by_another(of, Change(TARGET)) is None
+    assert gates.setting_is_assumed(of, Change(TARGET)) is None
+    assert gates.data_are_too_few(of, Change(TARGET, SAVING)) is None
 
 
 @pytest.mark.parametrize(("ago", "holds"), [("23h59m", True), ("24h", False)])
@@ -162,7 +165,7 @@ def test_cooldown_ends_on_time(ago: str, holds: bool) -> None:  # noqa: FBT001 -
     """The least time between two changes, and no longer."""
     application = dataclasses.replace(RECENT, at=NOW - durations.parse(ago))
     of = worlds.storm(policy=worlds.policy(application=application))
-    assert (gates.first_hold(of, TARGET) is not None) is holds
+    assert (first_hold(of, TARGET) is not None) is holds
 
 
 def test_an_assumed_value_is_not_raised() -> None:
@@ -178,7 +181,7 @@ def test_a_recommendation_says_that_it_rests_on_an_assumption() -> None:
     assert hold(of).reason is Reason.SETTING_ASSUMED
 
 
-def partly_assumed(now: LivenessSettings, *assumed: Setting, **changes: Any) -> Situation:
+def partly_assumed(now: LivenessSettings, *assumed: Setting, **changes: Any) -> DecisionInput:
     """Return a group whose pods show all but some values."""
     seen = worlds.current(now)
     sources = {**seen.sources, **dict.fromkeys(assumed, Source.DEFAULT)}
@@ -189,40 +192,40 @@ def partly_assumed(now: LivenessSettings, *assumed: Setting, **changes: Any) -> 
 def test_a_session_is_not_shortened_beside_a_beat_that_is_assumed() -> None:
     """If H is 15 s in code, a session of 15 s holds one beat, or the consumer refuses to start."""
     of = partly_assumed(worlds.java_settings("45s"), Setting.HEARTBEAT_INTERVAL, of=worlds.java_policy())
-    found = gates.first_hold(of, worlds.java_settings("15s"))
+    found = first_hold(of, worlds.java_settings("15s"))
     assert found is not None
     assert found.reason is Reason.SETTING_ASSUMED
-    assert gates.first_hold(of, worlds.java_settings("60s")) is None
+    assert first_hold(of, worlds.java_settings("60s")) is None
 
 
 def test_a_session_is_not_shortened_beside_a_fetch_wait_that_is_assumed() -> None:
     """Where the beat waits for the fetch; elsewhere W says nothing of it."""
     of = partly_assumed(worlds.settings("60s", "1s", "1s"), Setting.FETCH_WAIT)
-    found = gates.first_hold(of, TARGET)
+    found = first_hold(of, TARGET)
     assert found is not None
     assert "fetchWait (1s)" in found.message
     java = partly_assumed(worlds.java_settings("45s"), Setting.FETCH_WAIT, of=worlds.java_policy())
-    assert gates.first_hold(java, worlds.java_settings("15s")) is None
+    assert first_hold(java, worlds.java_settings("15s")) is None
 
 
 def test_an_assumed_poll_limit_says_nothing_of_the_session() -> None:
     """It does not come to be set, and no beat waits for it."""
     of = partly_assumed(worlds.java_settings("45s"), Setting.MAX_POLL_INTERVAL, of=worlds.java_policy())
-    assert gates.first_hold(of, worlds.java_settings("15s")) is None
+    assert first_hold(of, worlds.java_settings("15s")) is None
 
 
 @pytest.mark.parametrize("source", [Source.POD, Source.TEMPLATE, Source.POLICY])
 def test_a_value_that_is_seen_or_declared_may_be_raised(source: Source) -> None:
     """What the policy declares is as good as what the pods show."""
     seen = dataclasses.replace(worlds.workload(worlds.STORM), current=worlds.current(worlds.STORM, source))
-    assert gates.first_hold(worlds.storm(workload=seen), TARGET) is None
+    assert first_hold(worlds.storm(workload=seen), TARGET) is None
 
 
 def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
     """S stays as the pods have it; the rollout of any other change would bring the manifest's value back."""
     kept = worlds.workload(worlds.settings("30s", "3s", "1s"), foreign={Setting.SESSION_TIMEOUT: "helm"})
     hidden = dataclasses.replace(kept, unlike_template=frozenset({Setting.SESSION_TIMEOUT}))
-    assert gates.first_hold(worlds.situation(has=kept), TARGET) is None
+    assert first_hold(worlds.situation(has=kept), TARGET) is None
     found = hold(worlds.situation(has=hidden))
     assert found.reason is Reason.FIELD_OWNED
     assert "{name: KAFKA_SESSION_TIMEOUT_MS}." in found.message

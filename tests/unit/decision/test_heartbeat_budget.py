@@ -8,11 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.decision import heartbeat_budget, question
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.heartbeat_budget import Demand, Wish
+from heartbeat_tuner.decision.heartbeat_budget import Beating, Demand, Wish
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.rules import Limit
-from heartbeat_tuner.decision.situation import Situation
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Source
 from heartbeat_tuner.domain.policies import Application, ObjectKey
@@ -25,7 +25,7 @@ from tests.support.worlds import seconds
 HELD = "the heartbeats of Kafka cluster main have a budget of 2 requests a second"
 
 
-def known(name: str = "orders", *, partitions: int = 4, now: LivenessSettings | None = None) -> Situation:
+def known(name: str = "orders", *, partitions: int = 4, now: LivenessSettings | None = None) -> DecisionInput:
     """Return a healthy Java group of three with a model, which would do better with a shorter interval."""
     absences, gaps = fitted.quantity(), fitted.quantity(largest_s=4.0)
     base = worlds.situation(
@@ -39,14 +39,14 @@ def known(name: str = "orders", *, partitions: int = 4, now: LivenessSettings | 
     return beating(of, 3.05 if now is None else now.heartbeat_interval.total_seconds())
 
 
-def beating(of: Situation, every_s: float | None) -> Situation:
+def beating(of: DecisionInput, every_s: float | None) -> DecisionInput:
     """Return a group whose members are seen to beat so often; None: no beat was seen."""
     assert isinstance(of.record, Record)
     period = None if every_s is None else seconds(every_s)
     return dataclasses.replace(of, record=dataclasses.replace(of.record, beat_period=period))
 
 
-def asked_of(of: Situation) -> Asked:
+def asked_of(of: DecisionInput) -> Asked:
     """Return the question of a group that was watched."""
     assert isinstance(of.record, Record)
     assert of.workload.current is not None
@@ -55,19 +55,20 @@ def asked_of(of: Situation) -> Asked:
     return found
 
 
-def by_itself(of: Situation) -> tuple[Situation, Decision]:
-    """Return a group with what it would do without a budget."""
-    return of, decide(of)
+def by_itself(of: DecisionInput, decision: Decision | None = None) -> Beating:
+    """Return a group with a decision; else with what it would do without a budget."""
+    current = None if of.workload.current is None else of.workload.current.settings
+    return Beating(of.policy, len(of.group.members), current, of.record, of.period, decision or decide(of))
 
 
-def held(*groups: Situation, per_s: float) -> dict[str, timedelta]:
+def held(*groups: DecisionInput, per_s: float) -> dict[str, timedelta]:
     """Return the least H of each group that a budget holds, by its policy's name."""
-    decided = [by_itself(one) for one in groups]
-    of = heartbeat_budget.demand(decided)
+    of = heartbeat_budget.demand(by_itself(group) for group in groups)
     slopes = {}
-    for situation, decision in decided:
-        assert decision.target is not None
-        slopes[situation.policy.key] = question.slope(asked_of(situation), decision.target)
+    for group in groups:
+        target = decide(group).target
+        assert target is not None
+        slopes[group.policy.key] = question.slope(asked_of(group), target)
     found = heartbeat_budget.limits(of, slopes, per_s, cluster="main")
     return {key.name: limit.value for key, limit in found.items()}
 
@@ -131,7 +132,9 @@ def test_beats_are_measured_not_declared(beats_every_s: float | None, spent_per_
     of = known()
     of = dataclasses.replace(of, workload=dataclasses.replace(of.workload, current=declared))
     decision = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "well"))
-    assert heartbeat_budget.demand([(beating(of, beats_every_s), decision)]).spent_per_s == pytest.approx(spent_per_s)
+    assert heartbeat_budget.demand([by_itself(beating(of, beats_every_s), decision)]).spent_per_s == pytest.approx(
+        spent_per_s
+    )
 
 
 def test_one_namespace_of_several_counts_for_half_of_a_budget_at_most() -> None:
@@ -181,7 +184,7 @@ def test_where_the_beat_waits_for_the_fetch_only_what_changes_the_period_is_a_st
     of = worlds.situation(now=worlds.settings("45s", "10s", "5s"))
     target = worlds.settings("45s", "5s", "5s")
     finding = dataclasses.replace(decide(known()).finding)
-    (wish,) = heartbeat_budget.demand([(of, Decision(Verdict.CHANGE, finding, target=target))]).wishes
+    (wish,) = heartbeat_budget.demand([by_itself(of, Decision(Verdict.CHANGE, finding, target=target))]).wishes
     assert wish.intervals == (seconds(10), seconds(5))
     assert wish.periods_s == pytest.approx((10.0, 5.0))
 

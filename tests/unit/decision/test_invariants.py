@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import contradictions
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.evidence import Cluster, Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -130,7 +130,7 @@ def models(draw: st.DrawFn) -> Fitted | Unfitted:
 
 
 @st.composite
-def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
+def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> DecisionInput:
     """Return situations of groups with one of these client libraries."""
     library = draw(st.sampled_from(libraries))
     return worlds.situation(
@@ -145,14 +145,14 @@ def situations_of(draw: st.DrawFn, libraries: Sequence[str]) -> Situation:
 situations = situations_of(sorted(measured.LIBRARIES))
 
 
-def now_of(of: Situation) -> LivenessSettings:
+def now_of(of: DecisionInput) -> LivenessSettings:
     """Return what is set in a situation whose pods agree."""
     assert of.workload.current is not None
     return of.workload.current.settings
 
 
 @given(situations)
-def test_a_target_satisfies_everything_or_there_is_none(of: Situation) -> None:
+def test_a_target_satisfies_everything_or_there_is_none(of: DecisionInput) -> None:
     """Objective, bounds, broker and client: no recommendation leaves any of them."""
     target = decide(of).target
     if target is None:
@@ -174,7 +174,7 @@ def test_a_target_satisfies_everything_or_there_is_none(of: Situation) -> None:
 
 
 @given(situations)
-def test_a_session_is_never_lowered(of: Situation) -> None:
+def test_a_session_is_never_lowered(of: DecisionInput) -> None:
     """A record alone is no ground for tightening."""
     target, now = decide(of).target, now_of(of)
     assert target is None or target.session_timeout >= now.session_timeout
@@ -182,7 +182,7 @@ def test_a_session_is_never_lowered(of: Situation) -> None:
 
 
 @given(situations, st.integers(min_value=1, max_value=50))
-def test_more_evictions_never_give_a_shorter_session(of: Situation, more: int) -> None:
+def test_more_evictions_never_give_a_shorter_session(of: DecisionInput, more: int) -> None:
     """Nor do they turn a cure into none."""
     assert isinstance(of.record, Record)
     worse = dataclasses.replace(of.record, evictions=of.record.evictions + more)
@@ -193,7 +193,7 @@ def test_more_evictions_never_give_a_shorter_session(of: Situation, more: int) -
 
 
 @given(situations_of(["java"]))
-def test_members_that_only_failed_to_poll_move_no_session(of: Situation) -> None:
+def test_members_that_only_failed_to_poll_move_no_session(of: DecisionInput) -> None:
     """They beat all the while: a longer session would keep the dead, and nobody else."""
     assert isinstance(of.record, Record)
     silent = dataclasses.replace(of.record, evictions=0, rebalancing_share=None)
@@ -202,7 +202,7 @@ def test_members_that_only_failed_to_poll_move_no_session(of: Situation) -> None
 
 
 @given(situations_of(["java"]))
-def test_a_poll_limit_covers_what_was_seen(of: Situation) -> None:
+def test_a_poll_limit_covers_what_was_seen(of: DecisionInput) -> None:
     """A handler that took so long once may take so long again."""
     assert isinstance(of.record, Record)
     target = decide(of).target
@@ -212,7 +212,7 @@ def test_a_poll_limit_covers_what_was_seen(of: Situation) -> None:
 
 
 @given(situations)
-def test_nothing_is_decided_for_a_group_whose_values_are_the_brokers(of: Situation) -> None:
+def test_nothing_is_decided_for_a_group_whose_values_are_the_brokers(of: DecisionInput) -> None:
     """What a KIP-848 group needs is shown, not written: its pods' env is not in force."""
     theirs = dataclasses.replace(of, group=dataclasses.replace(of.group, consumer_protocol=True))
     decision = decide(theirs)
@@ -220,13 +220,13 @@ def test_nothing_is_decided_for_a_group_whose_values_are_the_brokers(of: Situati
 
 
 @given(situations)
-def test_a_decision_is_a_function_of_its_situation(of: Situation) -> None:
+def test_a_decision_is_a_function_of_its_situation(of: DecisionInput) -> None:
     """The same evidence gives the same answer, words included."""
     assert decide(of) == decide(of)
 
 
 @given(situations)
-def test_a_target_in_force_with_a_clean_record_asks_for_nothing(of: Situation) -> None:
+def test_a_target_in_force_with_a_clean_record_asks_for_nothing(of: DecisionInput) -> None:
     """A cure that works is not cured again."""
     target = decide(of).target
     if target is None:
@@ -237,7 +237,7 @@ def test_a_target_in_force_with_a_clean_record_asks_for_nothing(of: Situation) -
 
 
 @given(situations)
-def test_a_cadence_is_cured_once(of: Situation) -> None:
+def test_a_cadence_is_cured_once(of: DecisionInput) -> None:
     """Deciding again on the cured settings never finds that cause again."""
     target = decide(of).target
     if target is None:
@@ -247,14 +247,14 @@ def test_a_cadence_is_cured_once(of: Situation) -> None:
 
 
 @given(situations, st.sampled_from(Reason))
-def test_nothing_is_decided_from_the_unknown(of: Situation, why: Reason) -> None:
+def test_nothing_is_decided_from_the_unknown(of: DecisionInput, why: Reason) -> None:
     """Whatever else is known, a missing measurement gives no value."""
     decision = decide(dataclasses.replace(of, record=Unknown(why, "tried up")))
     assert (decision.verdict, decision.target, decision.to_apply) == (Verdict.UNKNOWN, None, None)
 
 
 @given(situations)
-def test_a_model_may_ask_for_more_and_never_for_less(of: Situation) -> None:
+def test_a_model_may_ask_for_more_and_never_for_less(of: DecisionInput) -> None:
     """Than is done without one; nor does it make an answer impossible, or ask where nothing is due."""
     without, with_model = decide(dataclasses.replace(of, model=NO_MODEL)), decide(of)
     assert with_model.finding == without.finding
@@ -271,7 +271,7 @@ def test_a_model_may_ask_for_more_and_never_for_less(of: Situation) -> None:
 
 
 @given(situations, st.text())
-def test_a_model_that_may_not_be_used_changes_no_value(of: Situation, why: str) -> None:
+def test_a_model_that_may_not_be_used_changes_no_value(of: DecisionInput, why: str) -> None:
     """It is only told why."""
     without = decide(dataclasses.replace(of, model=NO_MODEL))
     refused = decide(dataclasses.replace(of, model=Unfitted(why)))
@@ -279,7 +279,7 @@ def test_a_model_that_may_not_be_used_changes_no_value(of: Situation, why: str) 
 
 
 @given(situations, milliseconds(1, 120_000))
-def test_a_longer_silence_never_gives_a_shorter_session(of: Situation, more: timedelta) -> None:
+def test_a_longer_silence_never_gives_a_shorter_session(of: DecisionInput, more: timedelta) -> None:
     """More evidence of absence is no reason for less patience."""
     assert isinstance(of.record, Record)
     if of.record.longest_silence is None:
@@ -294,7 +294,7 @@ def test_a_longer_silence_never_gives_a_shorter_session(of: Situation, more: tim
 
 
 @given(situations)
-def test_only_a_change_carries_values(of: Situation) -> None:
+def test_only_a_change_carries_values(of: DecisionInput) -> None:
     """Healthy, infeasible and unknown have nothing to write; a change is one."""
     decision = decide(of)
     assert (decision.target is not None) is (decision.verdict is Verdict.CHANGE)
@@ -304,7 +304,7 @@ def test_only_a_change_carries_values(of: Situation) -> None:
 
 
 @given(situations, milliseconds(0, 86_399_999))
-def test_nothing_is_written_without_leave(of: Situation, ago: timedelta) -> None:
+def test_nothing_is_written_without_leave(of: DecisionInput, ago: timedelta) -> None:
     """Recommend mode, suspension, a rollout or a recent change each hold any write."""
     recent = Application(now_of(of), now_of(of), at=worlds.NOW - ago, workload_uid="workload-1")
     cooling = dataclasses.replace(of, policy=dataclasses.replace(of.policy, application=recent))

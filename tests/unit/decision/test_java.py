@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import GroupConfig, Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
@@ -27,7 +27,7 @@ def record(*, evictions: int = 0, left: int = 0, gap_s: float | None = None, sil
     )
 
 
-def group(now: LivenessSettings, seen: Record, of: Policy | None = None) -> Situation:
+def group(now: LivenessSettings, seen: Record, of: Policy | None = None) -> DecisionInput:
     """Return the situation of a Java group."""
     return worlds.situation(has=worlds.workload(now), seen=seen, of=of or worlds.java_policy())
 

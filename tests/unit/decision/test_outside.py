@@ -7,8 +7,9 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import outside, tuning
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.outside import Outside, Told
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import GroupState, Pod, Record, Unknown
@@ -20,10 +21,11 @@ from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.resolver import Observed
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 from heartbeat_tuner.tails.profile import Rebalancing
-from tests.support import counters, questions, worlds
+from tests.support import counters, fitted, worlds
 from tests.support.counters import Answers
+from tests.support.pipelines import by_answer
 from tests.support.worlds import HOUR, NOW
 
 LONG_AGO = NOW - HOUR - timedelta(minutes=5)
@@ -47,7 +49,7 @@ def seen(
 
 def recorded(found: Outside) -> Record:
     """Return the record, which must be there."""
-    record = outside.situation(found).record
+    record = outside.watched(found).record
     assert isinstance(record, Record)
     return record
 
@@ -72,14 +74,14 @@ def java_consumers(lost: int = 0, *, since: datetime = LONG_AGO) -> Answers:
 
 def test_a_storm_is_cured_as_the_operator_would() -> None:
     """The same engine, with the same words."""
-    decision = decide(outside.situation(seen(counters.stormy(PODS, LONG_AGO, NOW))))
+    decision = decide(outside.watched(seen(counters.stormy(PODS, LONG_AGO, NOW))))
     assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.CADENCE_EXCEEDS_SESSION)
     assert decision.target == worlds.settings("30s", "1s", "1s")
 
 
 def test_a_quiet_group_is_left_alone() -> None:
     """Whatever its settings."""
-    decision = decide(outside.situation(seen(counters.quiet(PODS, LONG_AGO, NOW), worlds.settings())))
+    decision = decide(outside.watched(seen(counters.quiet(PODS, LONG_AGO, NOW), worlds.settings())))
     assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
 
 
@@ -91,7 +93,7 @@ def test_pods_are_those_with_fresh_samples_and_began_with_their_first() -> None:
         counters.quiet(PODS[1:2], young, NOW),
         counters.quiet(PODS[2:], LONG_AGO, NOW - timedelta(minutes=5)),
     )
-    situation = outside.situation(seen(found))
+    situation = outside.watched(seen(found))
     assert [(pod.name, pod.started) for pod in situation.workload.pods] == [("orders-0", LONG_AGO), ("orders-1", young)]
     assert recorded(seen(found)).since == young
 
@@ -114,8 +116,8 @@ def test_a_rare_scrape_is_fresh_for_longer() -> None:
         for quantity, group in found.items()
     }
     late = dataclasses.replace(seen(thinned), now=NOW + timedelta(seconds=200))
-    assert len(outside.situation(late).workload.pods) == 3
-    assert len(outside.situation(dataclasses.replace(late, now=NOW + timedelta(seconds=700))).workload.pods) == 0
+    assert len(outside.watched(late).workload.pods) == 3
+    assert len(outside.watched(dataclasses.replace(late, now=NOW + timedelta(seconds=700))).workload.pods) == 0
 
 
 def test_lost_ids_of_java_consumers_are_evictions() -> None:
@@ -128,17 +130,17 @@ def test_without_counters_evictions_are_unknown_and_not_zero(quantity: Quantity)
     """The operator asks the broker for member ids there; from outside a storm would look healthy."""
     found = java_consumers()
     found[quantity] = found[quantity][1:]  # one pod of an older release is enough
-    record = outside.situation(java(found)).record
+    record = outside.watched(java(found)).record
     assert isinstance(record, Unknown)
     assert record.reason is Reason.NO_SERIES
     assert counters.JMX.by_quantity[quantity].names[0] in record.message
-    assert decide(outside.situation(java(found))).verdict is Verdict.UNKNOWN
+    assert decide(outside.watched(java(found))).verdict is Verdict.UNKNOWN
 
 
 def test_series_without_a_pod_are_unknown() -> None:
     """Members could not be told apart."""
     nobody = [Pod("", "", "", NOW, 0)]
-    record = outside.situation(seen(counters.quiet(nobody, LONG_AGO, NOW))).record
+    record = outside.watched(seen(counters.quiet(nobody, LONG_AGO, NOW))).record
     assert isinstance(record, Unknown)
     assert "no label pod" in record.message
 
@@ -147,7 +149,7 @@ def test_nothing_read_is_unknown() -> None:
     """Never a number from nothing; what is not known by any name is told by its own."""
     bare = dataclasses.replace(counters.JMX, metrics=counters.JMX.metrics[:1], needed=())
     for found in (seen({}), java({}), seen({}, library="java", convention=bare)):
-        assert decide(outside.situation(found)).verdict is Verdict.UNKNOWN
+        assert decide(outside.watched(found)).verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def assigned(counts: dict[int, float], *, until: datetime = NOW) -> Answers:
 
 def test_members_and_partitions_are_those_that_every_pod_tells() -> None:
     """The group is at rest as far as anybody can see."""
-    group = outside.situation(java(assigned({0: 4, 1: 4, 2: 3}))).group
+    group = outside.watched(java(assigned({0: 4, 1: 4, 2: 3}))).group
     assert (len(group.members), group.partitions, group.state) == (3, 11, GroupState.STABLE)
 
 
@@ -209,14 +211,14 @@ def test_members_and_partitions_are_those_that_every_pod_tells() -> None:
 )
 def test_half_a_group_is_no_group(found: Answers) -> None:
     """It would cost half as much."""
-    group = outside.situation(java(found)).group
+    group = outside.watched(java(found)).group
     assert (group.members, group.partitions) == ((), None)
 
 
 def test_what_somebody_says_goes_before_what_was_counted() -> None:
     """Partitions are dealt out as evenly as they go."""
     of = java(assigned({0: 4, 1: 4, 2: 3}))
-    group = outside.situation(
+    group = outside.watched(
         dataclasses.replace(of, told=dataclasses.replace(of.told, partitions=20, static=True))
     ).group
     assert [one.partitions for one in group.members] == [7, 7, 6]
@@ -225,10 +227,16 @@ def test_what_somebody_says_goes_before_what_was_counted() -> None:
     assert [one.partitions for one in group.members] == [3, 2]
 
 
+def unwatched(model: Fitted | Unfitted | None = None) -> DecisionInput:
+    """Return a Java group that nobody watches, which a model knows."""
+    told = java({}).told
+    return outside.unwatched(dataclasses.replace(told, members=3, partitions=12, model=model or fitted.fitted()), NOW)
+
+
 def test_a_model_alone_does_not_cure_a_storm() -> None:
     """Where a group rebalances all the time no formula holds: it is unknown what to set, and surely not well."""
     unstable = Answer(tuning.Verdict.UNSTABLE, Reason.UNSTABLE, "it rebalances", target=worlds.settings())
-    decision = outside.by_model(questions.question(), unstable)
+    decision = by_answer(unwatched(), unstable)
     assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
     assert "`heartbeat-tuner check`" in decision.advice
 
@@ -244,7 +252,7 @@ def test_a_model_alone_does_not_cure_a_storm() -> None:
 )
 def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, verdict: Verdict) -> None:
     """With its reason and its sentence."""
-    decision = outside.by_model(questions.question(), found)
+    decision = by_answer(unwatched(), found)
     assert (decision.verdict, decision.target) == (verdict, found.target)
     assert (decision.finding.reason, decision.finding.message) == (found.reason, found.message)
 
@@ -261,5 +269,5 @@ def test_bounds_nobody_asked_for_are_those_of_the_protocol(rebalancing: Rebalanc
 
 def test_without_a_model_that_may_be_used_nothing_is_known() -> None:
     """And the reason is told."""
-    decision = outside.by_model(Unfitted("too old"), None)
+    decision = decide(unwatched(Unfitted("too old")))
     assert (decision.verdict, decision.finding.message) == (Verdict.UNKNOWN, "too old")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.decision import outsiders
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Member, Record
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -17,7 +17,7 @@ OURS = tuple(worlds.member(one) for one in worlds.pods())
 OTHERS = tuple(Member(f"m-{number}", f"10.9.0.{number}", f"batch-{number}") for number in range(5))
 
 
-def disturbed(seen: Record, others: tuple[Member, ...] = OTHERS[:1]) -> Situation:
+def disturbed(seen: Record, others: tuple[Member, ...] = OTHERS[:1]) -> DecisionInput:
     """Return a group with members of another workload."""
     return dataclasses.replace(worlds.situation(seen=seen), group=worlds.group([*OURS, *others]))
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.decision import plausibility
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Cluster
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.reasons import Reason

@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Circumstances, Protocol
-from heartbeat_tuner.decision import linting, soundness
+from heartbeat_tuner.decision import linting
 from heartbeat_tuner.decision.assessment import rebalances_too_often
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.lint_rules import Severity
 from heartbeat_tuner.decision.linting import Expectations, Inspected
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.metrics.conventions import catalogue as measured
 from tests.support import worlds
+from tests.support.pipelines import upheld
 
 QUIET = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "nothing asks for a change"))
 
@@ -33,7 +34,7 @@ QUIET = Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "nothing asks for a ch
 def test_quiet_settings_that_cannot_hold_are_not_healthy(now: LivenessSettings) -> None:
     """A busy group may beat in time with them, until it has nothing to do."""
     of = worlds.situation(now=now, seen=worlds.record(beat=worlds.seconds(3)))
-    for decision in (decide(of), soundness.upheld(of, QUIET)):
+    for decision in (decide(of), upheld(of, QUIET)):
         assert (decision.verdict, decision.finding.reason) == (Verdict.UNKNOWN, Reason.UNSOUND_SETTINGS)
         assert decision.target is None
 
@@ -43,13 +44,13 @@ def test_limits_that_collide_are_told_instead_of_values() -> None:
     strict = worlds.policy(
         objective=dataclasses.replace(worlds.policy().objective, max_detection_time=timedelta(seconds=5))
     )
-    decision = soundness.upheld(worlds.situation(now=worlds.settings("5s", "3s", "5s"), of=strict), QUIET)
+    decision = upheld(worlds.situation(now=worlds.settings("5s", "3s", "5s"), of=strict), QUIET)
     assert decision.advice.startswith("No session timeout fits")
 
 
 def test_values_that_nobody_runs_with_are_answered_without_values() -> None:
     """There is nothing to derive from."""
-    decision = soundness.upheld(worlds.situation(now=worlds.settings("30ms", "3ms", "5ms")), QUIET)
+    decision = upheld(worlds.situation(now=worlds.settings("30ms", "3ms", "5ms")), QUIET)
     assert (decision.finding.reason, decision.advice) == (Reason.UNSOUND_SETTINGS, "`heartbeat-tuner check` says more")
 
 
@@ -57,16 +58,16 @@ def test_what_the_broker_says_is_not_the_clients_error() -> None:
     """In a group of the consumer protocol session and heartbeat are not given to the client."""
     of = worlds.situation(has=worlds.workload(worlds.java_settings("3s", "3s")), of=worlds.java_policy())
     prescribed = dataclasses.replace(of, group=dataclasses.replace(of.group, consumer_protocol=True))
-    assert soundness.upheld(prescribed, QUIET) is QUIET
-    assert soundness.upheld(of, QUIET).verdict is Verdict.UNKNOWN
+    assert upheld(prescribed, QUIET) is QUIET
+    assert upheld(of, QUIET).verdict is Verdict.UNKNOWN
 
 
 def test_without_values_there_is_nothing_to_hold() -> None:
     """And another verdict than healthy stands."""
     differing = worlds.situation(has=worlds.workload(mixed=True, rolling_out=True))
-    assert soundness.upheld(differing, QUIET) is QUIET
+    assert upheld(differing, QUIET) is QUIET
     change = dataclasses.replace(QUIET, verdict=Verdict.UNKNOWN)
-    assert soundness.upheld(worlds.situation(now=worlds.STORM), change) is change
+    assert upheld(worlds.situation(now=worlds.STORM), change) is change
 
 
 def ms(low: int, high: int) -> st.SearchStrategy[timedelta]:
@@ -75,7 +76,7 @@ def ms(low: int, high: int) -> st.SearchStrategy[timedelta]:
 
 
 @st.composite
-def quiet(draw: st.DrawFn) -> Situation:
+def quiet(draw: st.DrawFn) -> DecisionInput:
     """Return groups whose records are mostly quiet, with any settings and any beat."""
     library = draw(st.sampled_from(sorted(measured.LIBRARIES)))
     limit = draw(ms(500, 600_000)) if library != "kafkajs" else None
@@ -96,7 +97,7 @@ def quiet(draw: st.DrawFn) -> Situation:
 
 
 @given(quiet())
-def test_healthy_is_said_of_nothing_that_is_an_error_or_contradicted(of: Situation) -> None:
+def test_healthy_is_said_of_nothing_that_is_an_error_or_contradicted(of: DecisionInput) -> None:
     """For all settings and records: no error of `check`, a beat of these settings, and few rebalances."""
     assert isinstance(of.record, Record)
     assert of.workload.current is not None
@@ -115,9 +116,9 @@ def test_healthy_is_said_of_nothing_that_is_an_error_or_contradicted(of: Situati
 
 
 @given(quiet())
-def test_a_model_alone_makes_nothing_healthy_either(of: Situation) -> None:
+def test_a_model_alone_makes_nothing_healthy_either(of: DecisionInput) -> None:
     """The other road, where nobody watches and a model answers, ends at the same door."""
-    decision = soundness.upheld(of, QUIET)
+    decision = upheld(of, QUIET)
     assert of.workload.current is not None
     client = catalogue.client(of.policy.library)
     given_ = {one: value for one, value in of.workload.current.settings.by_setting.items() if one in client.settings}

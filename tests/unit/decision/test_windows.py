@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.decision import gates, windows
+from heartbeat_tuner.decision import windows
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.policies import Window
 from heartbeat_tuner.domain.reasons import Reason
 from tests.support import worlds
+from tests.support.pipelines import first_hold
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia")
 
@@ -126,13 +127,11 @@ NOON_IN_BERLIN = worlds.NOW  # a Monday, 13:00 there
 )
 def test_without_windows_or_in_one_nothing_is_held(shut: tuple[Window, ...]) -> None:
     """One open window is enough."""
-    assert gates.first_hold(worlds.storm(policy=worlds.policy(windows=shut)), worlds.settings()) is None
+    assert first_hold(worlds.storm(policy=worlds.policy(windows=shut)), worlds.settings()) is None
 
 
 def test_outside_of_all_windows_a_cure_waits_too() -> None:
     """Nobody may be watching."""
-    hold = gates.first_hold(
-        worlds.storm(policy=worlds.policy(windows=(window("0 2 * * 6"), WEEKDAYS))), worlds.settings()
-    )
+    hold = first_hold(worlds.storm(policy=worlds.policy(windows=(window("0 2 * * 6"), WEEKDAYS))), worlds.settings())
     assert hold is not None
     assert hold.reason is Reason.OUTSIDE_WINDOW

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.api.status_v1alpha1 import StaticIds, Status
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.policies import StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, StaticAdvice, Worth
@@ -17,7 +17,7 @@ from tests.support import worlds
 from tests.support.worlds import NOW
 
 
-def situation(asked: StaticMembership = StaticMembership.AUTO, *, variable: str | None = "ID") -> Situation:
+def situation(asked: StaticMembership = StaticMembership.AUTO, *, variable: str | None = "ID") -> DecisionInput:
     """Return a group whose policy asks for static ids."""
     policy = worlds.java_policy(static_membership=asked, instance_id_env=variable)
     return dataclasses.replace(worlds.situation(), policy=policy)
@@ -28,7 +28,7 @@ def told(*worths: Worth | None, asked: StaticMembership = StaticMembership.AUTO)
     standing = None
     for worth in worths:
         advice = None if worth is None else StaticAdvice(worth, f"it is {worth}")
-        standing = advising.after(standing, situation(asked), advice)
+        standing = advising.after(standing, situation(asked).policy, advice)
     return standing
 
 
@@ -72,14 +72,14 @@ def test_enabled_gives_ids_whatever_they_cost_and_says_what() -> None:
 def test_whoever_changes_to_auto_keeps_ids_until_they_cost() -> None:
     """Nothing is switched by the word alone."""
     enabled = told(Worth.CLOSE, asked=StaticMembership.ENABLED)
-    after = advising.after(enabled, situation(), StaticAdvice(Worth.CLOSE, "close"))
+    after = advising.after(enabled, situation().policy, StaticAdvice(Worth.CLOSE, "close"))
     assert after is not None
     assert after.given
 
 
 def test_a_long_sentence_is_cut() -> None:
     """A status has a size."""
-    found = advising.after(None, situation(), StaticAdvice(Worth.COSTS, "x" * 9_999))
+    found = advising.after(None, situation().policy, StaticAdvice(Worth.COSTS, "x" * 9_999))
     assert found is not None
     assert len(found.message) == 4096
 

@@ -71,7 +71,7 @@ def test_cures_go_first_then_savings_then_names(given_in: Sequence[Decided]) -> 
 def test_who_is_held_by_another_gate_does_not_queue() -> None:
     """Nor who has nothing to write."""
     held = wants("a", Reason.DANGER, hold=Finding(Reason.COOLDOWN, "too soon"))
-    healthy = Decided(held.situation, Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "well")))
+    healthy = Decided(held.inputs, Decision(Verdict.HEALTHY, Finding(Reason.HEALTHY, "well")))
     assert budget.in_turn([held, healthy]) == []
 
 
@@ -236,8 +236,8 @@ def test_who_waits_is_told_who_holds_the_places() -> None:
         "2 of other namespaces), and "
     )
     assert "secret" not in hold.message
-    still = dataclasses.replace(waits.situation.workload, strategy=Strategy.ON_DELETE)
-    on_delete = dataclasses.replace(waits, situation=dataclasses.replace(waits.situation, workload=still))
+    still = dataclasses.replace(waits.inputs.workload, strategy=Strategy.ON_DELETE)
+    on_delete = dataclasses.replace(waits, inputs=dataclasses.replace(waits.inputs, workload=still))
     assert places.taken([on_delete]) == places
 
 

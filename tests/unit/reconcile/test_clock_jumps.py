@@ -3,10 +3,10 @@
 import dataclasses
 from datetime import timedelta
 
-from heartbeat_tuner.decision import gates
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
 from tests.support import counters, stages, worlds
+from tests.support.pipelines import first_hold
 from tests.support.stages import CONSUMER, MINUTE
 
 HOUR = timedelta(hours=1)
@@ -39,6 +39,6 @@ def test_a_change_in_the_future_is_not_older_than_the_cooldown() -> None:
     """A clock that went back makes the cooldown longer, never shorter."""
     change = Application(worlds.settings(), worlds.STORM, worlds.NOW + HOUR, "workload-1")
     situation = worlds.storm(policy=worlds.policy(application=change, cooldown=timedelta(minutes=30)))
-    hold = gates.first_hold(situation, worlds.settings())
+    hold = first_hold(situation, worlds.settings())
     assert hold is not None
     assert hold.reason is Reason.COOLDOWN

@@ -4,8 +4,8 @@ import dataclasses
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.status_v1alpha1 import ConditionType, Contradicted, Status
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.reconcile import contradicting, reporting
@@ -16,13 +16,13 @@ CURED = worlds.settings("30s", "1s", "1s")
 SEEN = Contradicted(reason=Reason.SETTINGS_NOT_IN_FORCE, message="first words", generation=1, template="abc")
 
 
-def storming(evictions: int = 90) -> Situation:
+def storming(evictions: int = 90) -> DecisionInput:
     """Return a group that storms though its values should hold."""
     of = worlds.situation(now=CURED, seen=worlds.record(evictions=evictions, span=worlds.seconds(120), beats=0))
     return dataclasses.replace(of, workload=dataclasses.replace(of.workload, template="abc"))
 
 
-def decided(of: Situation) -> Decided:
+def decided(of: DecisionInput) -> Decided:
     """Return what is decided."""
     return Decided(of, decide(of))
 
@@ -72,7 +72,7 @@ def test_the_status_carries_it_from_leader_to_leader() -> None:
     read = parsing.policy_of(body).contradicted
     assert read is not None
     assert (read.reason, read.generation, read.template) == (Reason.SETTINGS_NOT_IN_FORCE, 1, "abc")
-    calm = dataclasses.replace(outcome.situation, record=worlds.record(beat=worlds.seconds(1)))
+    calm = dataclasses.replace(outcome.inputs, record=worlds.record(beat=worlds.seconds(1)))
     later = dataclasses.replace(calm, policy=worlds.policy(contradicted=read))
     after = reporting.status_after(status, decided(later), generation=1, now=worlds.NOW)
     assert after.contradicted == status.contradicted

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.api.status_v1alpha1 import Status
-from heartbeat_tuner.decision.decide import decide
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.exposed import Point
@@ -102,7 +102,7 @@ def test_the_tail_behind_the_values_is_told() -> None:
 
 def test_a_tail_that_begins_beyond_a_millionth_has_no_such_delay() -> None:
     """Nor has a quantity that no law fits, or that the model does not have."""
-    situation = worlds_exposed.cheaper().situation
+    situation = worlds_exposed.cheaper().inputs
     unfit = fitted.quantity(values=0, group_days=0.0, largest_s=None)
     rare = fitted.quantity(tail=fitted.tail(share=1e-7))
     for quantities in ({"absence": rare}, {"pollGap": unfit}, {}):
@@ -158,7 +158,7 @@ def test_a_number_that_is_none_is_left_out() -> None:
     """Arithmetic may end so; a query would show it as a value."""
     seen = dataclasses.replace(worlds.record(), rebalances=float("nan"))
     outcome = worlds_exposed.cheaper()
-    outcome = dataclasses.replace(outcome, situation=dataclasses.replace(outcome.situation, record=seen))
+    outcome = dataclasses.replace(outcome, inputs=dataclasses.replace(outcome.inputs, record=seen))
     assert "record_evictions" in names(of(outcome))
     assert "record_rebalances" not in names(of(outcome))
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import (
     Cluster,
@@ -93,10 +93,10 @@ def gatherer_of(stage: Stage, metrics: MetricsSource | None = None) -> Gatherer:
     )
 
 
-async def situation_of(stage: Stage, policy: Policy, metrics: MetricsSource | None = None) -> Situation:
+async def situation_of(stage: Stage, policy: Policy, metrics: MetricsSource | None = None) -> DecisionInput:
     """Gather for one policy what must be there."""
     found = (await gatherer_of(stage, metrics).gather([policy]))[policy.key]
-    assert isinstance(found, Situation)
+    assert isinstance(found, DecisionInput)
     return found
 
 
@@ -166,7 +166,7 @@ async def test_changed_member_ids_are_counted_between_cycles() -> None:
         stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
         found = (await gatherer.gather([policy]))[policy.key]
-    assert isinstance(found, Situation)
+    assert isinstance(found, DecisionInput)
     assert isinstance(found.record, Record)
     assert found.record.evictions == 9
 
@@ -180,7 +180,7 @@ async def test_a_policy_that_was_away_begins_a_new_ledger() -> None:
         stage.clock.advance(stages.MINUTE)
         found = await gatherer.gather(wanted)
     situation = found[policy.key]
-    assert isinstance(situation, Situation)
+    assert isinstance(situation, DecisionInput)
     assert isinstance(situation.record, Record)
     assert situation.record.evictions == 0
 
@@ -205,7 +205,7 @@ async def test_an_outage_is_told_to_each_policy_with_its_own_query() -> None:
         for number in range(300)
     ]
     found = (await gatherer_of(stage, ThreadedPrometheus(range(5))).gather(policies))[policies[7].key]
-    assert isinstance(found, Situation)
+    assert isinstance(found, DecisionInput)
     assert isinstance(found.record, Unknown)
     assert found.record.reason is Reason.PROMETHEUS_UNREACHABLE
     assert 'namespace=~"team7"' in found.record.message
@@ -242,7 +242,7 @@ async def test_what_was_read_for_the_last_policy_is_forgotten_with_it() -> None:
     await gatherer.gather([])
     stage.prometheus.answers = {}
     found = (await gatherer.gather([worlds.policy()]))[worlds.policy().key]
-    assert isinstance(found, Situation)
+    assert isinstance(found, DecisionInput)
     assert isinstance(found.record, Unknown)
     assert found.record.reason is Reason.NO_SERIES
 
@@ -322,11 +322,11 @@ async def test_a_group_is_remembered_as_it_last_stood_still() -> None:
     gatherer, policy = gatherer_of(stage), worlds.policy()
     still = worlds.group([dataclasses.replace(worlds.member(one), partitions=4) for one in worlds.pods()])
 
-    async def gathered(*, rebalancing: bool) -> Situation:
+    async def gathered(*, rebalancing: bool) -> DecisionInput:
         group = worlds.group(rebalancing=True) if rebalancing else still
         stage.groups.groups = {policy.cluster: {policy.group_id: group}}
         found = (await gatherer.gather([policy]))[policy.key]
-        assert isinstance(found, Situation)
+        assert isinstance(found, DecisionInput)
         return found
 
     assert (await gathered(rebalancing=True)).settled is None
@@ -433,7 +433,7 @@ async def test_kafka_and_prometheus_are_asked_beside_each_other() -> None:
     both.together.clear()
     both.waits = True
     stage.clock.advance(stages.MINUTE)
-    assert isinstance((await gatherer.gather([worlds.policy()]))[worlds.policy().key], Situation)
+    assert isinstance((await gatherer.gather([worlds.policy()]))[worlds.policy().key], DecisionInput)
 
 
 class LateLooks(fakes.FakeGroups):
@@ -487,7 +487,7 @@ async def test_a_group_that_is_not_shown_is_not_looked_at_for_a_write() -> None:
     gatherer = gatherer_of(stage)
     policy = worlds.policy(ownership=note)
     situation = (await gatherer.gather([policy]))[policy.key]
-    assert isinstance(situation, Situation)
+    assert isinstance(situation, DecisionInput)
     stage.clock.advance(stages.MINUTE)
     asked = len(stage.groups.requests)
     assert await gatherer.as_of_now(situation) == situation.group == Group("orders", GroupState.EMPTY, ())

@@ -12,8 +12,8 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -71,14 +71,14 @@ class Bench:
             grants=self.stage.grants,
         )
 
-    async def gather(self, after: timedelta = MINUTE) -> Situation:
+    async def gather(self, after: timedelta = MINUTE) -> DecisionInput:
         """Let time pass, and gather once."""
         self.stage.clock.advance(after)
         found = (await self.gatherer.gather([POLICY]))[POLICY.key]
-        assert isinstance(found, Situation)
+        assert isinstance(found, DecisionInput)
         return found
 
-    async def fail_in(self, phase: Phase, fault: Fault) -> Situation:
+    async def fail_in(self, phase: Phase, fault: Fault) -> DecisionInput:
         """Return what is gathered in a phase in which answers are bad."""
         if phase is not Phase.FIRST_SLICE and phase is not Phase.LATER_SLICE:
             await self.gather()
@@ -143,7 +143,7 @@ def restarting() -> Bench:
 WORLDS = {"calm": calm, "storm": storm, "restarting": restarting}
 
 
-async def undisturbed(make: Callable[[], Bench], cycles: int) -> Situation:
+async def undisturbed(make: Callable[[], Bench], cycles: int) -> DecisionInput:
     """Return what a gatherer without faults finds in a cycle."""
     bench = make()
     found = await bench.gather()
@@ -219,7 +219,7 @@ async def test_a_fault_that_lasts_is_told_once(failure: str) -> None:
         assert (await stage.cycle()).status_writes == 0
 
 
-def _whole_record_since(found: Situation, bench: Bench) -> Record | Unknown:
+def _whole_record_since(found: DecisionInput, bench: Bench) -> Record | Unknown:
     """Return the record of the same time, measured on everything that there is."""
     assert isinstance(found.record, Record)
     until_s = math.floor(found.now.timestamp())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.policies import Naming, ObjectKey, Policy
@@ -87,7 +87,7 @@ async def test_a_policys_names_make_a_record() -> None:
     )
     mine = policy()
     found = (await gatherer.gather([mine]))[mine.key]
-    assert isinstance(found, Situation)
+    assert isinstance(found, DecisionInput)
     assert isinstance(found.record, Record)
     assert found.record.evictions > 1000
     assert len(source.queries) == 1  # it is not read with all the others, too
@@ -118,7 +118,7 @@ async def test_names_are_read_in_the_own_namespace_only_and_for_the_policy_alone
     alone = await gatherer.gather([plain])
     beside = await gatherer.gather([plain, policy("shop")])
     for gathered in (alone[plain.key], beside[plain.key]):
-        assert isinstance(gathered, Situation)
+        assert isinstance(gathered, DecisionInput)
         assert isinstance(gathered.record, Unknown)
         assert gathered.record.reason is Reason.NO_SERIES
         assert "site_" not in gathered.record.message

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import pytest
 
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Member, Record
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.metrics.resolver import ClientKey, GroupKey
@@ -100,10 +100,10 @@ def group_of(client_id: str) -> tuple[stages.Stage, Policy, Gatherer]:
     return stage, policy, gatherer
 
 
-async def gathered(gatherer: Gatherer, policy: Policy) -> Situation:
+async def gathered(gatherer: Gatherer, policy: Policy) -> DecisionInput:
     """Gather what must be there."""
     found = (await gatherer.gather([policy]))[policy.key]
-    assert isinstance(found, Situation)
+    assert isinstance(found, DecisionInput)
     return found
 
 
@@ -123,13 +123,13 @@ async def test_what_was_read_before_the_broker_told_is_read_again() -> None:
     payments = dataclasses.replace(policy, key=ObjectKey("shop", "payments"), group_id="payments")
     stage.groups.groups["main"]["payments"] = dataclasses.replace(worlds.group([]), group_id="payments")
     found = await gatherer.gather([policy, payments])
-    records = [one.record for one in found.values() if isinstance(one, Situation)]
+    records = [one.record for one in found.values() if isinstance(one, DecisionInput)]
     assert [isinstance(one, Record) for one in records] == [False, True]
     stage.groups.groups["main"]["orders"] = worlds.group([member("billing", host=pod.ip) for pod in worlds.pods()])
     for _ in range(4):
         stage.clock.advance(stages.MINUTE)
         situation = (await gatherer.gather([policy, payments]))[policy.key]
-    assert isinstance(situation, Situation)
+    assert isinstance(situation, DecisionInput)
     record = situation.record
     assert isinstance(record, Record)
     assert record.span == worlds.HOUR

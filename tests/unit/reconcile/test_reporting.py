@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.api.status_v1alpha1 import ConditionStatus, ConditionType, Status
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
@@ -25,7 +25,7 @@ RECOMMEND = worlds.policy(mode=Mode.RECOMMEND)
 DOWN = Unknown(Reason.PROMETHEUS_UNREACHABLE, "Prometheus did not answer; tried up")
 
 
-def decided(of: Situation, *, application: Application | None = None, failure: Finding | None = None) -> Decided:
+def decided(of: DecisionInput, *, application: Application | None = None, failure: Finding | None = None) -> Decided:
     """Return the outcome of a situation, with what came of it."""
     return Decided(of, decide(of), application, failure)
 
@@ -44,7 +44,7 @@ def condition(status: Status, kind: ConditionType) -> tuple[ConditionStatus, Rea
     return found.status, found.reason, found.message
 
 
-def storm(span: timedelta = timedelta(minutes=2), evictions: int = 24) -> Situation:
+def storm(span: timedelta = timedelta(minutes=2), evictions: int = 24) -> DecisionInput:
     """Return the storm in Recommend mode, seen for some time."""
     seen = worlds.record(evictions=evictions, span=span, rebalances=8.0, beats=0)
     return worlds.storm(policy=RECOMMEND, record=seen)
@@ -260,7 +260,7 @@ def test_what_holds_values_that_our_rollout_is_bringing_is_not_told(reason: Reas
         (worlds.situation(of=worlds.policy(suspended=True), seen=DOWN), "; else NothingToApply: "),
     ],
 )
-def test_a_suspension_is_always_seen(of: Situation, told: str) -> None:
+def test_a_suspension_is_always_seen(of: DecisionInput, told: str) -> None:
     """Whether or not there is anything to write, with what would be said else."""
     status, reason, message = applied(decided(of))
     assert (status, reason) == (ConditionStatus.FALSE, Reason.SUSPENDED)
@@ -274,7 +274,7 @@ def test_a_failed_rollout_is_not_hidden_by_what_holds_the_next_write() -> None:
     outcome = since_change(dead)
     held = dataclasses.replace(outcome.decision, target=worlds.settings(), hold=Finding(Reason.COOLDOWN, "too soon"))
     assert applied(dataclasses.replace(outcome, decision=held))[1] is Reason.ROLLOUT_FAILED
-    blind = decided(dataclasses.replace(outcome.situation, record=DOWN))
+    blind = decided(dataclasses.replace(outcome.inputs, record=DOWN))
     assert applied(blind)[1] is Reason.ROLLOUT_FAILED
     fresh = condition(after(outcome), ConditionType.METRICS_AVAILABLE)
     assert fresh[:2] == (ConditionStatus.UNKNOWN, Reason.TOO_LITTLE_DATA)

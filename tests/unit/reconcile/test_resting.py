@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Member, Unknown
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.metrics.samples import Series
@@ -42,18 +42,20 @@ CHANGES: dict[str, Callable[[Seen], Seen]] = {
 }
 
 
-def rests(resting: Resting, what: Seen, *, keys: Collection[ObjectKey] = KEYS, healthy: bool = True) -> list[bool]:
+def rests(
+    resting: Resting[DecisionInput], what: Seen, *, keys: Collection[ObjectKey] = KEYS, healthy: bool = True
+) -> list[bool]:
     """Return whether a group rests in each of some cycles, as often as it has two turns."""
     found = []
     for _ in range(2 * EVERY):
         resting.begin(keys, {KEY} if healthy else ())
-        found.append(resting.situation(KEY, what, now=worlds.NOW) is not None)
+        found.append(resting.before(KEY, what, now=worlds.NOW) is not None)
     return found
 
 
-def known(what: Seen) -> Resting:
+def known(what: Seen) -> Resting[DecisionInput]:
     """Return a memory of one group."""
-    resting = Resting()
+    resting = Resting[DecisionInput]()
     resting.found(KEY, what, worlds.situation())
     return resting
 
@@ -68,12 +70,12 @@ def test_a_group_is_looked_at_whole_in_its_turn() -> None:
 
 def test_turns_are_spread_over_cycles() -> None:
     """A cycle in which all have their turn would be as long as before."""
-    what, resting = seen(), Resting()
+    what, resting = seen(), Resting[DecisionInput]()
     for key in KEYS:
         resting.found(key, what, worlds.situation())
     for _ in range(EVERY):
         resting.begin(KEYS, KEYS)
-        looked_at = sum(resting.situation(key, what, now=worlds.NOW) is None for key in KEYS)
+        looked_at = sum(resting.before(key, what, now=worlds.NOW) is None for key in KEYS)
         assert 0.8 < looked_at * EVERY / len(KEYS) < 1.2
 
 
@@ -160,7 +162,7 @@ def is_as_before(found: Sequence[Gathered]) -> list[bool]:
 
 
 async def test_a_group_to_which_nothing_happens_rests() -> None:
-    """Its situation is the same object, which nobody decides on again."""
+    """What it rests on is the same object, which nobody decides on again."""
     rested = is_as_before(await gathered(calm(), 2 + EVERY))
     assert rested.count(True) >= EVERY - 1
     assert rested.count(False) >= 1
@@ -182,5 +184,5 @@ async def test_metrics_that_end_end_the_rest() -> None:
     }
     found = await gathered(answers, 3)
     assert not any(is_as_before(found))
-    assert isinstance(found[-1], Situation)
+    assert isinstance(found[-1], DecisionInput)
     assert isinstance(found[-1].record, Unknown)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.decision.decide import decide
-from heartbeat_tuner.decision.situation import Situation
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, GroupOwnership, Mode, Policy
@@ -79,7 +79,7 @@ class Reporting:
         return body.looks
 
 
-def decided(situation: Situation, **changes: Any) -> Decided:
+def decided(situation: DecisionInput, **changes: Any) -> Decided:
     """Return what is decided on a situation, but for changes to it."""
     changed = dataclasses.replace(situation, **changes)
     return Decided(changed, decide(changed))
@@ -108,7 +108,7 @@ async def test_what_nothing_happened_to_is_not_looked_at() -> None:
 
 def unlike(**changes: Any) -> Decided:
     """Return the same decision on another situation."""
-    return dataclasses.replace(WELL, situation=dataclasses.replace(QUIET, **changes))
+    return dataclasses.replace(WELL, inputs=dataclasses.replace(QUIET, **changes))
 
 
 REFITTED: Final = fitted.fitted(client="java", fitted_at=worlds.NOW)
@@ -160,12 +160,12 @@ async def test_a_status_is_made_anew_now_and_then() -> None:
     assert reporting.policies.writes == 100
 
 
-def _pods_ready(situation: Situation, age: timedelta) -> Situation:
+def _pods_ready(situation: DecisionInput, age: timedelta) -> DecisionInput:
     pods = tuple(dataclasses.replace(pod, ready_since=worlds.NOW - age) for pod in situation.workload.pods)
     return dataclasses.replace(situation, workload=dataclasses.replace(situation.workload, pods=pods))
 
 
-def _written(age: timedelta, *, mode: Mode = Mode.APPLY, **workload: Any) -> Situation:
+def _written(age: timedelta, *, mode: Mode = Mode.APPLY, **workload: Any) -> DecisionInput:
     """Return a healthy group whose values were written some time ago."""
     change = Application(CURED, worlds.STORM, worlds.NOW - age, "workload-1", "app")
     runs = dataclasses.replace(worlds.workload(CURED), **workload)
@@ -194,7 +194,7 @@ async def test_values_for_new_pods_are_told_to_be_in_them_in_time() -> None:
         assert reporting.policies.condition(ORDERS, "Applied")["reason"] == reason
 
 
-STORY: Final[Sequence[Situation]] = (
+STORY: Final[Sequence[DecisionInput]] = (
     QUIET,
     worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND)),
     worlds.storm(policy=worlds.policy(mode=Mode.INITIAL)),
@@ -224,7 +224,7 @@ async def test_who_remembers_says_what_one_says_who_does_not(steps: list[tuple[i
             clock.advance(pause)
             fresh.restart()
             outcome = _outcome(chosen, clock)
-            policy = outcome.situation.policy if isinstance(outcome, Decided) else None
+            policy = outcome.inputs.policy if isinstance(outcome, Decided) else None
             (one,), (other,) = await remembering.cycle(outcome, policy), await fresh.cycle(outcome, policy)
             assert (one.written, one.standing) == (other.written, other.standing)
             assert one.points == other.points

@@ -1,17 +1,24 @@
-"""Everything one decision rests on."""
+"""Everything one decision rests on.
+
+It is made in one place for each road to a decision: `reconcile.gathering` for the operator, `outside` for who has
+metrics or a model alone. A new fact of a group is added here, filled in there, and used by one step.
+"""
 
 import dataclasses
 from datetime import datetime
 
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.clients.client import Circumstances, Client, Period
 from heartbeat_tuner.decision.rules import Limit
 from heartbeat_tuner.domain.evidence import Cluster, Group, Member, Record, Unknown, Workload
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import GroupOwnership, Policy
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Situation:
-    """What was gathered of one group.
+class DecisionInput:
+    """What is known of one group at one moment.
 
     Attributes:
         now: the moment of it.
@@ -19,7 +26,7 @@ class Situation:
         workload: the pods, and what is set in them.
         group: as the coordinator describes it.
         cluster: what the brokers allow.
-        record: what happened to the group.
+        record: what happened to the group; `Unwatched` where nobody asked for that.
         model: what weeks of history say of its delays, or why there is none that may be used.
         settled: the group when it last stood still with partitions, while these are being moved; None if it was never
             seen so.
@@ -39,3 +46,17 @@ class Situation:
     held: Limit | None = None
     ownership: GroupOwnership | None = None
     strangers: tuple[Member, ...] = ()
+
+    @property
+    def client(self) -> Client:
+        """The card of the group's client library."""
+        return catalogue.client(self.policy.library)
+
+    @property
+    def per_month(self) -> float:
+        """How many live members may be removed in 30 days, by the policy."""
+        return self.policy.objective.max_false_evictions_per_month
+
+    def period(self, settings: LivenessSettings) -> Period:
+        """Return the time between two heartbeats of a member with these settings."""
+        return self.client.period(settings, Circumstances(brokers=self.cluster.brokers))

@@ -1,0 +1,154 @@
+"""The order of a decision, in one place; each step is a function of `steps`, each gate one of `gates`.
+
+The steps are asked in turn, and the first that has something to say decides. What can be said without a model goes
+first: the record's demands are cured at once, whatever a model says. A group whose record asks for nothing may still
+have better values. No step invents a value: what could not be measured ends the chain with its reason.
+
+Where the decision has a target, the gates are asked in turn, and the first that speaks holds the write back. The
+reviews then look at the whole decision, each of them always.
+
+Where would a new step go? Write it beside its like in `steps`, and put its name here where it belongs.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Final
+
+from heartbeat_tuner.decision import gates, question, reviews, steps
+from heartbeat_tuner.decision.gates import Change, Gate
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.question import Asked
+from heartbeat_tuner.decision.reviews import Review
+from heartbeat_tuner.decision.steps import Derived, Step
+from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Trace, TraceStep
+from heartbeat_tuner.tails.group_model import Unfitted
+
+_PATHS: Final = 4_096
+"""Traces that are shared: thousands of groups come to their decisions by a few dozen of ways."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A way from an input to a decision.
+
+    Attributes:
+        steps: asked in turn; the first that speaks decides. The last one always speaks.
+        gates: asked in turn where there is something to write; the first that speaks holds it back.
+        reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
+    """
+
+    steps: tuple[Step, ...]
+    gates: tuple[Gate, ...]
+    reviews: tuple[Review, ...]
+
+    def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
+        """Return the decision, with its trace."""
+        trace: list[TraceStep] = []
+        decision = self._decided(inputs, derived, trace)
+        if decision.target is not None:
+            hold = self.hold(inputs, Change(decision.target, derived.saving), trace)
+            decision = dataclasses.replace(decision, hold=hold)
+        for review in self.reviews:
+            decision = review(inputs, decision, derived)
+        return dataclasses.replace(decision, trace=_shared(tuple(trace)))
+
+    def hold(self, inputs: DecisionInput, change: Change, trace: list[TraceStep]) -> Finding | None:
+        """Return why a change must not be written now, None when it may; the gates asked are added to the trace."""
+        for gate in self.gates:
+            finding = gate(inputs, change)
+            trace.append(TraceStep(gate.__name__, None if finding is None else finding.reason))
+            if finding is not None:
+                return finding
+        return None
+
+    def _decided(self, inputs: DecisionInput, derived: Derived, trace: list[TraceStep]) -> Decision:
+        for step in self.steps:
+            decision = step(inputs, derived)
+            trace.append(TraceStep(step.__name__, None if decision is None else decision.finding.reason))
+            if decision is not None:
+                return decision
+        raise NothingDecidedError(f"no step of {len(self.steps)} decided on {inputs.policy.key}")
+
+
+class NothingDecidedError(Exception):
+    """A pipeline whose last step may say nothing: an error of this program."""
+
+
+PIPELINE: Final = Pipeline(
+    steps=(
+        # Is there anything to decide on?
+        steps.nobody_watches_the_group,
+        steps.record_is_unknown,
+        steps.no_pod_runs,
+        steps.pods_differ,
+        steps.broker_sets_the_values,
+        steps.values_are_unreadable,
+        # Are the values in force?
+        steps.record_contradicts_the_values,
+        steps.record_contradicted_them_before,
+        # What does the record demand?
+        steps.record_says_too_little,
+        steps.no_value_is_a_cure,
+        steps.record_demands_other_values,
+        # What would be better?
+        steps.no_values_can_be_compared,
+        steps.limits_collide,
+        steps.values_are_good_enough,
+        steps.record_refuses_shorter_limits,
+        steps.other_values_are_better,
+    ),
+    # What lasts comes before what passes, what somebody asked for before what is going on.
+    gates=(
+        # May anything be written at all?
+        gates.policy_is_suspended,
+        # Before the mode: who only reads what is recommended has to know that it rests on an assumption.
+        gates.setting_is_assumed,
+        gates.mode_is_recommend,
+        # Is enough known for it to be more than shown?
+        gates.data_are_too_few,
+        # Is it the workload that is written? What follows is about rollouts.
+        gates.mode_is_initial,
+        gates.values_were_taken_back,
+        # Can what nothing urgent demands wait?
+        gates.restart_comes_anyway,
+        gates.group_is_rebalancing,
+        # Is now the time?
+        gates.rollout_is_paused,
+        gates.rollout_is_in_progress,
+        gates.field_is_owned_by_another,
+        gates.change_is_cooling_down,
+        gates.every_window_is_closed,
+    ),
+    reviews=(
+        reviews.healthy_values_hold_at_rest,
+        reviews.outlook_is_told,
+        reviews.static_ids_are_weighed,
+    ),
+)
+
+
+def decide(
+    inputs: DecisionInput,
+    *,
+    answer: Callable[[Asked], Answer | Unfitted] = question.answer,
+    expected: Callable[[Asked, LivenessSettings | None], Forecast | None] = question.expected,
+    advise: Callable[[Asked], StaticAdvice] = question.static_advice,
+) -> Decision:
+    """Return what should be done for one group, with the reason and its numbers.
+
+    Args:
+        inputs: what is known of it.
+        answer: says which values it should have; `remembering` has one that does not answer the same twice.
+        expected: says what values bring that the record demands; likewise.
+        advise: says whether static ids pay; likewise.
+    """
+    return PIPELINE.run(inputs, Derived(inputs, answer=answer, expected=expected, advise=advise))
+
+
+@functools.lru_cache(maxsize=_PATHS)
+def _shared(trace: Trace) -> Trace:
+    """Return one object for all traces that are the same."""
+    return trace

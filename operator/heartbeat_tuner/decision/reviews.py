@@ -1,0 +1,68 @@
+"""What a decision is told with, or looked at again for, whichever step made it. `pipeline` has the order.
+
+A review returns the decision as it is, or with what it has to add; all have one signature.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision import foresight, question, soundness, static_ids
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.linting import Expectations
+from heartbeat_tuner.decision.steps import Derived
+from heartbeat_tuner.domain.policies import Mode, StaticMembership
+from heartbeat_tuner.domain.rollouts import Strategy
+from heartbeat_tuner.domain.verdicts import Decision
+from heartbeat_tuner.tails.group_model import NO_MODEL, Unfitted
+
+Review = Callable[[DecisionInput, Decision, Derived], Decision]
+
+
+def healthy_values_hold_at_rest(inputs: DecisionInput, decision: Decision, _derived: Derived) -> Decision:
+    """Call no values healthy that `check` calls an error."""
+    current = inputs.workload.current
+    if current is None:
+        return decision
+    protocol = Protocol.CONSUMER if inputs.group.consumer_protocol else Protocol.CLASSIC
+    expectations = Expectations(inputs.cluster.brokers, inputs.policy.objective.max_detection_time)
+    return soundness.upheld(decision, inputs.client, current.settings, protocol, expectations)
+
+
+def outlook_is_told(inputs: DecisionInput, decision: Decision, _derived: Derived) -> Decision:
+    """Add what a model expects, and what a rollout of the recommended values would stop."""
+    current = None if inputs.workload.current is None else inputs.workload.current.settings
+    expected = foresight.outlook(inputs.model, inputs.period, current, decision.target)
+    return dataclasses.replace(decision, outlook=f"{expected}{decision.outlook}{_disturbance(inputs, decision)}")
+
+
+def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
+    """Add whether static ids pay, for policies that ask; whatever the record says, since a model knows it."""
+    current = inputs.workload.current
+    if inputs.policy.static_membership is StaticMembership.DISABLED:
+        return decision
+    if not inputs.client.static_membership.holds:
+        return dataclasses.replace(decision, static_ids=static_ids.advise(inputs.client, NO_MODEL))
+    if current is None:
+        return decision
+    asked = question.asked(inputs, None, current.settings)
+    advice = static_ids.advise(inputs.client, asked) if isinstance(asked, Unfitted) else derived.advise(asked)
+    return dataclasses.replace(decision, static_ids=advice)
+
+
+def _disturbance(inputs: DecisionInput, decision: Decision) -> str:
+    """Return what a rollout of the recommended values would stop, where that is more than one pod after another."""
+    workload, reference = inputs.workload, inputs.policy.workload
+    if decision.target is None or inputs.policy.mode is Mode.INITIAL:
+        return ""
+    if workload.strategy is Strategy.ON_DELETE:
+        return f". {reference} has the updateStrategy OnDelete: each pod gets the values when somebody deletes it"
+    if not workload.at_once:
+        return ""
+    how = (
+        "the strategy Recreate" if workload.strategy is Strategy.RECREATE else "maxUnavailable as large as its replicas"
+    )
+    return (
+        f". {reference} has {how}: a rollout stops all of its pods at once, and the whole group stands still until new "
+        f"ones are ready; set RollingUpdate, or rollout.windows for when that does no harm"
+    )

@@ -1,0 +1,328 @@
+"""The steps of a decision: each looks at an input, and decides or has nothing to say. `pipeline` has their order.
+
+All have one signature. What several of them need is worked out in `Derived`, once, by the modules that know how:
+`assessment` (what does the record show?), `question` (which values should the group have?).
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from heartbeat_tuner.decision import (
+    assessment,
+    choice,
+    consent,
+    contradictions,
+    plausibility,
+    question,
+    rules,
+    tuning,
+)
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.question import Asked
+from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Group, Record, Unknown, Unwatched
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
+from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Verdict
+from heartbeat_tuner.tails.group_model import Unfitted
+
+_T = TypeVar("_T")
+
+_NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
+
+_BY_MODEL: Final = {
+    tuning.Verdict.UNKNOWN: Verdict.UNKNOWN,
+    tuning.Verdict.INFEASIBLE: Verdict.INFEASIBLE,
+    tuning.Verdict.UNSTABLE: Verdict.UNKNOWN,  # only a record shows what would cure it
+}
+"""What is decided by an answer alone; by all others, whether it has a target."""
+
+
+class StepOrderError(Exception):
+    """A step stands before the one that makes sure of what it needs: an error of this program."""
+
+
+class Derived:
+    """What steps derive from one input: each thing at most once, and only when a step asks for it.
+
+    Args:
+        inputs: of the decision.
+        answer: says which values a group should have.
+        expected: says what values bring.
+        advise: says whether static ids pay.
+    """
+
+    def __init__(
+        self,
+        inputs: DecisionInput,
+        *,
+        answer: Callable[[Asked], Answer | Unfitted],
+        expected: Callable[[Asked, LivenessSettings | None], Forecast | None],
+        advise: Callable[[Asked], StaticAdvice],
+    ) -> None:
+        self._inputs = inputs
+        self._answer = answer
+        self._expected = expected
+        self.advise = advise
+
+    @property
+    def record(self) -> Record:
+        """The record.
+
+        Raises:
+            StepOrderError: there is none; `record_is_unknown` comes first.
+        """
+        record = self._inputs.record
+        return _there(None if isinstance(record, Unknown) else record, "the record")
+
+    @property
+    def current(self) -> CurrentSettings:
+        """What is set.
+
+        Raises:
+            StepOrderError: the pods differ; `pods_differ` comes first.
+        """
+        return _there(self._inputs.workload.current, "what is set")
+
+    @functools.cached_property
+    def shown(self) -> Finding:
+        """What the record shows."""
+        return assessment.assess(self._inputs, self.record, self.current.settings)
+
+    @functools.cached_property
+    def question(self) -> Asked | Unfitted:
+        """Which values the group should have, or why that cannot be asked."""
+        record = None if isinstance(self._inputs.record, Unwatched) else self.record
+        return question.asked(self._inputs, record, self.current.settings)
+
+    @functools.cached_property
+    def answer(self) -> Answer | Unfitted:
+        """The answer to the question, or why there is none."""
+        return self.question if isinstance(self.question, Unfitted) else self._answer(self.question)
+
+    @property
+    def saving(self) -> Answer | None:
+        """The answer that a change comes from; None where the record demands it."""
+        is_demanded = not isinstance(self._inputs.record, Unwatched) and self.shown.reason is not Reason.HEALTHY
+        return None if is_demanded or isinstance(self.answer, Unfitted) else self.answer
+
+    def forecast(self, target: LivenessSettings | None) -> Forecast | None:
+        """Return what the values set, and others, bring; None where nobody knows."""
+        return None if isinstance(self.question, Unfitted) else self._expected(self.question, target)
+
+
+Step = Callable[[DecisionInput, Derived], Decision | None]
+
+
+def nobody_watches_the_group(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide by the model alone where nobody asked for metrics: nothing then speaks against the values set."""
+    if not isinstance(inputs.record, Unwatched):
+        return None
+    answer = derived.answer
+    if isinstance(answer, Unfitted):
+        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, answer.message))
+    verdict = _BY_MODEL.get(answer.verdict, Verdict.HEALTHY if answer.target is None else Verdict.CHANGE)
+    advice = ""
+    if answer.verdict is tuning.Verdict.UNSTABLE:
+        advice = "`heartbeat-tuner check` says which values cannot hold; a record (--prometheus), what would cure it"
+    return Decision(
+        verdict,
+        Finding(answer.reason, answer.message),
+        advice=advice,
+        target=answer.target if verdict is Verdict.CHANGE else None,
+        forecast=tuning.forecast(answer),
+    )
+
+
+def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing where metrics are missing."""
+    record = inputs.record
+    return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message)) if isinstance(record, Unknown) else None
+
+
+def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing where no pod has the values that the template says."""
+    if inputs.workload.pods:
+        return None
+    workload = inputs.policy.workload
+    sentence = f"no pod of {workload} runs container {workload.container}"
+    return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
+
+
+def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing in the middle of a rollout: there are no values to start from."""
+    if inputs.workload.current is not None:
+        return None
+    others = (
+        "those that have not got the new ones yet get them when they are replaced"
+        if inputs.policy.mode is Mode.INITIAL
+        else "waiting for the rollout to finish"
+    )
+    sentence = f"the pods of {inputs.policy.workload} run with different values; {others}"
+    return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
+
+
+def broker_sets_the_values(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing for a group of the consumer protocol (KIP-848): its S and H are not the client's."""
+    return Decision(Verdict.UNKNOWN, _consumer_protocol(inputs.group)) if inputs.group.consumer_protocol else None
+
+
+def values_are_unreadable(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide nothing where a value cannot be what is set: it was read in another unit."""
+    misread = plausibility.unreadable(inputs.policy, derived.current, inputs.group, None)
+    return None if misread is None else Decision(Verdict.UNKNOWN, misread)
+
+
+def record_contradicts_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide nothing from values that are not in force."""
+    group, workload, brokers = inputs.group, inputs.workload, inputs.cluster.brokers
+    doubt = contradictions.found(inputs.policy, workload, group, brokers, derived.record, derived.current)
+    return None if doubt is None else contradictions.decision(doubt)
+
+
+def record_contradicted_them_before(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing while an earlier record's proof stands."""
+    doubt = contradictions.remembered(inputs.policy, inputs.workload.template)
+    return None if doubt is None else contradictions.decision(doubt)
+
+
+def record_says_too_little(_inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide nothing by a record that shows neither health nor danger."""
+    return Decision(Verdict.UNKNOWN, derived.shown) if derived.shown.reason is Reason.TOO_LITTLE_DATA else None
+
+
+def no_value_is_a_cure(_inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Leave the values where others would not help."""
+    if assessment.may_be_cured(derived.shown, derived.record):
+        return None
+    return Decision(Verdict.UNKNOWN, derived.shown, advice=_NO_CURE)
+
+
+def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Cure what the record shows, whatever a model says; a model may say what that brings."""
+    if derived.shown.reason is Reason.HEALTHY:
+        return None
+    decision = _cured(inputs, derived.record, derived.current.settings, derived.shown)
+    return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
+
+
+def no_values_can_be_compared(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Leave a healthy group alone of which no model may be asked."""
+    answer = derived.answer
+    if not isinstance(answer, Unfitted):
+        return None
+    why = "" if answer is inputs.model else f"; no values are compared: {answer.message}"
+    shown = derived.shown
+    alone = dataclasses.replace(shown, message=f"{shown.message}; left as it is")
+    return Decision(Verdict.HEALTHY, alone, outlook=why)
+
+
+def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Say which two limits collide where no values satisfy all."""
+    answer = _answer(derived)
+    if answer.verdict is not tuning.Verdict.INFEASIBLE:
+        return None
+    finding = Finding(answer.reason, _advice(inputs, answer))
+    return Decision(Verdict.INFEASIBLE, finding, forecast=tuning.forecast(answer))
+
+
+def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Leave values that no others beat by enough."""
+    answer = _answer(derived)
+    if answer.target is not None:
+        return None
+    return Decision(Verdict.HEALTHY, derived.shown, advice=_advice(inputs, answer), forecast=tuning.forecast(answer))
+
+
+def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Leave the values where a model asks for shorter limits, and the group's own record does not agree."""
+    answer, change = _answer(derived), (derived.current.settings, _target(derived))
+    refused = consent.refusal(derived.record, change, inputs.client, inputs.period, now=inputs.now)
+    if not refused:
+        return None
+    forecast = tuning.forecast(answer)
+    return Decision(
+        Verdict.HEALTHY,
+        derived.shown,
+        advice=f"Left as it is: the model allows shorter limits, and the group's own record does not: {refused}",
+        forecast=None if forecast is None else dataclasses.replace(forecast, new=None),
+    )
+
+
+def other_values_are_better(inputs: DecisionInput, derived: Derived) -> Decision:
+    """Recommend what the model finds: what is left of all groups."""
+    answer = _answer(derived)
+    return Decision(
+        Verdict.CHANGE,
+        Finding(answer.reason, derived.shown.message),
+        advice=_advice(inputs, answer),
+        target=_target(derived),
+        forecast=tuning.forecast(answer),
+    )
+
+
+def _answer(derived: Derived) -> Answer:
+    """Return the answer.
+
+    Raises:
+        StepOrderError: there is none; `no_values_can_be_compared` comes first.
+    """
+    return _there(None if isinstance(derived.answer, Unfitted) else derived.answer, "an answer")
+
+
+def _target(derived: Derived) -> LivenessSettings:
+    """Return the values that the answer asks for.
+
+    Raises:
+        StepOrderError: there are none; `values_are_good_enough` comes first.
+    """
+    return _there(_answer(derived).target, "values to set")
+
+
+def _there(value: _T | None, name: str) -> _T:
+    if value is None:
+        raise StepOrderError(f"a step asks for {name} before one has seen that it is there")
+    return value
+
+
+def _advice(inputs: DecisionInput, answer: Answer) -> str:
+    """Return the answer's sentence, and what a budget of heartbeats holds back."""
+    if inputs.held is None:
+        return answer.message
+    return (
+        f"{answer.message}; heartbeatInterval is not set below {durations.show(inputs.held.value)}: "
+        f"{inputs.held.name}, and other groups gain more by it"
+    )
+
+
+def _consumer_protocol(group: Group) -> Finding:
+    """Say whose S and H are in a group of the consumer protocol."""
+    config = group.config
+    prescribed = (
+        "could not be read"
+        if config is None
+        else f"are a session of {durations.show(config.session_timeout)} and a heartbeat every "
+        f"{durations.show(config.heartbeat_interval)}"
+    )
+    return Finding(
+        Reason.CONSUMER_PROTOCOL,
+        f"group {group.group_id} speaks the consumer protocol (KIP-848): its values are set at the broker "
+        f"(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this version "
+        f"shows them and changes nothing",
+    )
+
+
+def _cured(inputs: DecisionInput, record: Record, current: LivenessSettings, finding: Finding) -> Decision:
+    """Return the decision for a finding that asks for other values."""
+    client, policy, cluster, model = inputs.client, inputs.policy, inputs.cluster, inputs.model
+    chosen = choice.choose(client, policy, cluster, model, record, current, cause=finding.reason)
+    if isinstance(chosen, rules.Infeasible):
+        return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
+    if rules.within_band(current, chosen.settings):
+        already = "The values set already are what this rule gives: look for the cause elsewhere"
+        return Decision(Verdict.UNKNOWN, finding, advice=already)
+    return Decision(Verdict.CHANGE, finding, advice=chosen.message, target=chosen.settings)

@@ -1,0 +1,97 @@
+"""The order of a decision: which step speaks, what the trace says of it, and what happens out of order."""
+
+import dataclasses
+
+import pytest
+
+from heartbeat_tuner.decision import reviews, steps
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.pipeline import PIPELINE, NothingDecidedError, Pipeline, decide
+from heartbeat_tuner.decision.steps import Step, StepOrderError
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import TraceStep
+from tests.support import worlds
+from tests.support.pipelines import derived
+from tests.support.tuned import known
+
+BLIND = worlds.situation(seen=Unknown(Reason.METRICS_STALE, "the newest sample is 5 minutes old"))
+MIXED = worlds.situation(has=worlds.workload(mixed=True, rolling_out=True))
+
+
+def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
+    """Return the steps and gates of a decision that had something to say."""
+    return [(step.name, step.reason) for step in decide(of).trace if step.reason is not None]
+
+
+@pytest.mark.parametrize(
+    ("of", "steps_that_spoke"),
+    [
+        (BLIND, [("record_is_unknown", Reason.METRICS_STALE)]),
+        (MIXED, [("pods_differ", Reason.ROLLOUT_IN_PROGRESS)]),
+        (worlds.situation(), [("no_values_can_be_compared", Reason.HEALTHY)]),
+        (worlds.storm(), [("record_demands_other_values", Reason.CADENCE_EXCEEDS_SESSION)]),
+        (
+            worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND)),
+            [
+                ("record_demands_other_values", Reason.CADENCE_EXCEEDS_SESSION),
+                ("mode_is_recommend", Reason.RECOMMEND_MODE),
+            ],
+        ),
+        (
+            known(),
+            [("other_values_are_better", Reason.CHEAPER), ("restart_comes_anyway", Reason.NOT_WORTH_RESTART)],
+        ),
+    ],
+    ids=["no metrics", "pods differ", "healthy", "a storm", "a storm, recommended only", "a saving that waits"],
+)
+def test_a_decision_carries_which_step_made_it(of: DecisionInput, steps_that_spoke: list[tuple[str, Reason]]) -> None:
+    """And which gate holds it back."""
+    assert spoke(of) == steps_that_spoke
+
+
+def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() -> None:
+    """Up to the one that spoke; gates follow only where there is something to write."""
+    names = [step.__name__ for step in PIPELINE.steps]
+    asked = [step.name for step in decide(MIXED).trace]
+    assert asked == names[: names.index("pods_differ") + 1]
+    asked = [step.name for step in decide(worlds.storm()).trace]
+    decided = names.index("record_demands_other_values") + 1
+    assert asked == [*names[:decided], *(gate.__name__ for gate in PIPELINE.gates)]
+
+
+def test_the_way_to_a_decision_makes_it_no_other() -> None:
+    """A status rests on the decision, and must not move because a step was added."""
+    decision = decide(worlds.storm())
+    assert dataclasses.replace(decision, trace=(TraceStep("another", None),)) == decision
+
+
+def test_groups_that_are_decided_on_alike_share_their_trace() -> None:
+    """Thousands of decisions are kept from cycle to cycle."""
+    assert decide(worlds.storm()).trace is decide(worlds.storm()).trace
+
+
+@pytest.mark.parametrize(
+    ("step", "of", "missing"),
+    [
+        (steps.record_says_too_little, BLIND, "the record"),
+        (steps.values_are_unreadable, MIXED, "what is set"),
+        (steps.limits_collide, worlds.situation(), "an answer"),
+        (steps.other_values_are_better, known(worlds.java_settings("13s", "1s", "75s")), "values to set"),
+    ],
+)
+def test_a_step_before_the_one_that_it_needs_is_an_error_of_the_program(
+    step: Step, of: DecisionInput, missing: str
+) -> None:
+    """It never decides by what is not there."""
+    with pytest.raises(StepOrderError, match=missing):
+        step(of, derived(of))
+
+
+def test_a_pipeline_whose_last_step_is_silent_is_an_error_of_the_program() -> None:
+    """No group is left without a decision in silence."""
+    short = Pipeline((steps.record_is_unknown,), (), (reviews.outlook_is_told,))
+    of = worlds.situation()
+    with pytest.raises(NothingDecidedError, match="shop/orders"):
+        short.run(of, derived(of))
