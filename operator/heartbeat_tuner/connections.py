@@ -2,12 +2,19 @@
 
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Words
 from heartbeat_tuner.ports import Clock
 from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
 
 
-def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusSource:
-    """Return the metrics source that the settings describe; the caller closes it."""
+def prometheus_source(settings: PrometheusSettings, clock: Clock, words: Words = OPERATOR) -> PrometheusSource:
+    """Return the metrics source that the settings describe; the caller closes it.
+
+    Args:
+        settings: where it is, and who we are.
+        clock: what its clock is compared with.
+        words: of who reads what goes wrong.
+    """
     basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
     certificate = ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
     access = Access(
@@ -19,4 +26,6 @@ def prometheus_source(settings: PrometheusSettings, clock: Clock) -> PrometheusS
         client_certificate=certificate,
         server_name=tls.server_name,
     )
-    return PrometheusSource(access, timeout=settings.timeout, max_answer_bytes=settings.max_answer_bytes, clock=clock)
+    return PrometheusSource(
+        access, timeout=settings.timeout, max_answer_bytes=settings.max_answer_bytes, clock=clock, words=words
+    )

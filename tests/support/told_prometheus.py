@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.adapters import prometheus_answers
-from heartbeat_tuner.adapters.prometheus_failures import Failure
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.metrics.samples import Series
 from tests.support import counters
@@ -26,7 +26,7 @@ def raising(cause: MetricsCause) -> Fault:
     """Return a fault that is no answer at all."""
 
     def fail(query: str, _body: bytes) -> bytes:
-        raise MetricsUnavailableError(f"Prometheus did not answer ({cause.name}); tried {query}", cause=cause)
+        raise MetricsUnavailableError(f"Prometheus did not answer ({cause.name})", tried=query, cause=cause)
 
     return fail
 
@@ -100,14 +100,14 @@ class ToldPrometheus:
         self.requests.append(Request(query, asked, at))
         found = [self._shown(one) for one in asked.of(self.series, at)]
         if self.most_samples is not None and sum(len(one.samples) for one in found) > self.most_samples:
-            raise MetricsUnavailableError(f"Prometheus answered 422; tried {query}", cause=MetricsCause.TOO_MUCH)
+            raise MetricsUnavailableError("Prometheus answered 422", tried=query, cause=MetricsCause.TOO_MUCH)
         result = [{"metric": one.labels, "values": [[t, str(v)] for t, v in one.samples]} for one in found]
         body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode()
         try:
             body = body if self.fault is None else self.fault(query, body)
             return prometheus_answers.matrix(prometheus_answers.document(body))
         except Failure as failure:
-            raise MetricsUnavailableError(failure.message(query), cause=failure.cause) from failure
+            raise MetricsUnavailableError(failure.problem(OPERATOR), tried=query, cause=failure.cause) from failure
 
     def _shown(self, series: Series) -> Series:
         if self._visible_s is None or self.now_s is None:

@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 from heartbeat_tuner.adapters import prometheus_answers as answers
 from heartbeat_tuner.adapters import prometheus_failures as failures
 from heartbeat_tuner.adapters.prometheus_access import Access
-from heartbeat_tuner.adapters.prometheus_failures import Failure
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, Words
 from heartbeat_tuner.adapters.prometheus_http import Exchange, Form, Reply, Transport
 from heartbeat_tuner.adapters.prometheus_matrices import MatrixReader
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
@@ -68,13 +68,17 @@ class PrometheusSource:
         timeout: for connecting and for each wait for data; twice that is all the time that one call has.
         max_answer_bytes: a longer answer is not read to its end.
         clock: what Prometheus' clock is compared with.
+        words: of who reads what goes wrong.
 
     Attributes:
         spent: what all calls so far have cost.
     """
 
-    def __init__(self, access: Access, *, timeout: timedelta, max_answer_bytes: int, clock: Clock) -> None:
+    def __init__(
+        self, access: Access, *, timeout: timedelta, max_answer_bytes: int, clock: Clock, words: Words = OPERATOR
+    ) -> None:
         self.spent = Spent()
+        self._words = words
         self._access = access
         self._timeout = timeout
         self._patience_s = DRIP_FACTOR * timeout.total_seconds()
@@ -148,8 +152,8 @@ class PrometheusSource:
                     after_s = failure.again_after_s
                     if pause_s is None or after_s is None or loop.time() + max(pause_s, after_s) >= until:
                         failure.hide(question.text)
-                        message = failure.message(question.tried)
-                        raise MetricsUnavailableError(message, cause=failure.cause) from failure
+                        problem = failure.problem(self._words)
+                        raise MetricsUnavailableError(problem, tried=question.tried, cause=failure.cause) from failure
                 await asyncio.sleep(max(pause_s, after_s))
 
     async def _ask_once(self, question: _Question, read: Callable[[bytes], _Found], until: float) -> _Found:
@@ -192,7 +196,7 @@ class PrometheusSource:
             theirs = theirs.replace(tzinfo=UTC)
         if abs(theirs - ours) > CLOCKS_APART + DRIP_FACTOR * self._timeout:
             sentence = (
-                f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, the operator's {ours:%Y-%m-%dT%H:%M:%SZ}: "
+                f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, {self._words.clock} {ours:%Y-%m-%dT%H:%M:%SZ}: "
                 f"set the wrong one"
             )
             raise Failure(MetricsCause.CLOCK, sentence)

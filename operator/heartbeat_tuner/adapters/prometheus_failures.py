@@ -1,10 +1,13 @@
 """What can go wrong with one request to Prometheus, sorted by what may be done about it.
 
-A `Failure` is a sentence without the query and with the server's own words apart, since those may repeat what must not
-be told on: `prometheus` makes the `MetricsUnavailableError` of it.
+A `Failure` is a sentence without the query, with the server's own words apart, since those may repeat what must not
+be told on, and with a `Fix` that each audience has its own `Words` for: `prometheus` makes the
+`MetricsUnavailableError` of it.
 """
 
+import dataclasses
 import email.utils
+import enum
 import html
 import http.client
 import json
@@ -61,12 +64,59 @@ _BY_EXCEPTION: Final = (
 )
 """What an exception, or one of those that it came from, means; the first that fits."""
 
-_TLS_FIX: Final = ": check url and tls of the operator's prometheus settings"
+
+class Fix(enum.Enum):
+    """What a person may do about a failure."""
+
+    CHECK_TLS = enum.auto()
+    CHECK_CREDENTIALS = enum.auto()
+    SET_URL = enum.auto()
+    FOLLOW_REDIRECT = enum.auto()
+    ALLOW_LONGER_ANSWERS = enum.auto()
+    MOUNT_AGAIN = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Words:
+    """How an audience calls the settings that a failure is about.
+
+    Attributes:
+        settings: whose they are, after their names.
+        url: the one with the address.
+        longest_answer: the one that limits answers, as the end of a sentence; empty where nobody can set it.
+        clock: whose clock Prometheus' is compared with.
+    """
+
+    settings: str
+    url: str
+    longest_answer: str
+    clock: str
+
+    def of(self, fix: Fix | None) -> str:
+        """Return the end of a sentence that says what to do."""
+        return {
+            None: "",
+            Fix.CHECK_TLS: f": check url and tls {self.settings}",
+            Fix.CHECK_CREDENTIALS: f": check the credentials and the headers {self.settings}",
+            Fix.SET_URL: f": set {self.url} to the address to which /api/v1/query is to be appended",
+            Fix.FOLLOW_REDIRECT: f": set {self.url} to the address it leads to",
+            Fix.ALLOW_LONGER_ANSWERS: self.longest_answer,
+            Fix.MOUNT_AGAIN: ": mount it anew",
+        }[fix]
+
+
+OPERATOR: Final = Words(
+    settings="of the operator's prometheus settings",
+    url="prometheus.url",
+    longest_answer=" (prometheus.maxAnswerBytes)",
+    clock="the operator's",
+)
+"""The words of the operator's configuration file."""
 
 _FIXES: Final = {
-    HTTPStatus.UNAUTHORIZED: ": check the credentials and the headers of the operator's prometheus settings",
-    HTTPStatus.FORBIDDEN: ": check the credentials and the headers of the operator's prometheus settings",
-    HTTPStatus.NOT_FOUND: ": set prometheus.url to the address to which /api/v1/query is to be appended",
+    HTTPStatus.UNAUTHORIZED: Fix.CHECK_CREDENTIALS,
+    HTTPStatus.FORBIDDEN: Fix.CHECK_CREDENTIALS,
+    HTTPStatus.NOT_FOUND: Fix.SET_URL,
 }
 
 
@@ -77,7 +127,7 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         cause: what kind of failure.
         sentence: what happened, in our words.
         told: what the server said; shown in parentheses after the sentence.
-        fix: what to do; empty where nobody can tell.
+        fix: what to do; None where nobody can tell.
         again_after_s: how long to wait at least before the same is asked again; None if that is of no use.
     """
 
@@ -87,7 +137,7 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         sentence: str,
         *,
         told: str = "",
-        fix: str = "",
+        fix: Fix | None = None,
         again_after_s: float | None = None,
     ) -> None:
         super().__init__(sentence)
@@ -102,10 +152,10 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         """Let the server's words not repeat these: a query names other people's groups, a password is one."""
         self._hidden += texts
 
-    def message(self, tried: str) -> str:
-        """Return all of it in one line; `tried` is what a person would try."""
+    def problem(self, words: Words) -> str:
+        """Return all of it in one line, in the words of who will read it."""
         told = _shown(self.told, self._hidden)
-        return f"{self.sentence}{f' ({told})' if told else ''}{self.fix}; tried {tried}"
+        return f"{self.sentence}{f' ({told})' if told else ''}{words.of(self.fix)}"
 
 
 def of_status(status: int, headers: Mapping[str, str], body: str, *, now: datetime) -> Failure:
@@ -118,16 +168,14 @@ def of_status(status: int, headers: Mapping[str, str], body: str, *, now: dateti
         now: our time.
     """
     if status in range(300, 400):
-        told, fix = headers.get("Location", ""), ": set prometheus.url to the address it leads to"
-        return Failure(
-            MetricsCause.REFUSED, f"Prometheus answered {status}, a redirect", told=told.partition("?")[0], fix=fix
-        )
+        told, sentence = headers.get("Location", "").partition("?")[0], f"Prometheus answered {status}, a redirect"
+        return Failure(MetricsCause.REFUSED, sentence, told=told, fix=Fix.FOLLOW_REDIRECT)
     other = MetricsCause.REFUSED if status in range(400, 500) else MetricsCause.FAILED
     return Failure(
         _BY_STATUS.get(HTTPStatus(status), other) if status in _KNOWN else other,
         f"Prometheus answered {status}",
         told=_error_of(body),
-        fix=_FIXES.get(HTTPStatus(status), "") if status in _KNOWN else "",
+        fix=_FIXES.get(HTTPStatus(status)) if status in _KNOWN else None,
         again_after_s=_retry_after_s(headers, now) if status in _PASSING else None,
     )
 
@@ -141,7 +189,7 @@ def of_transport(error: Exception) -> Failure:
             return Failure(
                 cause,
                 f"Prometheus did not answer ({words}{_reason_of(link)})",
-                fix=_TLS_FIX if cause is MetricsCause.REFUSED else "",
+                fix=Fix.CHECK_TLS if cause is MetricsCause.REFUSED else None,
                 again_after_s=0 if words == _BROKEN else None,
             )
     return Failure(MetricsCause.UNREACHABLE, "Prometheus did not answer (connection failed)")

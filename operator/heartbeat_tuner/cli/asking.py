@@ -17,6 +17,7 @@ import pydantic
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus_failures import Words
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import shown
@@ -90,13 +91,8 @@ _OF_FIELD: Final = {
     "timeout": "--timeout",
 }
 
-_WORDS: Final = {
-    " of the operator's prometheus settings": " that you gave",
-    "the operator's": "this machine's",
-    "prometheus.url": "--prometheus",
-    " (prometheus.maxAnswerBytes)": "",
-}
-"""What the adapter says of the operator's settings, in words of the command line."""
+WORDS: Final = Words(settings="that you gave", url="--prometheus", longest_answer="", clock="this machine's")
+"""The words of the command line for what else the operator's settings say."""
 
 _LOOKBACKS: Final = (timedelta(minutes=1), timedelta(days=1))
 
@@ -197,17 +193,16 @@ def run(what: Asked, question: Callable[[PrometheusSource], Awaitable[_T]]) -> _
     """
 
     async def ask() -> _T:
-        with contextlib.closing(prometheus_source(what.settings, SystemClock())) as source:
+        with contextlib.closing(prometheus_source(what.settings, SystemClock(), WORDS)) as source:
             return await question(source)
 
     try:
         return asyncio.run(ask())
     except MetricsUnavailableError as error:
-        told, _, query = str(error).partition("; tried ")
-        for theirs, ours in _WORDS.items():
-            told = told.replace(theirs, ours)
         less = "; ask for less: --namespace, or a shorter --lookback" if error.cause is MetricsCause.TOO_MUCH else ""
-        raise UsageProblem(f"{told}{less}; tried {shown(query, SHOWN_QUERY)} at {what.settings.url}") from None
+        raise UsageProblem(
+            f"{error.problem}{less}; tried {shown(error.tried, SHOWN_QUERY)} at {what.settings.url}"
+        ) from None
 
 
 async def inventory(source: PrometheusSource, what: Asked, *, around: bool = False) -> Inventory:

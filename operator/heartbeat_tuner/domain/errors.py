@@ -39,10 +39,18 @@ class MetricsCause(enum.Enum):
 
 
 class MetricsUnavailableError(TunerError):
-    """Prometheus gave no usable answer, because of `cause`."""
+    """Prometheus gave no usable answer.
 
-    def __init__(self, message: str, *, cause: MetricsCause = MetricsCause.UNREACHABLE) -> None:
-        super().__init__(message)
+    Attributes:
+        problem: what happened, as a sentence without the query.
+        tried: what a person would try; a query may name what is not everybody's business. Empty where there is none.
+        cause: what kind of failure.
+    """
+
+    def __init__(self, problem: str, *, tried: str = "", cause: MetricsCause = MetricsCause.UNREACHABLE) -> None:
+        super().__init__(f"{problem}; tried {tried}" if tried else problem)
+        self.problem = problem
+        self.tried = tried
         self.cause = cause
 
     @property

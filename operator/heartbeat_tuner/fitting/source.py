@@ -28,7 +28,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -36,6 +35,7 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.prometheus_failures import Words
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.fitting import contract, slices
@@ -66,15 +66,10 @@ NEVER: Final = frozenset({MetricsCause.REFUSED, MetricsCause.CLOCK})
 SHOWN_QUERY: Final = 300
 """Characters of a query that a sentence repeats: it may name hundreds of pods."""
 
-_WORDS: Final = MappingProxyType(
-    {
-        " of the operator's prometheus settings": " that were given",
-        "the operator's": "this machine's",
-        "set prometheus.url": "set the url",
-        "prometheus.maxAnswerBytes": "maxAnswerBytes",
-    }
+WORDS: Final = Words(
+    settings="that were given", url="the url", longest_answer=" (maxAnswerBytes)", clock="this machine's"
 )
-"""What the adapter says of the operator's settings, in words of who has options."""
+"""The words of who has options for what else the operator's settings say."""
 
 
 class PrometheusDataSource(DataSource):  # type: ignore[misc]  # pyspark is Any to mypy
@@ -229,7 +224,7 @@ class _Trouble:
     def check(self) -> None:
         """Raise the last failure anew if there is no use in asking."""
         if self._last is not None and (self._last.cause in NEVER or self._in_turn >= GIVE_UP_AFTER):
-            raise MetricsUnavailableError(str(self._last), cause=self._last.cause)
+            raise MetricsUnavailableError(self._last.problem, tried=self._last.tried, cause=self._last.cause)
 
     def add(self, error: MetricsUnavailableError) -> None:
         """Note a failure."""
@@ -246,16 +241,15 @@ def _asking(reading: Reading) -> "Iterator[tuple[asyncio.Runner, Asker]]":
     """Give what asks, and an event loop to run it on."""
     from heartbeat_tuner.fitting.asking import Asker  # noqa: PLC0415 - heavy, and of no use to who only makes a reader
 
-    with asyncio.Runner() as runner, contextlib.closing(prometheus_source(reading.prometheus, SystemClock())) as source:
+    source = prometheus_source(reading.prometheus, SystemClock(), WORDS)
+    with asyncio.Runner() as runner, contextlib.closing(source):
         yield runner, Asker(source)
 
 
 def shown(error: MetricsUnavailableError) -> str:
-    """Return a failure in words of who has options, with the beginning of its query."""
-    told, _, query = str(error).partition("; tried ")
-    for theirs, ours in _WORDS.items():
-        told = told.replace(theirs, ours)
-    return f"{told}; tried {query if len(query) <= SHOWN_QUERY else query[: SHOWN_QUERY - 1] + '…'}"
+    """Return a failure with the beginning of its query."""
+    query = error.tried
+    return f"{error.problem}; tried {query if len(query) <= SHOWN_QUERY else query[: SHOWN_QUERY - 1] + '…'}"
 
 
 def _place(one: Slice) -> str:

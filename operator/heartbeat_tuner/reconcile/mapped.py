@@ -110,7 +110,7 @@ def _from(several: Sequence[_T], turn: int) -> list[_T]:
 def _unknown(error: MetricsUnavailableError, policy: Policy) -> Unknown:
     """Return a failure for one policy, with its own query: another's names are not its business."""
     reason = Reason.PARTIAL_DATA if error.partial else Reason.PROMETHEUS_UNREACHABLE
-    return Unknown(reason, f"{str(error).partition('; tried ')[0]}; tried {query([policy])}")
+    return Unknown(reason, f"{error.problem}; tried {query([policy])}")
 
 
 def _not_yet(policy: Policy) -> Unknown:

@@ -85,24 +85,24 @@ GIVE_UP: Final = frozenset(
 """Causes for which the next query would fare no better, or do harm."""
 
 
-_QUERY: Final = "<query>"
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trouble:
     """Why something was not read.
 
     Attributes:
         reason: for the condition.
-        sentence: what happened, with `<query>` for what was tried.
+        problem: what happened, as a sentence without the query.
+        is_due: whether the query is still to be tried.
     """
 
     reason: Reason
-    sentence: str
+    problem: str
+    is_due: bool = False
 
     def told_to(self, policy: Policy, quantity: Quantity) -> Unknown:
         """Return it for one policy: with its own query, since others' names are not its business and would not fit."""
-        return Unknown(self.reason, self.sentence.replace(_QUERY, reading_plan.whole_query(quantity, policy)))
+        tried = "it will try" if self.is_due else "tried"
+        return Unknown(self.reason, f"{self.problem}; {tried} {reading_plan.whole_query(quantity, policy)}")
 
 
 @dataclasses.dataclass
@@ -317,7 +317,7 @@ class MetricsReader:
         try:
             series = await answer
         except MetricsUnavailableError as error:
-            return self._failed(ask, self._query(ask), error)
+            return self._failed(ask, error)
         self._answering = True
         share.weight -= await self._took(ask, series)
         return ()
@@ -352,25 +352,26 @@ class MetricsReader:
             self._coverage.forget_until(ask.span.after_s, group)
         return sum(size.weight(ask.span.length_s) for size in sizes.values())
 
-    def _failed(self, ask: Ask, query: str, error: MetricsUnavailableError) -> Sequence[Ask]:
+    def _failed(self, ask: Ask, error: MetricsUnavailableError) -> Sequence[Ask]:
         """Note what went wrong; return smaller queries where it was too much."""
-        said = str(error).replace(query, _QUERY)
         if error.cause is MetricsCause.TOO_MUCH:
             halves = ask.halves()
             if halves is None:
-                self._flooded(ask, said)
+                self._flooded(ask, error.problem)
             return halves or ()
         reason = Reason.PARTIAL_DATA if error.cause is MetricsCause.PARTIAL else Reason.PROMETHEUS_UNREACHABLE
         if error.cause in GIVE_UP:
-            self._outage = Trouble(reason, said)
+            self._outage = Trouble(reason, error.problem)
         else:
-            self._troubles |= {(ask.quantity, namespace): Trouble(reason, said) for namespace in ask.namespaces}
+            self._troubles |= {
+                (ask.quantity, namespace): Trouble(reason, error.problem) for namespace in ask.namespaces
+            }
         return ()
 
-    def _flooded(self, ask: Ask, said: str) -> None:
+    def _flooded(self, ask: Ask, problem: str) -> None:
         """Ask nothing more about a namespace in this cycle, and no more than its shortest stretch first in the next."""
         (namespace,) = ask.namespaces
-        sentence = f"namespace {namespace} has more series under these names than can be read at once: {said}"
+        sentence = f"namespace {namespace} has more series under these names than can be read at once: {problem}"
         self._flooding.add(namespace)
         self._troubles |= {(quantity, namespace): Trouble(Reason.TOO_MANY_SERIES, sentence) for quantity in READ}
         self._sizes[ask.quantity, namespace] = Size(samples_per_s=reading_plan.REQUEST_WEIGHT)
@@ -379,9 +380,9 @@ class MetricsReader:
     def _not_yet(namespace: str) -> Trouble:
         sentence = (
             f"what the operator asks of Prometheus in one cycle was spent before namespace {namespace} was read; the "
-            f"next begins with it; it will try {_QUERY}"
+            f"next begins with it"
         )
-        return Trouble(Reason.NOT_READ_YET, sentence)
+        return Trouble(Reason.NOT_READ_YET, sentence, is_due=True)
 
 
 def _needed(policy: Policy) -> list[Quantity]:

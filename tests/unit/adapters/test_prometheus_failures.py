@@ -13,6 +13,8 @@ import requests
 import urllib3
 
 from heartbeat_tuner.adapters import prometheus_failures as failures
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, Fix
+from heartbeat_tuner.cli import asking
 from heartbeat_tuner.domain.errors import MetricsCause
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -61,7 +63,7 @@ def test_statuses(status: int, cause: MetricsCause, again: bool) -> None:  # noq
     """Those that nobody has given a name, too."""
     found = failures.of_status(status, {}, "words", now=NOW)
     assert (found.cause, found.again_after_s is not None) == (cause, again)
-    assert str(status) in found.message("up")
+    assert str(status) in found.problem(OPERATOR)
 
 
 @pytest.mark.parametrize(
@@ -87,10 +89,10 @@ def test_when_to_ask_again(text: str, seconds: float) -> None:
 def test_a_message_is_one_short_line() -> None:
     """It goes into a status and a log."""
     found = failures.of_status(500, {}, "one\r\n\x1b[31mtwo\x00 " + "x" * 5_000, now=NOW)
-    told = found.message("up")
+    told = found.problem(OPERATOR)
     assert told.startswith("Prometheus answered 500 (one [31mtwo xxx")
     assert told.isprintable()
-    assert len(told) == len("Prometheus answered 500 ()") + failures.SHOWN_CHARACTERS + len("; tried up")
+    assert len(told) == len("Prometheus answered 500 ()") + failures.SHOWN_CHARACTERS
 
 
 SECRET: Final = '"<s3cr3t>&é' * 20
@@ -105,8 +107,8 @@ def test_what_is_hidden_is_not_told(written: str) -> None:
     """Also where it begins before the end of what is shown, and ends after it."""
     found = failures.of_status(500, {}, "x" * 200 + written, now=NOW)
     found.hide([SECRET, ""])
-    assert "s3cr3t" not in found.message("up")
-    assert found.message("up").endswith("; tried up")
+    assert "s3cr3t" not in found.problem(OPERATOR)
+    assert found.problem(OPERATOR).startswith("Prometheus answered 500 (")
 
 
 def test_a_query_is_hidden_as_go_writes_it() -> None:
@@ -114,7 +116,7 @@ def test_a_query_is_hidden_as_go_writes_it() -> None:
     query = 'up{group_id=~"orders|payments"}[1m]'
     found = failures.of_status(422, {}, _error("422", f"cannot evaluate {json.dumps(query)}: no"), now=NOW)
     found.hide([query])
-    assert found.message("mine") == 'Prometheus answered 422 (cannot evaluate "…": no); tried mine'
+    assert found.problem(OPERATOR) == 'Prometheus answered 422 (cannot evaluate "…": no)'
 
 
 def _raised(error: Exception, *came_from: Exception) -> Exception:
@@ -170,10 +172,46 @@ def test_exceptions(error: Exception, cause: MetricsCause, words: str, again: bo
     """The libraries wrap them in each other; the innermost says what it was."""
     found = failures.of_transport(error)
     assert (found.cause, found.again_after_s is not None) == (cause, again)
-    assert f"Prometheus did not answer ({words}" in found.message("up")
+    assert f"Prometheus did not answer ({words}" in found.problem(OPERATOR)
 
 
 def test_a_wait_of_an_hour_is_an_hour() -> None:
     """Whether that is too long, who waits decides."""
     after = (NOW + timedelta(hours=1)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     assert failures.of_status(429, {"Retry-After": after}, "", now=NOW).again_after_s == 3600
+
+
+OF_ANSWER: Final = Failure(
+    MetricsCause.TOO_MUCH, "Prometheus' answer is longer than 9 bytes", fix=Fix.ALLOW_LONGER_ANSWERS
+)
+OF_TLS: Final = failures.of_transport(ssl.SSLError("no"))
+
+
+@pytest.mark.parametrize(
+    ("failure", "operator", "command_line"),
+    [
+        (
+            failures.of_status(401, {}, "", now=NOW),
+            "answered 401: check the credentials and the headers of the operator's prometheus settings",
+            "answered 401: check the credentials and the headers that you gave",
+        ),
+        (
+            failures.of_status(404, {}, "", now=NOW),
+            "answered 404: set prometheus.url to the address to which /api/v1/query is to be appended",
+            "answered 404: set --prometheus to the address to which /api/v1/query is to be appended",
+        ),
+        (
+            failures.of_status(302, {"Location": "https://here/?token=1"}, "", now=NOW),
+            "a redirect (https://here/): set prometheus.url to the address it leads to",
+            "a redirect (https://here/): set --prometheus to the address it leads to",
+        ),
+        (OF_ANSWER, "longer than 9 bytes (prometheus.maxAnswerBytes)", "longer than 9 bytes"),
+        (OF_TLS, ": check url and tls of the operator's prometheus settings", ": check url and tls that you gave"),
+        (failures.of_status(500, {}, "", now=NOW), "Prometheus answered 500", "Prometheus answered 500"),
+    ],
+    ids=["credentials", "url", "redirect", "length", "tls", "nothing to do"],
+)
+def test_each_audience_reads_its_own_words(failure: Failure, operator: str, command_line: str) -> None:
+    """Who gave options has no configuration of the operator's to look into."""
+    assert failure.problem(OPERATOR).endswith(operator)
+    assert failure.problem(asking.WORDS).endswith(command_line)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.adapters import prometheus_answers as answers
-from heartbeat_tuner.adapters.prometheus_failures import Failure
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure
 from heartbeat_tuner.adapters.prometheus_matrices import REMEMBERED, MatrixReader
 from heartbeat_tuner.metrics.labels import Labels
 from heartbeat_tuner.metrics.samples import Series
@@ -56,7 +56,7 @@ def outcome(read: Any, body: bytes) -> Read:
     try:
         found: list[Series] = read(body)
     except Failure as failure:
-        return failure.message("up")
+        return failure.problem(OPERATOR)
     return [(dict(one.labels), list(one.samples.pairs())) for one in found]
 
 

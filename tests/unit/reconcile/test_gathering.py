@@ -48,7 +48,7 @@ class ThreadedPrometheus:
         self.asked += 1
         for _ in range(turn):
             await asyncio.sleep(0)
-        raise MetricsUnavailableError(f"Prometheus did not answer at {at}; tried {query}")
+        raise MetricsUnavailableError(f"Prometheus did not answer at {at}", tried=query)
 
 
 class JavaPrometheus:
@@ -224,7 +224,7 @@ async def test_missing_series_are_told_with_the_policys_own_query() -> None:
 async def test_an_outage_of_a_fleet_fits_into_every_status() -> None:
     """A query that names hundreds of groups is longer than a condition may be."""
     stage = stages.fleet(300)
-    stage.prometheus.error = MetricsUnavailableError("Prometheus did not answer; tried " + "x" * 9_000)
+    stage.prometheus.error = MetricsUnavailableError("Prometheus did not answer " + "x" * 9_000)
     report = await stage.cycle()
     assert (report.status_writes, report.failed_writes) == (300, 0)
 

@@ -153,7 +153,7 @@ async def test_another_label_of_the_namespace_is_another_query() -> None:
 async def test_a_failure_costs_only_its_namespace_and_names_only_its_own_query() -> None:
     """Too much of one tenant's names is that tenant's."""
     source = SitePrometheus([*stormy("shop"), *stormy("bank")])
-    source.errors["bank"] = MetricsUnavailableError("too much; tried {everybody}", cause=MetricsCause.TOO_MUCH)
+    source.errors["bank"] = MetricsUnavailableError("too much", tried="{everybody}", cause=MetricsCause.TOO_MUCH)
     found = await read(source, policy("bank"), policy("shop"))
     lost = found[ObjectKey("bank", "orders")]
     assert isinstance(lost, Unknown)
@@ -172,7 +172,7 @@ async def test_a_prometheus_that_is_down_is_not_asked_for_each(cause: MetricsCau
     """A hundred namespaces would else wait for a hundred timeouts."""
     names = ("a", "b", "c")
     source = SitePrometheus([])
-    source.errors = {name: MetricsUnavailableError("failed; tried it", cause=cause) for name in names}
+    source.errors = {name: MetricsUnavailableError("failed", tried="it", cause=cause) for name in names}
     found = await read(source, *map(policy, names))
     assert len(source.queries) == asked
     assert [one.reason for one in found.values() if isinstance(one, Unknown)] == [reason] * 3
