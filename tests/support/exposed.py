@@ -18,7 +18,7 @@ CURED = worlds.settings("30s", "1s", "1s")
 def points_of(outcome: Outcome) -> tuple[Point, ...]:
     """Return the points of a policy that was never looked at before."""
     policy = outcome.inputs.policy if isinstance(outcome, Decided) else None
-    status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW)
+    status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW).status
     return exposing.points(policy, outcome, status)
 
 

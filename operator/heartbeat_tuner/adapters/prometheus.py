@@ -25,6 +25,7 @@ from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, Word
 from heartbeat_tuner.adapters.prometheus_http import Exchange, Form, Reply, Transport
 from heartbeat_tuner.adapters.prometheus_matrices import MatrixReader
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.ports import Clock, Spent
 
@@ -195,9 +196,12 @@ class PrometheusSource:
         if theirs.tzinfo is None:  # `-0000` stands for UTC of unknown origin
             theirs = theirs.replace(tzinfo=UTC)
         if abs(theirs - ours) > CLOCKS_APART + DRIP_FACTOR * self._timeout:
-            sentence = (
-                f"Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, {self._words.clock} {ours:%Y-%m-%dT%H:%M:%SZ}: "
-                f"set the wrong one"
+            sentence = say(
+                "Prometheus' clock says {theirs:%Y-%m-%dT%H:%M:%SZ}, {whose} {ours:%Y-%m-%dT%H:%M:%SZ}: set the wrong "
+                "one",
+                theirs=Reading(theirs),
+                whose=self._words.clock,
+                ours=Reading(ours),
             )
             raise Failure(MetricsCause.CLOCK, sentence)
 

@@ -20,6 +20,7 @@ from typing import Final
 import urllib3
 
 from heartbeat_tuner.domain.errors import MetricsCause
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 
 SHOWN_CHARACTERS: Final = 300
 """How much of the server's own words a message repeats."""
@@ -152,10 +153,14 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         """Let the server's words not repeat these: a query names other people's groups, a password is one."""
         self._hidden += texts
 
-    def problem(self, words: Words) -> str:
-        """Return all of it in one line, in the words of who will read it."""
+    def problem(self, words: Words) -> Sentence:
+        """Return all of it in one line, in the words of who will read it.
+
+        The server's own words may be others each time: they have numbers of the moment, or of the request.
+        """
         told = _shown(self.told, self._hidden)
-        return f"{self.sentence}{f' ({told})' if told else ''}{words.of(self.fix)}"
+        server = say(" ({server})", server=Reading(told)) if told else ""
+        return say("{sentence}{server}{fix}", sentence=self.sentence, server=server, fix=words.of(self.fix))
 
 
 def of_status(status: int, headers: Mapping[str, str], body: str, *, now: datetime) -> Failure:

@@ -12,11 +12,11 @@ from typing import Final
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import outsiders
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.record import SETTLING
 
@@ -58,9 +58,15 @@ def _cadence_exceeds_session(inputs: DecisionInput, record: Record, current: Liv
     never = " and none was accepted" if record.accepted_beats == 0 else ""
     return Finding(
         Reason.CADENCE_EXCEEDS_SESSION,
-        f"{inputs.client.explain_period(current, Circumstances(inputs.cluster.brokers))}, but the session ends after "
-        f"{durations.show(current.session_timeout)}, so {who} and the group rebalances for ever: "
-        f"{_evictions(record)}{never}",
+        say(
+            "{beat}, but the session ends after {session}, so {who} and the group rebalances for ever: "
+            "{evictions}{never}",
+            beat=inputs.client.explain_period(current, Circumstances(inputs.cluster.brokers)),
+            session=current.session_timeout,
+            who=who,
+            evictions=_evictions(record),
+            never=never,
+        ),
     )
 
 
@@ -82,12 +88,18 @@ def _poll_gaps_exceed_limit(record: Record, current: LivenessSettings, per_month
     """Find handlers that take longer than M: their members beat all the while, and leave all the same."""
     if current.max_poll_interval is None or not poll_gaps_are_dangerous(record, per_month):
         return None
-    longest = "" if record.longest_poll_gap is None else f"; the longest was {durations.about(record.longest_poll_gap)}"
+    gap = record.longest_poll_gap
     return Finding(
         Reason.POLL_GAP_EXCEEDS_LIMIT,
-        f"live members left the group {record.poll_gap_evictions} times {_within(record)} because they did not poll "
-        f"for {durations.show(current.max_poll_interval)} (maxPollInterval), though they went on beating{longest}: the "
-        f"handler of one poll takes longer than that, and no session timeout can help",
+        say(
+            "live members left the group {left} times {within} because they did not poll for {limit} "
+            "(maxPollInterval), though they went on beating{longest}: the handler of one poll takes longer than that, "
+            "and no session timeout can help",
+            left=Reading(record.poll_gap_evictions),
+            within=_within(record),
+            limit=current.max_poll_interval,
+            longest="" if gap is None else say("; the longest was {longestPollGap:about}", longestPollGap=Reading(gap)),
+        ),
     )
 
 
@@ -123,9 +135,15 @@ def _others_rebalance_it(inputs: DecisionInput, record: Record, period: timedelt
     workload = inputs.policy.workload
     return Finding(
         Reason.REBALANCED_BY_OTHERS,
-        f"{_rebalanced(record)}, and only {_evictions(record)}: group {inputs.policy.group_id} has members that are "
-        f"not of {workload} ({outsiders.told(others)}), and no setting of {workload} changes how often they join and "
-        f"leave",
+        say(
+            "{rebalances}, and only {evictions}: group {group} has members that are not of {workload} ({others}), and "
+            "no setting of {workload} changes how often they join and leave",
+            rebalances=_rebalanced(record),
+            evictions=_evictions(record),
+            group=inputs.policy.group_id,
+            workload=workload,
+            others=outsiders.told(others),
+        ),
     )
 
 
@@ -133,11 +151,16 @@ def _rebalances_too_often(record: Record, period: timedelta) -> Finding | None:
     """Find a group that rebalances all the time, though its members are not removed and count short joins."""
     if not rebalances_too_often(record, period):
         return None
-    return Finding(Reason.UNSTABLE, f"{_rebalanced(record)}, with {_evictions(record)}")
+    often = say("{rebalances}, with {evictions}", rebalances=_rebalanced(record), evictions=_evictions(record))
+    return Finding(Reason.UNSTABLE, often)
 
 
-def _rebalanced(record: Record) -> str:
-    return f"the members took part in {record.rebalances:.3g} rebalances each {_within(record)}"
+def _rebalanced(record: Record) -> Sentence:
+    return say(
+        "the members took part in {rebalances:.3g} rebalances each {within}",
+        rebalances=Reading(record.rebalances),
+        within=_within(record),
+    )
 
 
 def _spends_its_time(record: Record) -> bool:
@@ -151,8 +174,12 @@ def _group_is_unstable(record: Record) -> Finding | None:
         return None
     return Finding(
         Reason.UNSTABLE,
-        f"the group spent {record.rebalancing_share:.0%} of its time rebalancing (more than {UNSTABLE_SHARE:.0%}), "
-        f"with {_evictions(record)}",
+        say(
+            "the group spent {share:.0%} of its time rebalancing (more than {limit:.0%}), with {evictions}",
+            share=Reading(record.rebalancing_share),
+            limit=UNSTABLE_SHARE,
+            evictions=_evictions(record),
+        ),
     )
 
 
@@ -162,7 +189,11 @@ def _evictions_exceed_objective(record: Record, per_month: float) -> Finding | N
         return None
     return Finding(
         Reason.DANGER,
-        f"{_evictions(record)}, where the objective allows {per_month:g} a month",
+        say(
+            "{evictions}, where the objective allows {objective:g} a month",
+            evictions=_evictions(record),
+            objective=per_month,
+        ),
     )
 
 
@@ -170,12 +201,13 @@ def _record_is_too_short(record: Record, workload: WorkloadRef) -> Finding | Non
     """Find a record that cannot show that the group is healthy."""
     if record.unobserved_pods:
         return Finding(
-            Reason.TOO_LITTLE_DATA, f"no fresh metrics of pod {record.unobserved_pods[0]}, so nothing is known of it"
+            Reason.TOO_LITTLE_DATA,
+            say("no fresh metrics of pod {pod}, so nothing is known of it", pod=record.unobserved_pods[0]),
         )
     if record.span < ENOUGH_TIME:
         return Finding(
             Reason.TOO_LITTLE_DATA,
-            f"the pods of {workload} run for less than {durations.show(ENOUGH_TIME)} so far",
+            say("the pods of {workload} run for less than {least} so far", workload=workload, least=ENOUGH_TIME),
         )
     if record.accepted_beats == 0:
         return Finding(Reason.TOO_LITTLE_DATA, "no heartbeat was accepted yet, and too few evictions were seen")
@@ -183,16 +215,26 @@ def _record_is_too_short(record: Record, workload: WorkloadRef) -> Finding | Non
 
 
 def _healthy(record: Record) -> Finding:
-    seen = "no eviction" if record.evictions == 0 else _evictions(record)
-    left = f", {record.poll_gap_evictions} left for not polling" if record.poll_gap_evictions else ""
-    beat = "" if record.beat_period is None else f", a heartbeat every {durations.about(record.beat_period)}"
-    return Finding(Reason.HEALTHY, f"nothing in the record asks for a change: {seen}{left}{beat}")
+    left, beat = record.poll_gap_evictions, record.beat_period
+    return Finding(
+        Reason.HEALTHY,
+        say(
+            "nothing in the record asks for a change: {evictions}{left}{beat}",
+            evictions="no eviction" if record.evictions == 0 else _evictions(record),
+            left=say(", {left} left for not polling", left=Reading(left)) if left else "",
+            beat="" if beat is None else say(", a heartbeat every {beatPeriod:about}", beatPeriod=Reading(beat)),
+        ),
+    )
 
 
-def _evictions(record: Record) -> str:
-    noun = "eviction" if record.evictions == 1 else "evictions"
-    return f"{record.evictions} {noun} of live members {_within(record)}"
+def _evictions(record: Record) -> Sentence:
+    return say(
+        "{evictions} {noun} of live members {within}",
+        evictions=Reading(record.evictions),
+        noun="eviction" if record.evictions == 1 else "evictions",
+        within=_within(record),
+    )
 
 
-def _within(record: Record) -> str:
-    return f"within {durations.show(timedelta(seconds=round(record.span.total_seconds())))}"
+def _within(record: Record) -> Sentence:
+    return say("within {watched}", watched=Reading(timedelta(seconds=round(record.span.total_seconds()))))

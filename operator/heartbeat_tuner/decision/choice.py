@@ -22,6 +22,7 @@ from heartbeat_tuner.domain.evidence import Cluster, Record
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, join, say
 from heartbeat_tuner.tails.group_model import Fitted, Unfitted
 
 ABSENCE_MARGIN: Final = 1.5
@@ -76,7 +77,8 @@ def choose(
         f"{setting} {durations.show(current[setting])} → {durations.show(session.settings[setting])}"
         for setting in liveness.changed(current, session.settings)
     )
-    return Chosen(session.settings, f"Set {moves}: {'; '.join(one for one in (session.message, poll.message) if one)}")
+    why = join("; ", (session.message, poll.message))
+    return Chosen(session.settings, say("Set {moves}: {why}", moves=moves, why=why))
 
 
 def settled(of: Rules, largest_absence_s: float) -> LivenessSettings | Infeasible:
@@ -117,17 +119,19 @@ def _poll(model: Fitted | Unfitted, record: Record, of: Rules, per_month: float)
         return Chosen(of.current, "")
     floor, ceiling = of.poll()
     if floor.value > ceiling.value:
-        return Infeasible(
-            f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
-            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-        )
+        return rules.collide("No poll interval fits: handlers need", floor, ceiling)
     wish = foresight.poll_wish(model, of.client)
     limit = max(rules.step(max(floor.value, default), ceiling.value), _granted(wish, ceiling))
     return Chosen(
         dataclasses.replace(of.current, max_poll_interval=limit),
-        f"a handler may then take {durations.show(of.client.poll_limit_factor * limit)} (at least "
-        f"{durations.show(floor.value)} is needed: {floor.name}{_asked(wish, ceiling)}); so late a handler that hangs "
-        f"is noticed, and so long may a rebalance wait for it",
+        say(
+            "a handler may then take {longest} (at least {least} is needed: {because}{wish}); so late a handler that "
+            "hangs is noticed, and so long may a rebalance wait for it",
+            longest=of.client.poll_limit_factor * limit,
+            least=Reading(floor.value),
+            because=floor.name,
+            wish=_asked(wish, ceiling),
+        ),
     )
 
 
@@ -168,7 +172,12 @@ def _lasting(of: Rules, beat: LivenessSettings, largest_s: float, *, wish: Limit
     if largest_s > 0:
         largest = timedelta(seconds=min(largest_s, rules.LONGEST.total_seconds()))
         survived = durations.ceil_to_second(period + ABSENCE_MARGIN * largest)
-        needed.append(Limit(survived, f"{ABSENCE_MARGIN:g} times the largest absence seen, {durations.about(largest)}"))
+        times = say(
+            "{times:g} times the largest absence seen, {largestAbsence:about}",
+            times=ABSENCE_MARGIN,
+            largestAbsence=Reading(largest),
+        )
+        needed.append(Limit(survived, times))
     floor, _ = rules.tightest(needed, [ceiling])
     fitted = rules.session_between(floor, ceiling, of.client)
     if isinstance(fitted, Infeasible):
@@ -182,8 +191,15 @@ def _lasting(of: Rules, beat: LivenessSettings, largest_s: float, *, wish: Limit
     session = max(fitted, current, _granted(wish, ceiling))
     return Chosen(
         dataclasses.replace(beat, session_timeout=session),
-        f"a beat then arrives every {durations.show(period)} and the session lasts {durations.show(session)} (at least "
-        f"{durations.show(floor.value)} is needed: {floor.name}{_asked(wish, ceiling)})",
+        say(
+            "a beat then arrives every {period} and the session lasts {session} (at least {least} is needed: "
+            "{because}{wish})",
+            period=period,
+            session=session,
+            least=Reading(floor.value),
+            because=floor.name,
+            wish=_asked(wish, ceiling),
+        ),
     )
 
 

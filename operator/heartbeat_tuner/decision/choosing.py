@@ -21,8 +21,8 @@ from heartbeat_tuner.decision import rules as allowed
 from heartbeat_tuner.decision.cost import Costs, Reckoner
 from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.decision.rules import Infeasible, Limit, Rules
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.profile import Profile
 
@@ -139,10 +139,7 @@ class Prices:
         """Return what each S costs that may go with a beat, or the two limits of S that collide."""
         floor, ceiling = rules.session(beat)
         if floor.value > ceiling.value:
-            return Infeasible(
-                f"No session timeout fits: it must be at least {durations.show(floor.value)} ({floor.name}), but "
-                f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-            )
+            return allowed.collide("No session timeout fits: it must be", floor, ceiling)
         limits = _seconds(floor, ceiling)
         # Over all that any policy's bounds allow, so that the same table tells what they cost.
         free = _seconds(*rules.unbounded().session(beat)) if rules.bounds else limits
@@ -258,10 +255,7 @@ def _of_poll_limit(prices: Prices, rules: Rules, per_month: float, poll_limit: t
 
 def _no_interval(rules: Rules) -> Infeasible:
     floor, ceiling = rules.interval()
-    return Infeasible(
-        f"No heartbeat interval fits: it must be at least {durations.show(floor.value)} ({floor.name}), but "
-        f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-    )
+    return allowed.collide("No heartbeat interval fits: it must be", floor, ceiling)
 
 
 def _cheapest(table: Table, per_month: float) -> int | None:
@@ -306,11 +300,21 @@ def _missed(prices: Prices, rules: Rules, table: Table, per_month: float) -> Inf
     if not enough.size:
         least = min(table.upper.min(), longer.upper.min())
         return Infeasible(
-            f"No values keep false evictions within {per_month:g} a month (objective.maxFalseEvictionsPerMonth): "
-            f"{figure(float(least))} a month must be reckoned with, however long the session timeout is"
+            say(
+                "No values keep false evictions within {objective:g} a month (objective.maxFalseEvictionsPerMonth): "
+                "{evictions} a month must be reckoned with, however long the session timeout is",
+                objective=per_month,
+                evictions=Reading(figure(float(least))),
+            )
         )
     needed = longer.point(int(enough[0])).settings.session_timeout
     return Infeasible(
-        f"No session timeout fits: the group needs at least {durations.show(needed)} to be sure of at most "
-        f"{per_month:g} false evictions a month, but {ceiling.name} allows at most {durations.show(ceiling.value)}"
+        say(
+            "No session timeout fits: the group needs at least {least} to be sure of at most {objective:g} false "
+            "evictions a month, but {limit} allows at most {most}",
+            least=Reading(needed),
+            objective=per_month,
+            limit=ceiling.name,
+            most=ceiling.value,
+        )
     )

@@ -11,10 +11,10 @@ from typing import Final
 
 from heartbeat_tuner.clients.client import Client, Period
 from heartbeat_tuner.decision import guard, rules
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 FRESH: Final = timedelta(minutes=5)
@@ -45,7 +45,11 @@ def refusal(
     if not guard.tightens(before, after):
         return ""
     if now - record.until > FRESH:
-        return f"the record ends at {record.until:%Y-%m-%dT%H:%M:%SZ}, more than {durations.show(FRESH)} ago"
+        return say(
+            "the record ends at {until:%Y-%m-%dT%H:%M:%SZ}, more than {limit} ago",
+            until=Reading(record.until),
+            limit=FRESH,
+        )
     refused = ""
     if after.session_timeout < before.session_timeout:
         refused = _session_refused(record, after, period(before), period(after))
@@ -65,15 +69,22 @@ def hold(record: Record | Unknown, before: LivenessSettings, after: LivenessSett
     if evicted:
         return Finding(
             Reason.TOO_LITTLE_DATA,
-            f"live members were removed in the last hour ({evicted}), with the longer session or poll limit that is "
-            f"set: shorter ones wait until an hour shows none",
+            say(
+                "live members were removed in the last hour ({evictions}), with the longer session or poll limit that "
+                "is set: shorter ones wait until an hour shows none",
+                evictions=Reading(evicted),
+            ),
         )
     if record.span >= LEAST_RECORD:
         return None
     return Finding(
         Reason.TOO_LITTLE_DATA,
-        f"the group's own record is {durations.about(record.span)} long; a shorter session or poll limit is written "
-        f"from {durations.show(LEAST_RECORD)} on: until then it is recommended",
+        say(
+            "the group's own record is {watched:about} long; a shorter session or poll limit is written from {least} "
+            "on: until then it is recommended",
+            watched=Reading(record.span),
+            least=LEAST_RECORD,
+        ),
     )
 
 
@@ -84,9 +95,11 @@ def _session_refused(record: Record, after: LivenessSettings, beats: Period, bea
     needed = max(record.longest_silence, absence + beats_after.longest)
     if needed <= after.session_timeout:
         return ""
-    return (
-        f"a member beat again after a silence of {durations.about(record.longest_silence)} in the last hour, which a "
-        f"session of {durations.show(after.session_timeout)} would not have held"
+    return say(
+        "a member beat again after a silence of {longestSilence:about} in the last hour, which a session of {session} "
+        "would not have held",
+        longestSilence=Reading(record.longest_silence),
+        session=after.session_timeout,
     )
 
 
@@ -96,7 +109,8 @@ def _limit_refused(record: Record, after: LivenessSettings, client: Client) -> s
         return "no gap between two polls was measured, and a shorter poll limit rests on them"
     if rules.poll_limit_for(client, gap) <= limit:
         return ""
-    return (
-        f"a member took {durations.about(gap)} between two polls in the last hour, too long for a poll limit of "
-        f"{durations.show(limit)}"
+    return say(
+        "a member took {longestPollGap:about} between two polls in the last hour, too long for a poll limit of {limit}",
+        longestPollGap=Reading(gap),
+        limit=limit,
     )

@@ -25,6 +25,7 @@ from heartbeat_tuner.domain.evidence import Group, Pod, Record, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 
 REASONS: Final = frozenset({Reason.NO_EFFECT, Reason.SETTINGS_NOT_IN_FORCE, Reason.SETTING_ASSUMED})
@@ -74,7 +75,7 @@ def found(
     if shown is None:
         return None
     reason, told = _named(policy, current, shown.settings)
-    return Finding(reason, f"{shown.message}{told}")
+    return Finding(reason, say("{shown}{meaning}", shown=shown.message, meaning=told))
 
 
 def remembered(policy: Policy, template: str) -> Finding | None:
@@ -137,10 +138,15 @@ def _too_many_evictions(
     if record.counted_evictions <= possible:
         return None
     named = tuple(one for one, value in limits.items() if value <= settings.session_timeout)
-    values = " and ".join(f"{one} {durations.show(limits[one])}" for one in named)
     return _Contradiction(
-        f"{record.counted_evictions} evictions of live members within {durations.about(record.span)} are more than the "
-        f"{possible} that are possible with {values}",
+        say(
+            "{evictions} evictions of live members within {watched:about} are more than the {possible} that are "
+            "possible with {values}",
+            evictions=Reading(record.counted_evictions),
+            watched=Reading(record.span),
+            possible=Reading(possible),
+            values=" and ".join(f"{one} {durations.show(limits[one])}" for one in named),
+        ),
         named,
     )
 
@@ -161,22 +167,38 @@ def _another_beat(
     beat = (Setting.HEARTBEAT_INTERVAL, *waits)
     if measured < SOONER * shortest and _members_per_pod(workload, group) <= record.consumers_per_pod:
         return _Contradiction(
-            f"there is a heartbeat every {durations.about(measured)}, but {client.title} never beats sooner than after "
-            f"{durations.show(shortest)} with {_shown(settings, beat)}",
+            say(
+                "there is a heartbeat every {beatPeriod:about}, but {client} never beats sooner than after {least} "
+                "with {values}",
+                beatPeriod=Reading(measured),
+                client=client.title,
+                least=shortest,
+                values=_shown(settings, beat),
+            ),
             beat,
         )
     calm = record.rebalancing_share is not None and record.rebalancing_share <= CALM_SHARE
     slowest = client.period(settings, Circumstances(brokers, ROUND_TRIP)).longest
     if client.beater is Beater.THREAD and calm and measured > LATER * slowest:
         return _Contradiction(
-            f"there is a heartbeat only every {durations.about(measured)}, but {client.title} beats at least every "
-            f"{durations.show(idle.longest)} with {_shown(settings, beat)}, whatever handlers do",
+            say(
+                "there is a heartbeat only every {beatPeriod:about}, but {client} beats at least every {most} with "
+                "{values}, whatever handlers do",
+                beatPeriod=Reading(measured),
+                client=client.title,
+                most=idle.longest,
+                values=_shown(settings, beat),
+            ),
             beat,
         )
     if measured > settings.session_timeout and not record.evictions:
         return _Contradiction(
-            f"there is a heartbeat only every {durations.about(measured)} and no member was removed, but a session of "
-            f"{durations.show(settings.session_timeout)} would have ended",
+            say(
+                "there is a heartbeat only every {beatPeriod:about} and no member was removed, but a session of "
+                "{session} would have ended",
+                beatPeriod=Reading(measured),
+                session=settings.session_timeout,
+            ),
             (Setting.SESSION_TIMEOUT,),
         )
     return None

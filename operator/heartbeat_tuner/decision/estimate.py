@@ -19,6 +19,7 @@ from heartbeat_tuner.decision import delays
 from heartbeat_tuner.domain.evidence import Group, Unknown, Workload
 from heartbeat_tuner.domain.policies import STATEFUL_SET, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics.quantities import (
     ABSENCE,
     CRASH_DOWNTIME,
@@ -99,8 +100,12 @@ def facts(policy: Policy, workload: Workload, group: Group, period: Period | Non
     if not group.partitions:
         return Unknown(
             Reason.TOO_LITTLE_DATA,
-            f"group {group.group_id} is {group.state.value} with {len(group.members)} members and has no partitions "
-            "assigned that could be counted",
+            say(
+                "group {group} is {state} with {members} members and has no partitions assigned that could be counted",
+                group=group.group_id,
+                state=group.state.value,
+                members=Reading(len(group.members)),
+            ),
         )
     return Facts(
         client=policy.library,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Member, Pod
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 
 NAMED: Final = 3
 """A sentence names so many, and counts the rest."""
@@ -27,11 +28,11 @@ def outsiders(members: Iterable[Member], pods: Iterable[Pod]) -> tuple[Member, .
     return tuple(sorted(others, key=lambda one: (one.host, one.client_id, one.member_id)))
 
 
-def told(found: Sequence[Member]) -> str:
+def told(found: Sequence[Member]) -> Sentence:
     """Return the first few by client id and address, and how many more there are."""
     places = list(dict.fromkeys(f"{_shown(one.client_id)} at {_shown(one.host)}" for one in found))
-    more = f" and {len(places) - NAMED} more" if len(places) > NAMED else ""
-    return f"{', '.join(places[:NAMED])}{more}"
+    more = say(" and {more} more", more=Reading(len(places) - NAMED)) if len(places) > NAMED else ""
+    return say("{members}{more}", members=", ".join(places[:NAMED]), more=more)
 
 
 def _shown(name: str) -> str:

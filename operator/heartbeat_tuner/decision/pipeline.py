@@ -52,7 +52,9 @@ class Pipeline:
             hold = self.hold(inputs, Change(decision.target, derived.saving), trace)
             decision = dataclasses.replace(decision, hold=hold)
         for review in self.reviews:
-            decision = review(inputs, decision, derived)
+            before, decision = decision, review(inputs, decision, derived)
+            if decision.finding is not before.finding:
+                trace.append(TraceStep(review.__name__, decision.finding.reason))
         return dataclasses.replace(decision, trace=_shared(tuple(trace)))
 
     def hold(self, inputs: DecisionInput, change: Change, trace: list[TraceStep]) -> Finding | None:

@@ -13,7 +13,6 @@ import numpy as np
 from heartbeat_tuner.decision import grid
 from heartbeat_tuner.decision import rules as allowed
 from heartbeat_tuner.decision.rules import Infeasible, Rules
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.tails.gpd import Array
@@ -49,10 +48,7 @@ def of(profile: Profile, rules: Rules, per_month: float) -> PollLimits | Infeasi
         return PollLimits(now)
     floor, ceiling = rules.poll()
     if floor.value > ceiling.value:
-        return Infeasible(
-            f"No poll interval fits: handlers need at least {durations.show(floor.value)} ({floor.name}), but "
-            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-        )
+        return allowed.collide("No poll interval fits: handlers need", floor, ceiling)
     lowest = floor.value
     if rules.gaps_too_few:
         if now > ceiling.value:

@@ -13,6 +13,7 @@ from heartbeat_tuner.decision.linting import Expectations
 from heartbeat_tuner.decision.steps import Derived
 from heartbeat_tuner.domain.policies import Mode, StaticMembership
 from heartbeat_tuner.domain.rollouts import Strategy
+from heartbeat_tuner.domain.sentences import join
 from heartbeat_tuner.domain.verdicts import Decision
 from heartbeat_tuner.tails.group_model import NO_MODEL, Unfitted
 
@@ -33,7 +34,8 @@ def outlook_is_told(inputs: DecisionInput, decision: Decision, _derived: Derived
     """Add what a model expects, and what a rollout of the recommended values would stop."""
     current = None if inputs.workload.current is None else inputs.workload.current.settings
     expected = foresight.outlook(inputs.model, inputs.period, current, decision.target)
-    return dataclasses.replace(decision, outlook=f"{expected}{decision.outlook}{_disturbance(inputs, decision)}")
+    outlook = join("", (expected, decision.outlook, _disturbance(inputs, decision)))
+    return dataclasses.replace(decision, outlook=outlook)
 
 
 def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:

@@ -17,6 +17,7 @@ from heartbeat_tuner.clients.client import Circumstances, Client, Hung, Period
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.sentences import Reading, say
 
 BEATS_PER_SESSION: Final = 3
 POLL_GAP_MARGIN: Final = 1.3
@@ -187,7 +188,12 @@ class Rules:
     def _gap_borne(self) -> Limit:
         gap = timedelta(seconds=min(self.largest_poll_gap_s or 0.0, LONGEST.total_seconds()))
         needed = min(poll_limit_for(self.client, gap), LONGEST)
-        return Limit(needed, f"{POLL_GAP_MARGIN:g} times the longest poll gap, {durations.about(gap)}")
+        times = say(
+            "{times:g} times the longest poll gap, {longestPollGap:about}",
+            times=POLL_GAP_MARGIN,
+            longestPollGap=Reading(gap),
+        )
+        return Limit(needed, times)
 
     def _broker_limit(self, side: str, value: timedelta) -> Limit:
         return broker_limit(value, side, assumed=self.bounds_assumed, consumer_protocol=self.consumer_protocol)
@@ -204,6 +210,26 @@ def tightest(floors: list[Limit], ceilings: list[Limit]) -> tuple[Limit, Limit]:
 def half_of(value: timedelta) -> timedelta:
     """Return the least S or M that one step leads to: half of what is set, in whole seconds."""
     return min(durations.ceil_to_second(value / 2), value)
+
+
+def collide(need: str, floor: Limit, ceiling: Limit) -> Infeasible:
+    """Return the two limits that collide, in the one sentence that there is for this.
+
+    Args:
+        need: its beginning: what does not fit, and who needs at least the floor.
+        floor: the higher of the two.
+        ceiling: the lower one.
+    """
+    return Infeasible(
+        say(
+            "{need} at least {least} ({because}), but {limit} allows at most {most}",
+            need=need,
+            least=Reading(floor.value),
+            because=floor.name,
+            limit=ceiling.name,
+            most=ceiling.value,
+        )
+    )
 
 
 def beats_held(period: timedelta) -> Limit:
@@ -226,10 +252,7 @@ def with_interval(current: LivenessSettings, client: Client, interval: timedelta
 def session_between(floor: Limit, ceiling: Limit, client: Client) -> timedelta | Infeasible:
     """Return S of at least `floor` and, where `ceiling` allows it, the library's default; or the two that collide."""
     if floor.value > ceiling.value:
-        return Infeasible(
-            f"No session timeout fits: the group needs at least {durations.show(floor.value)} ({floor.name}), but "
-            f"{ceiling.name} allows at most {durations.show(ceiling.value)}"
-        )
+        return collide("No session timeout fits: the group needs", floor, ceiling)
     return step(max(floor.value, client.default_session_timeout), ceiling.value)
 
 

@@ -23,7 +23,7 @@ from heartbeat_tuner.decision import cost, guard, rules
 from heartbeat_tuner.decision.cost import Costs
 from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.decision.tuning import Question
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.verdicts import StaticAdvice, Worth
 from heartbeat_tuner.tails.group_model import Unfitted
 from heartbeat_tuner.tails.law import TIMES_S, Law
@@ -86,7 +86,7 @@ def advise(client: Client, asked: Question | Unfitted) -> StaticAdvice:
         why = f"no static ids: with {client.title} static membership is {client.static_membership}"
         return StaticAdvice(Worth.REFUSED, why)
     if isinstance(asked, Unfitted):
-        return StaticAdvice(Worth.UNKNOWN, f"nobody knows whether static ids would pay: {asked.message}")
+        return StaticAdvice(Worth.UNKNOWN, say("nobody knows whether static ids would pay: {why}", why=asked.message))
     with np.errstate(all="ignore"):
         found = weigh(asked)
     if not math.isfinite(found.dynamic + found.static):
@@ -143,23 +143,36 @@ def _sum(of: Costs) -> np.ndarray:
     return np.asarray(sum(of.terms[name] for name in TERMS))
 
 
-def _told(asked: Question, found: Weighed) -> str:
+def _told(asked: Question, found: Weighed) -> Sentence:
     """Say which is cheaper, with the numbers, what that needs and what it risks."""
-    costs = f"{figure(found.static)} stalled partition-seconds a day with them, and {figure(found.dynamic)} without"
-    session = durations.show(asked.current.session_timeout)
-    parts = [
-        f"static ids {_says(found)}: restarts and crashes cost {costs}",
-        f"{found.back_share:.0%} of restarts are back within sessionTimeout {session}",
-    ]
+    session, parts = asked.current.session_timeout, list[Sentence]()
+    parts.append(
+        say(
+            "static ids {verdict}: restarts and crashes cost {costStatic} stalled partition-seconds a day with them, "
+            "and {costDynamic} without",
+            verdict=_says(found),
+            costStatic=_figure(found.static),
+            costDynamic=_figure(found.dynamic),
+        )
+    )
+    back = Reading(found.back_share)
+    parts.append(say("{back:.0%} of restarts are back within sessionTimeout {session}", back=back, session=session))
     if not found.covers:
-        needed = durations.show(timedelta(seconds=found.covering_s))
-        then = f", and would cost {figure(found.with_covering)} then" if math.isfinite(found.with_covering) else ""
-        parts.append(f"they need one of {needed}, which covers {BACK_SHARE:.0%}{then}")
-    parts.append(f"each pod that is scaled away parks its partitions: {figure(found.one_away)} partition-seconds more")
+        covering, cost = Reading(timedelta(seconds=found.covering_s)), found.with_covering
+        then = say(", and would cost {cost} then", cost=_figure(cost)) if math.isfinite(cost) else ""
+        needed = "they need one of {covering}, which covers {share:.0%}{then}"
+        parts.append(say(needed, covering=covering, share=BACK_SHARE, then=then))
+    away = "each pod that is scaled away parks its partitions: {oneAway} partition-seconds more"
+    parts.append(say(away, oneAway=_figure(found.one_away)))
     if found.wait_s:
-        longest = durations.show(timedelta(milliseconds=round(1000 * found.wait_s)))
-        parts.append(f"a rebalance waits for a member that is away, for {longest} at most")
-    return "; ".join(parts)
+        longest = timedelta(milliseconds=round(1000 * found.wait_s))
+        parts.append(say("a rebalance waits for a member that is away, for {longest} at most", longest=longest))
+    return join("; ", parts)
+
+
+def _figure(number: float) -> Reading:
+    """Return a figure of a cost: it follows the group's size, which is no news by itself."""
+    return Reading(figure(number))
 
 
 def _says(found: Weighed) -> str:

@@ -27,6 +27,7 @@ from heartbeat_tuner.domain.evidence import Group, Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Verdict
 from heartbeat_tuner.tails.group_model import Unfitted
 
@@ -215,10 +216,9 @@ def no_values_can_be_compared(inputs: DecisionInput, derived: Derived) -> Decisi
     answer = derived.answer
     if not isinstance(answer, Unfitted):
         return None
-    why = "" if answer is inputs.model else f"; no values are compared: {answer.message}"
-    shown = derived.shown
-    alone = dataclasses.replace(shown, message=f"{shown.message}; left as it is")
-    return Decision(Verdict.HEALTHY, alone, outlook=why)
+    why = "" if answer is inputs.model else say("; no values are compared: {why}", why=answer.message)
+    alone = say("{shown}; left as it is", shown=derived.shown.message)
+    return Decision(Verdict.HEALTHY, Finding(derived.shown.reason, alone), outlook=why)
 
 
 def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -248,7 +248,10 @@ def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> De
     return Decision(
         Verdict.HEALTHY,
         derived.shown,
-        advice=f"Left as it is: the model allows shorter limits, and the group's own record does not: {refused}",
+        advice=say(
+            "Left as it is: the model allows shorter limits, and the group's own record does not: {refused}",
+            refused=refused,
+        ),
         forecast=None if forecast is None else dataclasses.replace(forecast, new=None),
     )
 
@@ -293,9 +296,11 @@ def _advice(inputs: DecisionInput, answer: Answer) -> str:
     """Return the answer's sentence, and what a budget of heartbeats holds back."""
     if inputs.held is None:
         return answer.message
-    return (
-        f"{answer.message}; heartbeatInterval is not set below {durations.show(inputs.held.value)}: "
-        f"{inputs.held.name}, and other groups gain more by it"
+    return say(
+        "{answer}; heartbeatInterval is not set below {least}: {budget}, and other groups gain more by it",
+        answer=answer.message,
+        least=inputs.held.value,
+        budget=inputs.held.name,
     )
 
 

@@ -7,17 +7,27 @@ from heartbeat_tuner.decision.choosing import Point
 from heartbeat_tuner.decision.foresight import figure
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+
+_ABOVE: Final = ", where the objective allows {objective:g}; the group's own record does not show more than that"
 
 NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be reckoned"
 
 
-def changed(now: Point, new: Point) -> str:
+def changed(now: Point, new: Point) -> Sentence:
     """Say what to set, and what that brings."""
-    return (
-        f"Set {_moves(now.settings, new.settings)}: {figure(new.net_per_day)} instead of {figure(now.net_per_day)} "
-        f"stalled partition-seconds a day (beside {figure(now.floor_per_day)} that no setting can change); false "
-        f"evictions a month {_evictions(new)} instead of {_evictions(now)}; a crash is noticed after "
-        f"{figure(new.detection_s)} s instead of {figure(now.detection_s)} s"
+    return say(
+        "Set {moves}: {costNew} instead of {costNow} stalled partition-seconds a day (beside {floor} that no setting "
+        "can change); false evictions a month {evictionsNew} instead of {evictionsNow}; a crash is noticed after "
+        "{detectionNew} s instead of {detectionNow} s",
+        moves=_moves(now.settings, new.settings),
+        costNew=_figure(new.net_per_day),
+        costNow=_figure(now.net_per_day),
+        floor=_figure(now.floor_per_day),
+        evictionsNew=_evictions(new),
+        evictionsNow=_evictions(now),
+        detectionNew=_figure(new.detection_s),
+        detectionNow=_figure(now.detection_s),
     )
 
 
@@ -29,43 +39,53 @@ def halved(now: LivenessSettings, new: LivenessSettings) -> str:
     return "; one step at most halves a timeout: more may follow after rollout.cooldown" if short or low else ""
 
 
-def left(now: Point, best: Point, per_month: float) -> str:
+def left(now: Point, best: Point, per_month: float) -> Sentence:
     """Say why what is set stays."""
-    says = (
-        f"Left as it is: {figure(now.net_per_day)} stalled partition-seconds a day, and the best that is safe "
-        f"({_values(best.settings)}) costs {figure(best.net_per_day)}, which is not better by enough; false evictions "
-        f"a month {_evictions(now)}"
+    above = now.evictions_upper > per_month
+    return say(
+        "Left as it is: {costNow} stalled partition-seconds a day, and the best that is safe ({best}) costs "
+        "{costBest}, which is not better by enough; false evictions a month {evictions}{above}",
+        costNow=_figure(now.net_per_day),
+        best=_values(best.settings),
+        costBest=_figure(best.net_per_day),
+        evictions=_evictions(now),
+        above=say(_ABOVE, objective=per_month) if above else "",
     )
-    if now.evictions_upper <= per_month:
-        return says
-    return f"{says}, where the objective allows {per_month:g}; the group's own record does not show more than that"
 
 
-def too_little(watched_days: float, member_days: float) -> str:
+def too_little(watched_days: float, member_days: float) -> Sentence:
     """Say that there are too few data for a change."""
-    return (
-        f"other values look better, but the group was watched for {figure(watched_days)} days and "
-        f"{figure(member_days)} member-days only; at least one of each is needed"
+    return say(
+        "other values look better, but the group was watched for {watchedDays} days and {memberDays} member-days only; "
+        "at least one of each is needed",
+        watchedDays=_figure(watched_days),
+        memberDays=_figure(member_days),
     )
 
 
-def unstable(now: Point, target: LivenessSettings | None) -> str:
+def unstable(now: Point, target: LivenessSettings | None) -> Sentence:
     """Say that the group rebalances all the time, and what its record asks for."""
-    says = _storm(now)
-    return says if target is None else f"{says}; by its record, set {_moves(now.settings, target)}"
+    storm = _storm(now)
+    if target is None:
+        return storm
+    return say("{storm}; by its record, set {moves}", storm=storm, moves=_moves(now.settings, target))
 
 
-def calmed(now: Point, new: Point) -> str:
+def calmed(now: Point, new: Point) -> Sentence:
     """Say that the group rebalances all the time, and under which values it hardly would."""
-    return (
-        f"{_storm(now)}; set {_moves(now.settings, new.settings)}, and expect {new.rebalancing_share:.2%} of the day, "
-        f"and false evictions a month {_evictions(new)}"
+    return say(
+        "{storm}; set {moves}, and expect {shareNew:.2%} of the day, and false evictions a month {evictions}",
+        storm=_storm(now),
+        moves=_moves(now.settings, new.settings),
+        shareNew=Reading(new.rebalancing_share),
+        evictions=_evictions(new),
     )
 
 
-def _storm(now: Point) -> str:
-    return (
-        f"the group is expected to rebalance for {now.rebalancing_share:.0%} of the day, where no cost can be reckoned"
+def _storm(now: Point) -> Sentence:
+    return say(
+        "the group is expected to rebalance for {share:.0%} of the day, where no cost can be reckoned",
+        share=Reading(now.rebalancing_share),
     )
 
 
@@ -79,5 +99,14 @@ def _values(settings: LivenessSettings) -> str:
     return ", ".join(f"{name} {durations.show(value)}" for name, value in settings.by_setting.items())
 
 
-def _evictions(point: Point) -> str:
-    return f"{figure(point.evictions_per_month)} (at most {figure(point.evictions_upper)})"
+def _evictions(point: Point) -> Sentence:
+    return say(
+        "{evictions} (at most {evictionsUpper})",
+        evictions=_figure(point.evictions_per_month),
+        evictionsUpper=_figure(point.evictions_upper),
+    )
+
+
+def _figure(number: float) -> Reading:
+    """Return a figure of a forecast: it follows the group's size, which is no news by itself."""
+    return Reading(figure(number))

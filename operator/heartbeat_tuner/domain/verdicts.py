@@ -1,15 +1,18 @@
 """What was decided for one group, and why.
 
-`decision` makes a `Decision`; `reconcile` carries it out and reports it. A decision is complete: the sentence in
-`message` holds every number that `kubectl describe` shows.
+`decision` makes a `Decision`; `reconcile` carries it out and reports it. A decision is complete: its sentences hold
+every number that `kubectl describe` shows, as facts with names (`sentences`), so that nobody has to read them back.
 """
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 from datetime import timedelta
 
+from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import join
 
 
 class Verdict(enum.StrEnum):
@@ -23,10 +26,20 @@ class Verdict(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """A reason with the sentence that carries its numbers."""
+    """A reason with the sentence that carries its facts.
+
+    Attributes:
+        reason: why something is so.
+        message: for people; made with `sentences.say`, it has its facts for programs, too.
+    """
 
     reason: Reason
     message: str
+
+    @property
+    def facts(self) -> Mapping[str, float | str]:
+        """What was found, by name."""
+        return sentences.facts(self.message)
 
 
 class Confidence(enum.StrEnum):
@@ -107,7 +120,7 @@ class TraceStep:
     """One step on the way to a decision.
 
     Attributes:
-        name: of the step or gate.
+        name: of the step, gate or review.
         reason: that it gave; None where it had nothing to say.
     """
 
@@ -116,7 +129,7 @@ class TraceStep:
 
 
 Trace = tuple[TraceStep, ...]
-"""The steps that were asked, in order, and after them the gates: the last of each may have spoken."""
+"""The steps that were asked, in order, after them the gates, and reviews that overruled what was found."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -146,10 +159,14 @@ class Decision:
     trace: Trace = dataclasses.field(default=(), compare=False)
 
     @property
+    def decided_by(self) -> str:
+        """The step that decided; empty where nobody noted the way."""
+        return next((step.name for step in self.trace if step.reason is not None), "")
+
+    @property
     def story(self) -> Finding:
         """The finding with the advice: what one condition says."""
-        told = self.finding.message if not self.advice else f"{self.finding.message}. {self.advice}"
-        return Finding(self.finding.reason, told)
+        return Finding(self.finding.reason, join(". ", (self.finding.message, self.advice)))
 
     @property
     def to_apply(self) -> LivenessSettings | None:

@@ -14,6 +14,7 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics import evictions, queries, samples
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.counter_steps import longest_silence_s, mean_period_s
@@ -96,8 +97,14 @@ def measure(
         than = "older than" if newest < watched.now else "ahead of the operator's clock by more than"
         return Unknown(
             Reason.METRICS_STALE,
-            f"the newest sample of group {policy.group_id} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {than} "
-            f"{limit.total_seconds():.0f} s{tried()}",
+            say(
+                "the newest sample of group {group} is from {newest:%Y-%m-%dT%H:%M:%SZ}, {than} {limit:.0f} s{tried}",
+                group=policy.group_id,
+                newest=Reading(newest),
+                than=than,
+                limit=limit.total_seconds(),
+                tried=tried(),
+            ),
         )
     running = {pod.name for pod in watched.pods}
     current = _aligned(

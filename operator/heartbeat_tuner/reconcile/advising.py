@@ -5,10 +5,10 @@ In between, and while nobody knows, it stays as it was, so that it does not come
 switched at once: pods keep what they have until they are replaced.
 """
 
-from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.status_v1alpha1 import StaticIds
 from heartbeat_tuner.domain.policies import Policy, StaticMembership
 from heartbeat_tuner.domain.verdicts import StaticAdvice, Worth
+from heartbeat_tuner.reconcile.standing_words import fitting
 
 _SURE = {Worth.PAYS: True, Worth.COSTS: False, Worth.REFUSED: False}
 """What settles whether ids are given."""
@@ -34,4 +34,4 @@ def after(standing: StaticIds | None, policy: Policy, advice: StaticAdvice | Non
         given = _SURE.get(advice.worth, given)
     if advice is None or (standing is not None and advice.worth is Worth.UNKNOWN):
         return None if standing is None else standing.model_copy(update={"given": given})
-    return StaticIds(given=given, worth=advice.worth, message=advice.message[:MAX_MESSAGE])
+    return StaticIds(given=given, worth=advice.worth, message=fitting(advice.message))

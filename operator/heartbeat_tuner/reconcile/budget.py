@@ -23,6 +23,7 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, Strategy
+from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.outcomes import Decided, Surprise
@@ -153,17 +154,24 @@ def held(outcome: Decided, places: Places) -> Decided:
     """
     namespace, count = _namespace(outcome), len(places.holders)
     where, whose = ("the fleet", "") if places.shard == WHOLE else (str(places.shard), " in this shard")
-    sentence = (
-        f"{count} rollouts of the tuner's are under way in {where}{_named(places, namespace)}, and "
-        f"rollout.maxConcurrent of the operator's configuration allows {places.limit}{whose}; this change waits for "
-        f"its turn: cures first, then what saves most"
-    )
+    more = ""
     if places.busy < places.limit:
-        sentence += (
+        more = (
             f". Namespace {namespace} has its share of {places.share}"
             if places.held_in(namespace) >= places.share
             else ". The last place is kept for cures"
         )
+    sentence = say(
+        "{rollouts} rollouts of the tuner's are under way in {where}{named}, and rollout.maxConcurrent of the "
+        "operator's configuration allows {limit}{whose}; this change waits for its turn: cures first, then what saves "
+        "most{more}",
+        rollouts=Reading(count),
+        where=where,
+        named=_named(places, namespace),
+        limit=places.limit,
+        whose=whose,
+        more=more,
+    )
     hold = Finding(Reason.FLEET_BUDGET_SPENT, sentence)
     return dataclasses.replace(outcome, decision=dataclasses.replace(outcome.decision, hold=hold))
 
@@ -173,17 +181,17 @@ def is_cure(outcome: Decided) -> bool:
     return outcome.decision.finding.reason in CURES
 
 
-def _named(places: Places, namespace: str) -> str:
+def _named(places: Places, namespace: str) -> Sentence | str:
     if not places.holders:
         return ""
     own = sorted(f"{kind} {key}" for kind, key in places.holders if key.namespace == namespace)
     others = len(places.holders) - len(own)
-    parts = own[:MOST_NAMED]
+    parts: list[str] = own[:MOST_NAMED]
     if len(own) > MOST_NAMED:
-        parts.append(f"{len(own) - MOST_NAMED} more of this namespace")
+        parts.append(say("{more} more of this namespace", more=Reading(len(own) - MOST_NAMED)))
     if others:
-        parts.append(f"{others} of other namespaces")
-    return f" ({', '.join(parts)})"
+        parts.append(say("{others} of other namespaces", others=Reading(others)))
+    return say(" ({holders})", holders=join(", ", parts))
 
 
 def _is_rolled_out_by_us(policy: Policy, workload: Workload, known: Application | None, now: datetime) -> bool:

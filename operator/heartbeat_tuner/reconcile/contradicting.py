@@ -4,11 +4,11 @@ The proof passes with the storm that gave it, and with a leader; what follows fr
 policy is edited or the pods' template changes: a person has done something then, and the next record says what.
 """
 
-from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.status_v1alpha1 import Contradicted
 from heartbeat_tuner.decision import contradictions
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided
+from heartbeat_tuner.reconcile.standing_words import fitting
 
 
 def after(standing: Contradicted | None, outcome: Decided) -> Contradicted | None:
@@ -22,7 +22,7 @@ def after(standing: Contradicted | None, outcome: Decided) -> Contradicted | Non
         return standing  # in its first words: a status must not move while nothing happens
     return Contradicted(
         reason=finding.reason,
-        message=finding.message[:MAX_MESSAGE],
+        message=fitting(finding.message),
         generation=policy.generation,
         template=workload.template,
     )

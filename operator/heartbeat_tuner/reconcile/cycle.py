@@ -264,6 +264,8 @@ class Cycle:
             policy=str(policy.key),
             workload=str(policy.workload),
             reason=outcome.decision.finding.reason.value,
+            found=dict(outcome.decision.finding.facts),
+            step=outcome.decision.decided_by,
             before=values_of(current).model_dump(exclude_none=True),
             after=values_of(target).model_dump(exclude_none=True),
         )

@@ -16,6 +16,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Strategy, has_settled
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 Landing = tuple[ConditionStatus, Finding]
@@ -129,10 +130,16 @@ def _failed(change: Change) -> Landing | None:
     why = (
         f"pod {worst.pod}: {worst.why}; {_REMEDY}"
         if worst is not None
-        else f"no progress for {durations.show(rollout.deadline)}, and no pod with them says why: {rollout.updated} of "
-        f"{rollout.wanted} pods are of the new template"
+        else say(
+            "no progress for {deadline}, and no pod with them says why: {updated} of {wanted} pods are of the new "
+            "template",
+            deadline=rollout.deadline,
+            updated=Reading(rollout.updated),
+            wanted=Reading(rollout.wanted),
+        )
     )
-    text = f"the rollout of {change.reference} with {_written(change)} failed: {why}"
+    what = "the rollout of {workload} with {values} failed: {why}"
+    text = say(what, workload=change.reference, values=_written(change), why=why)
     return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_FAILED, text)
 
 

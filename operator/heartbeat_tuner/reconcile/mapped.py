@@ -15,6 +15,7 @@ from heartbeat_tuner.domain.errors import MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.metrics import resolver
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -110,7 +111,7 @@ def _from(several: Sequence[_T], turn: int) -> list[_T]:
 def _unknown(error: MetricsUnavailableError, policy: Policy) -> Unknown:
     """Return a failure for one policy, with its own query: another's names are not its business."""
     reason = Reason.PARTIAL_DATA if error.partial else Reason.PROMETHEUS_UNREACHABLE
-    return Unknown(reason, f"{error.problem}; tried {query([policy])}")
+    return Unknown(reason, say("{problem}; tried {query}", problem=error.problem, query=query([policy])))
 
 
 def _not_yet(policy: Policy) -> Unknown:

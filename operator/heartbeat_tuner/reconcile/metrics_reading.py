@@ -21,6 +21,7 @@ from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.metrics import queries
 from heartbeat_tuner.metrics.conventions import catalogue
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -101,8 +102,9 @@ class Trouble:
 
     def told_to(self, policy: Policy, quantity: Quantity) -> Unknown:
         """Return it for one policy: with its own query, since others' names are not its business and would not fit."""
-        tried = "it will try" if self.is_due else "tried"
-        return Unknown(self.reason, f"{self.problem}; {tried} {reading_plan.whole_query(quantity, policy)}")
+        phrase = "{problem}; it will try {query}" if self.is_due else "{problem}; tried {query}"
+        query = reading_plan.whole_query(quantity, policy)
+        return Unknown(self.reason, say(phrase, problem=self.problem, query=query))
 
 
 @dataclasses.dataclass
@@ -371,7 +373,11 @@ class MetricsReader:
     def _flooded(self, ask: Ask, problem: str) -> None:
         """Ask nothing more about a namespace in this cycle, and no more than its shortest stretch first in the next."""
         (namespace,) = ask.namespaces
-        sentence = f"namespace {namespace} has more series under these names than can be read at once: {problem}"
+        sentence = say(
+            "namespace {namespace} has more series under these names than can be read at once: {problem}",
+            namespace=namespace,
+            problem=problem,
+        )
         self._flooding.add(namespace)
         self._troubles |= {(quantity, namespace): Trouble(Reason.TOO_MANY_SERIES, sentence) for quantity in READ}
         self._sizes[ask.quantity, namespace] = Size(samples_per_s=reading_plan.REQUEST_WEIGHT)

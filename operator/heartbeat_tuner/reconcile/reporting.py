@@ -1,18 +1,16 @@
 """From an outcome to a status, and to the Events that its transitions deserve. Pure.
 
-A status must not move while nothing happens: a statement whose reason stays, and whose sentence differs only in its
-numbers while the policy and the values stay, keeps its old words. What a cycle could not find out keeps what an earlier
-one found.
+A status must not move while nothing happens: a statement whose reason stays, and which says the same while the policy
+and the values stay, keeps its old words (`standing_words`). What a cycle could not find out keeps what an earlier one
+found.
 """
 
 import dataclasses
-import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.api.applied import applied_of, noted_of, values_of
-from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.status_v1alpha1 import (
     CONSUMER,
     Applied,
@@ -25,7 +23,6 @@ from heartbeat_tuner.api.status_v1alpha1 import (
     ModelUsed,
     Predicted,
     Recommendation,
-    StaticIds,
     Status,
     Summary,
     Values,
@@ -35,14 +32,13 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Finding, Forecast, Prediction, Verdict
+from heartbeat_tuner.domain.sentences import Reading, join, say
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile import advising, contradicting, hiding, initial, landing
 from heartbeat_tuner.reconcile.landing import Change
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
+from heartbeat_tuner.reconcile.standing_words import NOTHING_KNOWN, Words, fitting
 from heartbeat_tuner.tails.group_model import Unfitted
-
-_NUMBER: Final = re.compile(r"(\d+(\.\d+)?(ms|s|m|h)(?![a-z]))+|\d+(\.\d+)?")
-"""A number, or a duration as a whole: 59s, 1m and 1m1s are the same words."""
 
 _QUIET_REASONS: Final = frozenset(
     {
@@ -59,9 +55,6 @@ _QUIET_REASONS: Final = frozenset(
     }
 )
 """Reasons that are no news by themselves."""
-
-_EXACT_REASONS: Final = frozenset({Reason.OUTSIDE_WINDOW, Reason.ROLLING_OUT})
-"""Reasons whose numbers are what people read, and stand still by themselves: an opening, the pods of a rollout."""
 
 _OF_OUR_ROLLOUT: Final = frozenset(
     {
@@ -123,9 +116,23 @@ class _Statement:
     finding: Finding
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reported:
+    """A status, and what its sentences say."""
+
+    status: Status
+    words: Words
+
+
 def status_after(
-    previous: Status, outcome: Outcome, *, generation: int, now: datetime, policy: Policy | None = None
-) -> Status:
+    previous: Status,
+    outcome: Outcome,
+    *,
+    generation: int,
+    now: datetime,
+    policy: Policy | None = None,
+    words: Words = NOTHING_KNOWN,
+) -> Reported:
     """Return the status that should stand after `outcome`; equal to `previous` when nothing happened.
 
     Args:
@@ -134,6 +141,7 @@ def status_after(
         generation: of the policy's spec.
         now: the time.
         policy: as it was seen in this cycle; None where it could not be read.
+        words: what the sentences of `previous` say.
     """
     if isinstance(outcome, Blocked):
         found = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
@@ -162,13 +170,10 @@ def status_after(
         found = found.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
         statements = _with_veto(statements, policy)
     same = generation == previous.observed_generation and _values(found) == _values(previous)
-    conditions = _merged(previous, statements, same=same, generation=generation, now=now)
-    if same and previous.recommendation is not None and found.recommendation is not None:
-        kept = _kept_words(previous.recommendation.reasons, found.recommendation.reasons)
-        found = found.model_copy(update={"recommendation": found.recommendation.model_copy(update={"reasons": kept})})
-    if same:
-        found = found.model_copy(update={"static_ids": _same_words(previous.static_ids, found.static_ids)})
-    return found.model_copy(update={"conditions": conditions, "observed_generation": generation})
+    conditions, words = _merged(previous, statements, words, same=same, generation=generation, now=now)
+    if isinstance(outcome, Decided):
+        found, words = _in_standing_words(previous, found, outcome.decision, words, same=same)
+    return Reported(found.model_copy(update={"conditions": conditions, "observed_generation": generation}), words)
 
 
 def _with_veto(statements: list[_Statement], policy: Policy) -> list[_Statement]:
@@ -227,7 +232,7 @@ def _found(previous: Status, outcome: Decided) -> Status:
             else Recommendation(
                 target=values_of(decision.target),
                 **_band(decision.forecast),
-                reasons=[_fitting(decision.finding.message), decision.advice, _fitting(decision.outlook)],
+                reasons=[fitting(sentence) for sentence in _reasons(decision)],
             )
         )
     update["model"] = _model(outcome)
@@ -241,7 +246,7 @@ def _found(previous: Status, outcome: Decided) -> Status:
 
 def _model(outcome: Decided) -> ModelUsed:
     """Return which model was asked; nothing of it moves before the model does."""
-    fitted, message = outcome.inputs.model, _fitting(outcome.decision.outlook)
+    fitted, message = outcome.inputs.model, fitting(outcome.decision.outlook)
     if isinstance(fitted, Unfitted):
         return ModelUsed(source=Basis.OWN, message=message)
     return ModelUsed(
@@ -353,7 +358,7 @@ def _of_evidence(outcome: Decided) -> Iterator[_Statement]:
         feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
         yield _Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
     yield _objective_statement(outcome)
-    story = Finding(decision.finding.reason, f"{decision.story.message}. {decision.outlook}")
+    story = Finding(decision.finding.reason, join(". ", (decision.story.message, decision.outlook)))
     yield _Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
 
 
@@ -364,9 +369,12 @@ def _objective_statement(outcome: Decided) -> _Statement:
         unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
         return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
     in_force = decision.forecast.now if decision.to_apply is None else decision.forecast.new or decision.forecast.now
-    says = (
-        f"{rounded(in_force.evictions_per_month):g} evictions of live members a month are expected, at most "
-        f"{rounded(in_force.evictions_upper):g} (95 %), where the objective allows {per_month:g}"
+    says = say(
+        "{evictions:g} evictions of live members a month are expected, at most {evictionsUpper:g} (95 %), where the "
+        "objective allows {objective:g}",
+        evictions=Reading(rounded(in_force.evictions_per_month)),
+        evictionsUpper=Reading(rounded(in_force.evictions_upper)),
+        objective=per_month,
     )
     if in_force.evictions_upper <= per_month:
         return _Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.TRUE, Finding(Reason.WITHIN_OBJECTIVE, says))
@@ -416,7 +424,8 @@ def _had_landed(previous: Status, outcome: Decided) -> bool:
 def _suspended(statement: _Statement) -> _Statement:
     """Say first that the policy is suspended, and then what would be said else."""
     said = statement.finding
-    text = SUSPENDED if said.reason is Reason.SUSPENDED else f"{SUSPENDED}; else {said.reason}: {said.message}"
+    otherwise = say("; else {reason}: {message}", reason=said.reason, message=said.message)
+    text = SUSPENDED if said.reason is Reason.SUSPENDED else join("", (SUSPENDED, otherwise))
     return _Statement(ConditionType.APPLIED, ConditionStatus.FALSE, Finding(Reason.SUSPENDED, text))
 
 
@@ -424,58 +433,60 @@ def _withdrawn(previous: Status, why: Finding) -> Iterator[_Statement]:
     """Yield for each condition that stands, but Ready, that nobody knows it now."""
     for one in previous.conditions:
         if one.type is not ConditionType.READY:
-            told = Finding(why.reason, f"{_NOT_READY}{why.message}")
+            told = Finding(why.reason, join("", (_NOT_READY, why.message)))
             yield _Statement(one.type, ConditionStatus.UNKNOWN, told)
 
 
 def _merged(
-    previous: Status, statements: list[_Statement], *, same: bool, generation: int, now: datetime
-) -> list[Condition]:
-    """Return the conditions that should stand, in their fixed order."""
+    previous: Status, statements: list[_Statement], words: Words, *, same: bool, generation: int, now: datetime
+) -> tuple[list[Condition], Words]:
+    """Return the conditions that should stand, in their fixed order, and what their sentences say."""
     standing = {condition.type: condition for condition in previous.conditions}
     for statement in statements:
-        old, message = standing.get(statement.type), _fitting(statement.finding.message)
+        old, finding = standing.get(statement.type), statement.finding
         same_status = old is not None and old.status is statement.status
-        keep_words = (
-            old is not None
-            and same_status
-            and old.reason is statement.finding.reason
-            and same
-            and statement.finding.reason not in _EXACT_REASONS
-            and _only_numbers_differ(old.message, message)
+        text, words = words.told(
+            statement.type,
+            None if old is None else old.message,
+            finding.message,
+            may_stand=same and same_status and old is not None and old.reason is finding.reason,
         )
         standing[statement.type] = Condition(
             type=statement.type,
             status=statement.status,
-            reason=statement.finding.reason,
-            message=old.message if old is not None and keep_words else message,
+            reason=finding.reason,
+            message=text,
             last_transition_time=old.last_transition_time if old is not None and same_status else _timestamp(now),
             observed_generation=generation,
         )
-    return [standing[kind] for kind in ConditionType if kind in standing]
+    return [standing[kind] for kind in ConditionType if kind in standing], words
 
 
-def _kept_words(old: list[str], new: list[str]) -> list[str]:
-    """Return the new sentences, each in its old words where only numbers differ."""
-    if len(old) != len(new):
-        return new
-    return [before if _only_numbers_differ(before, after) else after for before, after in zip(old, new, strict=True)]
+def _in_standing_words(
+    previous: Status, status: Status, decision: Decision, words: Words, *, same: bool
+) -> tuple[Status, Words]:
+    """Return the status with what is said beside its conditions in the words that stand."""
+    before, recommendation = previous.recommendation, status.recommendation
+    if recommendation is not None and decision.target is not None:
+        told, reasons = _reasons(decision), list[str]()
+        # A status that another version wrote may have more of them, or fewer.
+        standing = [None] * len(told) if before is None or len(before.reasons) != len(told) else before.reasons
+        for number, (old, sentence) in enumerate(zip(standing, told, strict=True)):
+            text, words = words.told(f"reason {number}", old, sentence, may_stand=same)
+            reasons.append(text)
+        recommendation = recommendation.model_copy(update={"reasons": reasons})
+        status = status.model_copy(update={"recommendation": recommendation})
+    advice, ids = decision.static_ids, status.static_ids
+    if advice is not None and ids is not None and ids.message == fitting(advice.message):
+        old = None if previous.static_ids is None else previous.static_ids.message
+        text, words = words.told("static ids", old, advice.message, may_stand=same)
+        status = status.model_copy(update={"static_ids": ids.model_copy(update={"message": text})})
+    return status, words
 
 
-def _same_words(old: StaticIds | None, new: StaticIds | None) -> StaticIds | None:
-    """Return the new advice, in its old words where only numbers differ."""
-    if old is None or new is None or not _only_numbers_differ(old.message, new.message):
-        return new
-    return new.model_copy(update={"message": old.message})
-
-
-def _fitting(sentence: str) -> str:
-    """Return the sentence, cut to what a condition holds: others' errors may be of any length."""
-    return sentence if len(sentence) <= MAX_MESSAGE else f"{sentence[: MAX_MESSAGE - 1]}…"
-
-
-def _only_numbers_differ(old: str, new: str) -> bool:
-    return old == new or _NUMBER.sub("#", old) == _NUMBER.sub("#", new)
+def _reasons(decision: Decision) -> tuple[str, str, str]:
+    """Return why something is recommended: what was found, what to do, and what to expect."""
+    return decision.finding.message, decision.advice, decision.outlook
 
 
 def _is_news(before: Condition | None, after: Condition) -> bool:

@@ -28,6 +28,7 @@ from heartbeat_tuner.reconcile.occupation import Occupied
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.progress import Moved
+from heartbeat_tuner.reconcile.standing_words import NOTHING_KNOWN, Words
 from heartbeat_tuner.reconcile.troubles import Troubles
 from heartbeat_tuner.reconcile.turns import Turns, of_all
 from heartbeat_tuner.reconcile.write_pace import WritePace
@@ -102,6 +103,7 @@ class Statuses:
         self._clock = clock
         self._pace = pace
         self._standing: dict[ObjectKey, _Standing] = {}
+        self._words: dict[ObjectKey, Words] = {}
         self._transitions = Transitions()
         self._troubles = troubles
         self._unanswered: list[ApiServerError] = []
@@ -109,6 +111,7 @@ class Statuses:
     def begin(self, keys: Collection[ObjectKey]) -> None:
         """Begin a cycle over these policies; all others are forgotten."""
         self._standing = {key: one for key, one in self._standing.items() if key in keys}
+        self._words = {key: words for key, words in self._words.items() if key in keys}
         self._transitions = Transitions()
         self._unanswered = []
 
@@ -227,7 +230,10 @@ class Statuses:
     ) -> Status:
         """Return the status that should stand now."""
         now, generation = self._clock.now(), body["metadata"]["generation"]
-        status = reporting.status_after(previous, outcome, generation=generation, now=now, policy=policy)
+        key = parsing.key_of(body)
+        words = self._words.get(key, NOTHING_KNOWN)
+        reported = reporting.status_after(previous, outcome, generation=generation, now=now, policy=policy, words=words)
+        status, self._words[key] = reported.status, reported.words
         surprised = isinstance(outcome, Blocked) and outcome.finding.reason is Reason.INTERNAL_ERROR
         if policy is not None and not surprised:  # after a surprise nobody knows what was done: what is noted stays
             intent = outcome.open_intent if isinstance(outcome, Decided) else policy.intent

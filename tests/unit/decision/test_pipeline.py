@@ -19,6 +19,8 @@ from tests.support.tuned import known
 BLIND = worlds.situation(seen=Unknown(Reason.METRICS_STALE, "the newest sample is 5 minutes old"))
 MIXED = worlds.situation(has=worlds.workload(mixed=True, rolling_out=True))
 
+UNSOUND = worlds.situation(now=worlds.settings("5s", "3s", "5s"), seen=worlds.record(beat=worlds.seconds(3)))
+
 
 def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
     """Return the steps and gates of a decision that had something to say."""
@@ -31,6 +33,10 @@ def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
         (BLIND, [("record_is_unknown", Reason.METRICS_STALE)]),
         (MIXED, [("pods_differ", Reason.ROLLOUT_IN_PROGRESS)]),
         (worlds.situation(), [("no_values_can_be_compared", Reason.HEALTHY)]),
+        (
+            UNSOUND,
+            [("no_values_can_be_compared", Reason.HEALTHY), ("healthy_values_hold_at_rest", Reason.UNSOUND_SETTINGS)],
+        ),
         (worlds.storm(), [("record_demands_other_values", Reason.CADENCE_EXCEEDS_SESSION)]),
         (
             worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND)),
@@ -44,11 +50,20 @@ def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
             [("other_values_are_better", Reason.CHEAPER), ("restart_comes_anyway", Reason.NOT_WORTH_RESTART)],
         ),
     ],
-    ids=["no metrics", "pods differ", "healthy", "a storm", "a storm, recommended only", "a saving that waits"],
+    ids=[
+        "no metrics",
+        "pods differ",
+        "healthy",
+        "healthy, but not at rest",
+        "a storm",
+        "a storm, recommended only",
+        "a saving that waits",
+    ],
 )
 def test_a_decision_carries_which_step_made_it(of: DecisionInput, steps_that_spoke: list[tuple[str, Reason]]) -> None:
     """And which gate holds it back."""
     assert spoke(of) == steps_that_spoke
+    assert decide(of).decided_by == steps_that_spoke[0][0]
 
 
 def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() -> None:
@@ -64,7 +79,9 @@ def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() 
 def test_the_way_to_a_decision_makes_it_no_other() -> None:
     """A status rests on the decision, and must not move because a step was added."""
     decision = decide(worlds.storm())
-    assert dataclasses.replace(decision, trace=(TraceStep("another", None),)) == decision
+    unknown = dataclasses.replace(decision, trace=(TraceStep("another", None),))
+    assert unknown == decision
+    assert unknown.decided_by == ""
 
 
 def test_groups_that_are_decided_on_alike_share_their_trace() -> None:

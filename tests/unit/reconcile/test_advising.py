@@ -10,6 +10,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.policies import StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.domain.verdicts import Finding, StaticAdvice, Worth
 from heartbeat_tuner.reconcile import advising, reporting
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided
@@ -88,22 +89,22 @@ def test_a_status_carries_it_and_keeps_it_while_the_group_cannot_be_read() -> No
     """An unreachable broker takes nobody's id away."""
     found = situation()
     outcome = Decided(found, dataclasses.replace(decide(found), static_ids=StaticAdvice(Worth.PAYS, "it pays")))
-    status = reporting.status_after(Status(), outcome, generation=1, now=NOW)
+    status = reporting.status_after(Status(), outcome, generation=1, now=NOW).status
     assert status.static_ids == StaticIds(given=True, worth=Worth.PAYS, message="it pays")
     down = Blocked(Finding(Reason.CLUSTER_UNREACHABLE, "down"))
-    assert reporting.status_after(status, down, generation=1, now=NOW).static_ids == status.static_ids
+    assert reporting.status_after(status, down, generation=1, now=NOW).status.static_ids == status.static_ids
 
 
 def test_words_stay_while_only_numbers_move() -> None:
     """A member more moves the figures; the status waits for news."""
     found, status = situation(), Status()
     for cost in (100, 101):
-        advice = StaticAdvice(Worth.PAYS, f"it costs {cost}")
+        advice = StaticAdvice(Worth.PAYS, say("it costs {cost}", cost=Reading(cost)))
         outcome = Decided(found, dataclasses.replace(decide(found), static_ids=advice))
-        status = reporting.status_after(status, outcome, generation=1, now=NOW)
+        status = reporting.status_after(status, outcome, generation=1, now=NOW).status
     assert status.static_ids is not None
     assert status.static_ids.message == "it costs 100"
-    edited = reporting.status_after(status, outcome, generation=2, now=NOW)
+    edited = reporting.status_after(status, outcome, generation=2, now=NOW).status
     assert edited.static_ids is not None
     assert edited.static_ids.message == "it costs 101"
 

@@ -63,7 +63,7 @@ def test_an_edit_ends_it_and_a_new_proof_begins_anew() -> None:
 def test_the_status_carries_it_from_leader_to_leader() -> None:
     """Another operator reads it, says the same, and calls nothing applied."""
     outcome = decided(storming())
-    status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW)
+    status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW).status
     conditions = {one.type: one for one in status.conditions}
     assert conditions[ConditionType.RECOMMENDED].reason is Reason.SETTINGS_NOT_IN_FORCE
     assert conditions[ConditionType.APPLIED].reason is Reason.SETTINGS_NOT_IN_FORCE
@@ -74,7 +74,7 @@ def test_the_status_carries_it_from_leader_to_leader() -> None:
     assert (read.reason, read.generation, read.template) == (Reason.SETTINGS_NOT_IN_FORCE, 1, "abc")
     calm = dataclasses.replace(outcome.inputs, record=worlds.record(beat=worlds.seconds(1)))
     later = dataclasses.replace(calm, policy=worlds.policy(contradicted=read))
-    after = reporting.status_after(status, decided(later), generation=1, now=worlds.NOW)
+    after = reporting.status_after(status, decided(later), generation=1, now=worlds.NOW).status
     assert after.contradicted == status.contradicted
     assert (after.verdict, after.reason, after.recommendation) == (status.verdict, status.reason, None)
 

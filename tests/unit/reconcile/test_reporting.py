@@ -34,7 +34,9 @@ def after(*outcomes: Outcome, generation: int = 1) -> Status:
     """Return the status after several outcomes, a minute apart."""
     status = Status()
     for number, outcome in enumerate(outcomes):
-        status = reporting.status_after(status, outcome, generation=generation, now=NOW + number * timedelta(minutes=1))
+        status = reporting.status_after(
+            status, outcome, generation=generation, now=NOW + number * timedelta(minutes=1)
+        ).status
     return status
 
 
@@ -89,7 +91,7 @@ def test_words_follow_when_the_policy_is_edited() -> None:
     before, edited = (
         Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, f"Deployment orders-{number} does not exist")) for number in (1, 2)
     )
-    status = reporting.status_after(after(before), edited, generation=2, now=LATER)
+    status = reporting.status_after(after(before), edited, generation=2, now=LATER).status
     assert condition(status, ConditionType.READY)[2] == "Deployment orders-2 does not exist"
     assert status.observed_generation == 2
 
@@ -102,7 +104,7 @@ def test_words_follow_when_there_are_more_or_fewer_of_them() -> None:
     one = before.recommendation.model_copy(update={"reasons": ["one"]})
     status = reporting.status_after(
         before.model_copy(update={"recommendation": one}), decided(storm()), generation=1, now=LATER
-    )
+    ).status
     assert status.recommendation is not None
     assert status.recommendation.reasons == reasons
 
@@ -125,7 +127,7 @@ def test_transition_time_moves_with_the_status() -> None:
 def test_metrics_gone_keep_what_was_found() -> None:
     """The recommendation and the other conditions stand; only what is known now is said to be nothing."""
     before, down = after(decided(storm())), decided(dataclasses.replace(storm(), record=DOWN))
-    status = reporting.status_after(before, down, generation=1, now=LATER)
+    status = reporting.status_after(before, down, generation=1, now=LATER).status
     assert (status.verdict, status.reason) == (Verdict.UNKNOWN, Reason.PROMETHEUS_UNREACHABLE)
     assert condition(status, ConditionType.METRICS_AVAILABLE) == (
         ConditionStatus.FALSE,
@@ -142,7 +144,7 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
     """A broker that is down for a minute takes back no recommendation."""
     before = after(decided(storm()))
     blocked = Blocked(Finding(Reason.CLUSTER_UNREACHABLE, "it did not answer"))
-    status = reporting.status_after(before, blocked, generation=1, now=LATER)
+    status = reporting.status_after(before, blocked, generation=1, now=LATER).status
     assert (status.verdict, status.reason) == (Verdict.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
     assert condition(status, ConditionType.READY)[:2] == (ConditionStatus.FALSE, Reason.CLUSTER_UNREACHABLE)
     assert status.recommendation == before.recommendation

@@ -143,6 +143,41 @@ async def test_whatever_a_status_rests_on_has_it_looked_at(changed: str) -> None
     assert body.looks > 0
 
 
+def stormy(evictions: int, *, pod: str | None = None) -> Decided:
+    """Return what is decided on a storm that was seen for some time, or on a pod of which nothing is known."""
+    seen = worlds.record(evictions=evictions, span=worlds.seconds(5 * evictions), rebalances=8.0, beats=0)
+    if pod is not None:
+        seen = worlds.record(evictions=2, beats=0, unobserved=(pod,))
+    return decided(worlds.storm(policy=worlds.policy(mode=Mode.RECOMMEND)), record=seen)
+
+
+async def test_a_status_is_not_written_while_only_readings_move() -> None:
+    """Nor by the next leader at its first look; what that has found out itself it tells once."""
+    reporting = Reporting()
+    for evictions in (24, 25, 26, 300):
+        await reporting.cycle(stormy(evictions))
+    assert reporting.policies.writes == 1
+    assert "24 evictions" in reporting.policies.condition(ORDERS, "Recommended")["message"]
+    reporting.restart()
+    await reporting.cycle(stormy(301))
+    assert reporting.policies.writes == 1
+    for evictions in (302, 303):
+        await reporting.cycle(stormy(evictions))
+    assert reporting.policies.writes == 2
+    assert "302 evictions" in reporting.policies.condition(ORDERS, "Recommended")["message"]
+
+
+async def test_a_fact_that_could_not_be_written_is_written_later() -> None:
+    """What is remembered is what stands in the status, not what should."""
+    reporting = Reporting()
+    await reporting.cycle(stormy(0, pod="orders-1"))
+    reporting.policies.error = ApiServerError("the API server did not answer")
+    await reporting.cycle(stormy(0, pod="orders-2"))
+    reporting.policies.error = None
+    await reporting.cycle(stormy(0, pod="orders-2"))
+    assert "pod orders-2" in reporting.policies.condition(ORDERS, "Recommended")["message"]
+
+
 async def test_a_status_is_made_anew_now_and_then() -> None:
     """What depends on the time alone is not forgotten; not all of them come in one cycle."""
     names = [f"orders-{number}" for number in range(100)]
