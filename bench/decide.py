@@ -103,7 +103,7 @@ def _question(rng: np.random.Generator) -> Question:
     )
     consumer = rebalancing is Rebalancing.CONSUMER
     return Question(
-        profile=profile,
+        history=profile,
         current=dataclasses.replace(client.defaults, heartbeat_interval=timedelta(seconds=5 if consumer else 3)),
         objective=Objective(timedelta(seconds=60), 1.0),
         bounds={Setting.SESSION_TIMEOUT: Range(timedelta(seconds=10), timedelta(seconds=50))} if bounded else {},

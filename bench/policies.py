@@ -18,13 +18,13 @@ from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision import estimate, telling, tuning
 from heartbeat_tuner.decision.cost import Costs, costs
 from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
+from heartbeat_tuner.decision.tuning import Answer, History, Question, Verdict
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 HORIZON: Final = timedelta(days=14)
@@ -159,13 +159,13 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
         static=truth.static,
         surge=truth.surge,
     )
-    found = estimate.profile(model, facts)
-    if isinstance(found, Unfitted):
-        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, found.message)
+    unfit = estimate.unfit(model)
+    if unfit is not None:
+        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, unfit.message)
     within = bounds(truth)
     session = within[Setting.SESSION_TIMEOUT]
     asked = Question(
-        profile=found,
+        history=History(model, facts),
         current=settings_of(truth),
         objective=OBJECTIVE,
         bounds=within,

@@ -1,7 +1,7 @@
 """Parts of the decision pipeline, each by itself."""
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import choice, consent, contradictions, estimate, foresight, question, reviews
+from heartbeat_tuner.decision import choice, consent, contradictions, estimate, foresight, question, reviews, tuning
 from heartbeat_tuner.decision.choice import Chosen
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.decision.gates import Change
@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding
 
 def derived(of: DecisionInput) -> Derived:
     """Return what steps derive from an input; nothing is remembered."""
-    return Derived(of, answer=question.answer, expected=question.expected, advise=question.static_advice)
+    return Derived(of, answer=tuning.answer, expected=tuning.expected, advise=question.static_advice)
 
 
 def first_hold(of: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:

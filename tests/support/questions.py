@@ -62,7 +62,7 @@ FROZEN: Final = profile(pauses=happening(0.1, 15.0, doubt=3.0))
 def question(of: Profile = QUIET, **fields: Any) -> Question:
     """Return the question of a group that has its library's defaults, with other fields."""
     asked = Question(
-        profile=of,
+        history=of,
         current=catalogue.client(of.client).defaults,
         objective=Objective(seconds(60), 1.0),
         bounds={},

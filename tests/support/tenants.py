@@ -20,7 +20,7 @@ from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.fitting import contract, estimate
 from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
-from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.histogram import bucket_of
 from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
@@ -102,9 +102,7 @@ def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
 
 def profile(model: GroupModel) -> Profile:
     """Return what happens to a group at the Java client's defaults."""
-    found = profiles.profile(model, Facts("java", Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False))
-    assert not isinstance(found, Unfitted)
-    return found
+    return profiles.profile(model, Facts("java", Rebalancing.EAGER, MEMBERS, 4 * MEMBERS, static=False))
 
 
 def wanted(model: GroupModel) -> Answer:
@@ -113,7 +111,7 @@ def wanted(model: GroupModel) -> Answer:
     assert POLL_GAP not in model.quantities
     return tuning.goal(
         Question(
-            profile=profile(model),
+            history=profile(model),
             current=catalogue.client("java").defaults,
             objective=Objective(timedelta(seconds=600), 1.0),
             bounds={},

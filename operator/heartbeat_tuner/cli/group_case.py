@@ -107,7 +107,7 @@ def of(
 ) -> Case:
     """Return what follows from what is known of a group."""
     record = inputs.record if isinstance(inputs.record, Record) else None
-    asked = question.of(inputs, record, told.current.settings)
+    asked = question.asked(inputs, record, told.current.settings)
     found = None if isinstance(asked, Unfitted) else tuning.answer(asked)
     decision = decide(inputs) if found is None else decide(inputs, answer=lambda _asked: found)
     if decision.forecast is None and not isinstance(asked, Unfitted):

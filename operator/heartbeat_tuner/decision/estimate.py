@@ -120,18 +120,24 @@ def facts(policy: Policy, workload: Workload, group: Group, period: Period | Non
     )
 
 
+def unfit(model: GroupModel) -> Unfitted | None:
+    """Return why a model does not do for a profile; None if it does."""
+    absences = model.quantities.get(ABSENCE)
+    if absences is not None and _watched(absences).member_days > 0:
+        return None
+    return Unfitted(_no_tail(model.group, absences))
+
+
 @np.errstate(all="ignore")  # a model may hold any number: what comes out infinite is no better than what is set
-def profile(model: GroupModel, facts: Facts) -> Profile | Unfitted:
-    """Return what befalls a group, or why nobody can say.
+def profile(model: GroupModel, facts: Facts) -> Profile:
+    """Return what befalls a group.
 
     Args:
-        model: what its history says.
+        model: what its history says; it must do for that (`unfit`).
         facts: the group as it is now.
     """
     model = dataclasses.replace(model, quantities={name: _watched(one) for name, one in model.quantities.items()})
-    absences = model.quantities.get(ABSENCE)
-    if absences is None or not absences.member_days > 0:
-        return Unfitted(_no_tail(model.group, absences))
+    absences = model.quantities[ABSENCE]
     days = absences.member_days
     shown = delays.happening(absences, days) or _unseen(days)
     handlers, slow = _handlers(model, facts)

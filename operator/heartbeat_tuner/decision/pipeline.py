@@ -15,16 +15,14 @@ import functools
 from collections.abc import Callable
 from typing import Final
 
-from heartbeat_tuner.decision import gates, question, reviews, steps
+from heartbeat_tuner.decision import gates, question, reviews, steps, tuning
 from heartbeat_tuner.decision.gates import Change, Gate
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.reviews import Review
 from heartbeat_tuner.decision.steps import Derived, Step
-from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Trace, TraceStep
-from heartbeat_tuner.tails.group_model import Unfitted
 
 _PATHS: Final = 4_096
 """Traces that are shared: thousands of groups come to their decisions by a few dozen of ways."""
@@ -135,9 +133,9 @@ PIPELINE: Final = Pipeline(
 def decide(
     inputs: DecisionInput,
     *,
-    answer: Callable[[Asked], Answer | Unfitted] = question.answer,
-    expected: Callable[[Asked, LivenessSettings | None], Forecast | None] = question.expected,
-    advise: Callable[[Asked], StaticAdvice] = question.static_advice,
+    answer: Callable[[Question], Answer] = tuning.answer,
+    expected: Callable[[Question, LivenessSettings | None], Forecast | None] = tuning.expected,
+    advise: Callable[[Question], StaticAdvice] = question.static_advice,
 ) -> Decision:
     """Return what should be done for one group, with the reason and its numbers.
 

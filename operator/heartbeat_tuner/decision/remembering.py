@@ -10,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from heartbeat_tuner.decision import question
-from heartbeat_tuner.decision.question import Asked
-from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.decision import question, tuning
+from heartbeat_tuner.decision.tuning import Answer, History, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import Forecast, StaticAdvice
-from heartbeat_tuner.tails.group_model import GroupModel, Unfitted
+from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.tails.profile import Profile
 
 T = TypeVar("T")
 
@@ -29,28 +29,28 @@ class Remembered:
         Args:
             most: how many answers are kept, and as many of all else; the longest unasked goes first.
         """
-        self._answers = _Kept[Answer | Unfitted](most)
+        self._answers = _Kept[Answer](most)
         self._forecasts = _Kept[Forecast | None](most)
         self._slopes = _Kept[float](most)
         self._advice = _Kept[StaticAdvice](most)
 
-    def answer(self, of: Asked) -> Answer | Unfitted:
-        """Return what `question.answer` returns."""
-        return self._answers.found(of.key, of.model, lambda: question.answer(of))
+    def answer(self, asked: Question) -> Answer:
+        """Return what `tuning.answer` returns."""
+        return self._answers.found(asked.key, asked.history, lambda: tuning.answer(asked))
 
-    def expected(self, of: Asked, target: LivenessSettings | None) -> Forecast | None:
-        """Return what `question.expected` returns: what values bring does not depend on the record of a storm."""
-        calm = of.without_record()
-        return self._forecasts.found((calm.key, target), of.model, lambda: question.expected(calm, target))
+    def expected(self, asked: Question, target: LivenessSettings | None) -> Forecast | None:
+        """Return what `tuning.expected` returns: what values bring does not depend on the record of a storm."""
+        calm = asked.without_record()
+        return self._forecasts.found((calm.key, target), calm.history, lambda: tuning.expected(calm, target))
 
-    def static_advice(self, of: Asked) -> StaticAdvice:
+    def static_advice(self, asked: Question) -> StaticAdvice:
         """Return what `question.static_advice` returns."""
-        calm = of.without_record()
-        return self._advice.found(calm.key, of.model, lambda: question.static_advice(calm))
+        calm = asked.without_record()
+        return self._advice.found(calm.key, calm.history, lambda: question.static_advice(calm))
 
-    def slope(self, of: Asked, target: LivenessSettings) -> float:
+    def slope(self, asked: Question, target: LivenessSettings) -> float:
         """Return what `question.slope` returns."""
-        return self._slopes.found((of.key, target), of.model, lambda: question.slope(of, target))
+        return self._slopes.found((asked.key, target), asked.history, lambda: question.slope(asked, target))
 
 
 class _Kept(Generic[T]):
@@ -60,9 +60,11 @@ class _Kept(Generic[T]):
         self._most = most
         self._by_key: OrderedDict[Hashable, tuple[GroupModel, T]] = OrderedDict()
 
-    def found(self, key: Hashable, model: GroupModel, work_out: Callable[[], T]) -> T:
-        """Return what is kept for a key and a model, or else work it out."""
-        held = self._by_key.get(key)
+    def found(self, key: Hashable, history: History | Profile, work_out: Callable[[], T]) -> T:
+        """Return what is kept for a key and a model, or else work it out; without a model always that."""
+        if isinstance(history, Profile):
+            return work_out()
+        held, model = self._by_key.get(key), history.model
         if held is None or (held[0] is not model and held[0] != model):
             held = (model, work_out())
         # With the newest object of several that say the same, so that the older ones can go.

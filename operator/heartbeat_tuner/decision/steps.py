@@ -20,8 +20,7 @@ from heartbeat_tuner.decision import (
     tuning,
 )
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.question import Asked
-from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Group, Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
@@ -61,9 +60,9 @@ class Derived:
         self,
         inputs: DecisionInput,
         *,
-        answer: Callable[[Asked], Answer | Unfitted],
-        expected: Callable[[Asked, LivenessSettings | None], Forecast | None],
-        advise: Callable[[Asked], StaticAdvice],
+        answer: Callable[[Question], Answer],
+        expected: Callable[[Question, LivenessSettings | None], Forecast | None],
+        advise: Callable[[Question], StaticAdvice],
     ) -> None:
         self._inputs = inputs
         self._answer = answer
@@ -95,7 +94,7 @@ class Derived:
         return assessment.assess(self._inputs, self.record, self.current.settings)
 
     @functools.cached_property
-    def question(self) -> Asked | Unfitted:
+    def question(self) -> Question | Unfitted:
         """Which values the group should have, or why that cannot be asked."""
         record = None if isinstance(self._inputs.record, Unwatched) else self.record
         return question.asked(self._inputs, record, self.current.settings)

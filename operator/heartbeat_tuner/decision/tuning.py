@@ -10,24 +10,26 @@ model says, so that a wrong one shows in the group's record before it can do muc
 
 import dataclasses
 import enum
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import censored, choosing, economics, guard, poll_limits, rules, telling
+from heartbeat_tuner.decision import censored, choosing, economics, estimate, guard, poll_limits, rules, telling
 from heartbeat_tuner.decision.choice import settled
 from heartbeat_tuner.decision.choosing import Choice, Point, Prices
-from heartbeat_tuner.decision.estimate import USUAL_CRASHES, USUAL_RESTARTS
+from heartbeat_tuner.decision.estimate import USUAL_CRASHES, USUAL_RESTARTS, Facts
 from heartbeat_tuner.decision.guard import Leave
 from heartbeat_tuner.decision.rules import Infeasible, Limit, Rules
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction
+from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
 
 CONSUMER_INTERVAL: Final = Range(timedelta(seconds=5), timedelta(seconds=15))
@@ -48,12 +50,43 @@ _SURE: Final = {Confidence.HIGH: (14.0, 30.0), Confidence.MEDIUM: (7.0, 7.0)}
 """From how many days, and member-days, on: two weeks with two of each weekday, and a month of an objective."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
-    """All that an answer rests on.
+@dataclasses.dataclass(frozen=True)
+class History:
+    """What befalls a group by its model, worked out when somebody needs it: that takes a millisecond.
 
     Attributes:
-        profile: what befalls the group, expected and at most.
+        model: what its history says.
+        facts: the group as it is now.
+    """
+
+    model: GroupModel
+    facts: Facts
+
+    @functools.cached_property
+    def profile(self) -> Profile:
+        """What befalls the group, expected and at most."""
+        return estimate.profile(self.model, self.facts)
+
+
+_OF_THE_MODEL: Final = frozenset(
+    {
+        "watched_days",
+        "member_days",
+        "largest_absence_s",
+        "largest_poll_gap_s",
+        "gaps_watched_days",
+        "gaps_member_days",
+    }
+)
+"""Fields of a question that its model says."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """All that an answer rests on. Nothing in it moves while nothing happens, so that an answer may be remembered.
+
+    Attributes:
+        history: what befalls the group, by its model; or as somebody knows it.
         current: what is set.
         objective: what the group must hold.
         bounds: the policy's, by setting.
@@ -74,7 +107,7 @@ class Question:
         bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
     """
 
-    profile: Profile
+    history: History | Profile
     current: LivenessSettings
     objective: Objective
     bounds: Mapping[Setting, Range]
@@ -93,6 +126,25 @@ class Question:
     gaps_member_days: float = math.inf
     brokers: int = 1
     bounds_assumed: bool = False
+
+    @property
+    def profile(self) -> Profile:
+        """What befalls the group, expected and at most."""
+        return self.history if isinstance(self.history, Profile) else self.history.profile
+
+    @property
+    def key(self) -> Hashable:
+        """All of it but what the model says, of which only whose it is; None where there is no model."""
+        if isinstance(self.history, Profile):
+            return None
+        model, left_out = self.history.model, {"history", "bounds", *_OF_THE_MODEL}
+        rest = (getattr(self, field) for field in self.__slots__ if field not in left_out)
+        whose = (model.namespace, model.group, model.cluster)
+        return (whose, self.history.facts, frozenset(self.bounds.items()), *rest)
+
+    def without_record(self) -> "Question":
+        """Return the same of a group that nobody watched."""
+        return dataclasses.replace(self, evictions=0, evictions_days=0.0)
 
     def rests_on(self, target: LivenessSettings) -> tuple[float, float]:
         """Return the days, and member-days, behind a change; gaps between polls speak for a lower M, too."""

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.decision import question
+from heartbeat_tuner.decision import question, tuning
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.decision.tuning import Answer
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
@@ -19,7 +18,6 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
 from heartbeat_tuner.metrics.quantities import POLL_GAP
-from heartbeat_tuner.tails.group_model import Unfitted
 from tests.support import fitted, worlds
 from tests.support.tuned import known, known_kafkajs
 
@@ -82,14 +80,13 @@ def test_a_poll_limit_falls_by_gaps_that_were_seen_for_long(
     assert (None if decision.hold is None else decision.hold.reason) is held
 
 
-def _at_once(of: Asked) -> Answer | Unfitted:
+def _at_once(of: Question) -> Answer:
     """Answer as ever, of a change that pays for its restarts."""
-    found = question.answer(of)
-    return dataclasses.replace(found, wait_for_restart=False) if isinstance(found, Answer) else found
+    return dataclasses.replace(tuning.answer(of), wait_for_restart=False)
 
 
 def test_what_was_recommended_is_left_as_it_is() -> None:
-    """Asked again with the recommended values set, nothing is to do; a session of 45 s gets there in two steps."""
+    """Question again with the recommended values set, nothing is to do; a session of 45 s gets there in two steps."""
     halfway = decide(known())
     assert halfway.target is not None
     assert halfway.target.session_timeout == timedelta(seconds=23)
@@ -160,9 +157,8 @@ class _Fixed:
     def __init__(self, target: LivenessSettings | None) -> None:
         self._target = target
 
-    def __call__(self, of: Asked) -> Answer:
-        found = question.answer(of)
-        assert isinstance(found, Answer)
+    def __call__(self, of: Question) -> Answer:
+        found = tuning.answer(of)
         return dataclasses.replace(found, target=self._target, wait_for_restart=False, only_recommend=False)
 
 
@@ -250,7 +246,7 @@ def test_evictions_that_are_acted_on_count() -> None:
     ):
         seen = worlds.record(evictions=evictions, span=span)
         asked = question.asked(of, seen, of.workload.current.settings)
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, Question)
         assert asked.evictions == counted
 
 
@@ -258,7 +254,7 @@ def test_an_answer_is_found_once_while_nothing_changes() -> None:
     """A minute later the record is longer, and the question still the same."""
     memory, answers = Remembered(10), []
 
-    def counted(of: Asked) -> Answer | Unfitted:
+    def counted(of: Question) -> Answer:
         answers.append(memory.answer(of))
         return answers[-1]
 
@@ -275,7 +271,7 @@ def test_what_a_cure_brings_is_reckoned_once_while_its_storm_goes_on() -> None:
     """Each minute has more evictions, and the values are the same."""
     memory, forecasts = Remembered(10), []
 
-    def counted(of: Asked, target: LivenessSettings | None) -> Forecast | None:
+    def counted(of: Question, target: LivenessSettings | None) -> Forecast | None:
         forecasts.append(memory.expected(of, target))
         return forecasts[-1]
 

@@ -10,7 +10,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import delays, estimate
 from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.domain.evidence import Group, GroupState, Unknown
-from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel, Unfitted
+from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails.law import TIMES_S
 from heartbeat_tuner.tails.model import Reason, Rejected
 from heartbeat_tuner.tails.pool import Pool
@@ -30,9 +30,8 @@ def model(**quantities: QuantityModel) -> GroupModel:
 
 def profile(model: GroupModel, **changes: Any) -> Profile:
     """Return the profile of a model that has one."""
-    found = estimate.profile(model, dataclasses.replace(FACTS, **changes))
-    assert isinstance(found, Profile)
-    return found
+    assert estimate.unfit(model) is None
+    return estimate.profile(model, dataclasses.replace(FACTS, **changes))
 
 
 def test_a_model_of_absences_alone_is_a_profile_of_assumptions() -> None:
@@ -84,8 +83,8 @@ def test_facts_go_through_as_they_are() -> None:
 )
 def test_without_absences_there_is_no_profile(quantities: dict[str, QuantityModel], why: str) -> None:
     """And the sentence says whose, and why."""
-    found = estimate.profile(fitted.model(quantities=quantities), FACTS)
-    assert isinstance(found, Unfitted)
+    found = estimate.unfit(fitted.model(quantities=quantities))
+    assert found is not None
     assert "group orders" in found.message
     assert why in found.message
 
@@ -317,4 +316,4 @@ def test_what_joining_takes_is_what_is_left_of_it_without_the_wait_for_the_last(
 def test_days_of_less_than_a_moment_are_none(days: float) -> None:
     """A model may hold the least number there is, and a rate over it is beyond all bounds."""
     absences = dataclasses.replace(fitted.quantity(), member_days=days)
-    assert isinstance(estimate.profile(model(absence=absences), FACTS), Unfitted)
+    assert estimate.unfit(model(absence=absences)) is not None

@@ -3,24 +3,33 @@
 import copy
 import dataclasses
 from datetime import timedelta
+from typing import Any
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import question
+from heartbeat_tuner.decision import question, tuning
 from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.question import Asked
 from heartbeat_tuner.decision.remembering import Remembered
 from heartbeat_tuner.decision.rules import Limit
+from heartbeat_tuner.decision.tuning import History, Question
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.metrics.quantities import ABSENCE
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.profile import Rebalancing
 from tests.support import fitted
 from tests.support.questions import seconds
 
-ASKED = Asked(
-    model=fitted.model(client="java"),
-    facts=Facts(client="java", rebalancing=Rebalancing.EAGER, members=3, partitions=12, static=False),
+FACTS = Facts(client="java", rebalancing=Rebalancing.EAGER, members=3, partitions=12, static=False)
+
+
+def history(of: GroupModel, **changes: Any) -> History:
+    """Return what befalls three members, but for what is said otherwise, by a model."""
+    return History(of, dataclasses.replace(FACTS, **changes))
+
+
+MODEL = fitted.model(client="java")
+ASKED = Question(
+    history=history(MODEL),
     current=catalogue.client("java").defaults,
     objective=Objective(seconds(60), 1.0),
     bounds={},
@@ -32,6 +41,10 @@ ASKED = Asked(
     held=None,
     brokers=1,
     bounds_assumed=False,
+    watched_days=14.0,
+    member_days=42.0,
+    largest_absence_s=MODEL.quantities[ABSENCE].largest_s,
+    largest_poll_gap_s=None,
 )
 LONGER = dataclasses.replace(ASKED.current, session_timeout=seconds(60))
 
@@ -40,11 +53,12 @@ def test_the_same_gets_the_same_answer() -> None:
     """Also where the model was read anew."""
     memory = Remembered(4)
     first = memory.answer(ASKED)
-    assert first == question.answer(ASKED)
+    assert first == tuning.answer(ASKED)
     assert memory.answer(ASKED) is first
-    again = dataclasses.replace(ASKED, model=copy.deepcopy(ASKED.model))
+    again = dataclasses.replace(ASKED, history=history(copy.deepcopy(MODEL)))
     assert memory.answer(again) is first
-    assert next(iter(memory._answers._by_key.values()))[0] is again.model
+    assert isinstance(again.history, History)
+    assert next(iter(memory._answers._by_key.values()))[0] is again.history.model
 
 
 def test_whatever_is_asked_otherwise_is_another_question() -> None:
@@ -52,7 +66,7 @@ def test_whatever_is_asked_otherwise_is_another_question() -> None:
     memory = Remembered(100)
     first = memory.answer(ASKED)
     others = [
-        dataclasses.replace(ASKED, facts=dataclasses.replace(ASKED.facts, partitions=13)),
+        dataclasses.replace(ASKED, history=history(MODEL, partitions=13)),
         dataclasses.replace(ASKED, current=LONGER),
         dataclasses.replace(ASKED, objective=Objective(seconds(60), 2.0)),
         dataclasses.replace(ASKED, bounds={Setting.SESSION_TIMEOUT: Range(min=seconds(10))}),
@@ -60,31 +74,44 @@ def test_whatever_is_asked_otherwise_is_another_question() -> None:
         dataclasses.replace(ASKED, most_session=seconds(1700)),
         dataclasses.replace(ASKED, brokers=3),
         dataclasses.replace(ASKED, bounds_assumed=True),
+        dataclasses.replace(ASKED, broker_interval=Range(seconds(1), seconds(2))),
         dataclasses.replace(ASKED, evictions=1),
         dataclasses.replace(ASKED, evictions_days=2.0),
         dataclasses.replace(ASKED, horizon=timedelta(days=1)),
         dataclasses.replace(ASKED, held=Limit(seconds(2), "a budget")),
-        dataclasses.replace(ASKED, model=fitted.model(client="java", group="others")),
-        dataclasses.replace(ASKED, model=fitted.model(client="java", quantities={ABSENCE: fitted.quantity(values=9)})),
+        dataclasses.replace(ASKED, history=history(fitted.model(client="java", group="others"))),
+        dataclasses.replace(
+            ASKED, history=history(fitted.model(client="java", quantities={ABSENCE: fitted.quantity(values=9)}))
+        ),
     ]
-    assert len(ASKED.__slots__) == len(others) - 1
+    assert isinstance(ASKED.key, tuple)
+    assert len(ASKED.key) == len(others) - 1  # another model of the same group is compared
     assert all(memory.answer(one) is not first for one in others)
 
 
-def test_what_cannot_be_answered_is_remembered_too() -> None:
-    """Why not, that is."""
-    memory, asked = Remembered(4), dataclasses.replace(ASKED, model=fitted.model(client="java", quantities={}))
-    found = memory.answer(asked)
-    assert isinstance(found, Unfitted)
-    assert memory.answer(asked) is found
-    assert memory.expected(asked, LONGER) is None
+def test_a_profile_is_worked_out_when_somebody_needs_it_and_once() -> None:
+    """It takes a millisecond, and most answers are remembered; what changes a question leaves its history."""
+    asked = dataclasses.replace(ASKED, history=history(MODEL))
+    assert isinstance(asked.history, History)
+    assert "profile" not in vars(asked.history)
+    profile = asked.profile
+    assert dataclasses.replace(asked, evictions=9).profile is profile
+
+
+def test_what_somebody_knows_without_a_model_is_not_remembered() -> None:
+    """There is nothing to find it by."""
+    memory, known = Remembered(4), dataclasses.replace(ASKED, history=ASKED.profile)
+    assert known.key is None
+    first = memory.answer(known)
+    assert first == tuning.answer(known)
+    assert memory.answer(known) is not first
 
 
 def test_what_values_bring_is_reckoned_once_for_each() -> None:
     """However many evictions are seen meanwhile."""
     memory = Remembered(4)
     first = memory.expected(ASKED, LONGER)
-    assert first == question.expected(ASKED, LONGER)
+    assert first == tuning.expected(ASKED, LONGER)
     assert first is not None
     assert memory.expected(dataclasses.replace(ASKED, evictions=9, evictions_days=3.0), LONGER) is first
     assert memory.expected(ASKED, None) != first

@@ -239,7 +239,7 @@ def test_confidence_is_of_amount_and_span(days: float, member_days: float, level
 )
 def test_the_absurd_gets_a_reason(of: object) -> None:
     """And no traceback."""
-    found = answer(dataclasses.replace(question(), profile=of))  # type: ignore[arg-type]
+    found = answer(dataclasses.replace(question(), history=of))  # type: ignore[arg-type]
     assert found.message
 
 
