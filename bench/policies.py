@@ -18,11 +18,12 @@ from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision import estimate, telling, tuning
 from heartbeat_tuner.decision.cost import Costs, costs
 from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.tuning import Answer, History, Question, Verdict
+from heartbeat_tuner.decision.tuning import Answer, History, Question
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.profile import Profile, Rebalancing

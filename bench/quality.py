@@ -43,7 +43,7 @@ from bench import fleets, observed, plots, policies
 from bench.fleets import Group
 from bench.observed import Seen
 from bench.quality_figures import Case, Outcome, Reference, figures
-from heartbeat_tuner.decision.tuning import Verdict
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.fitting import estimate
 from heartbeat_tuner.simulation.play import simulate
 from heartbeat_tuner.tails.group_model import GroupModel
@@ -79,7 +79,7 @@ def _case(asked: tuple[Group, GroupModel, Seen, Reference]) -> Case:
         reference=reference,
         rule=policies.outcome(group.truth, policies.rule_of_thumb(group.truth, seen)),
         tuned=policies.outcome(group.truth, settings),
-        vouched=changed or (answer.verdict is Verdict.KEEP and answer.objective_met is True),
+        vouched=changed or (answer.verdict is Verdict.HEALTHY and answer.objective_met is True),
         evictions=seen.evictions,
         verdict=answer.verdict,
         reason=answer.reason,

@@ -7,11 +7,12 @@ from typing import Any, Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 

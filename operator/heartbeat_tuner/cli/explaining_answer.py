@@ -8,11 +8,12 @@ from heartbeat_tuner.cli.forecasts import number
 from heartbeat_tuner.cli.group_case import Case
 from heartbeat_tuner.cli.group_options import is_brokers
 from heartbeat_tuner.decision import economics, guard
-from heartbeat_tuner.decision.tuning import Answer, Question, Verdict
+from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.decision.workings import Workings
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
 
 TERMS: Final = {
     "pauses": "pauses",

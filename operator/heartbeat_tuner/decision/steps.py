@@ -34,13 +34,6 @@ _T = TypeVar("_T")
 
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
 
-_BY_MODEL: Final = {
-    tuning.Verdict.UNKNOWN: Verdict.UNKNOWN,
-    tuning.Verdict.INFEASIBLE: Verdict.INFEASIBLE,
-    tuning.Verdict.UNSTABLE: Verdict.UNKNOWN,  # only a record shows what would cure it
-}
-"""What is decided by an answer alone; by all others, whether it has a target."""
-
 
 class StepOrderError(Exception):
     """A step stands before the one that makes sure of what it needs: an error of this program."""
@@ -125,15 +118,14 @@ def nobody_watches_the_group(inputs: DecisionInput, derived: Derived) -> Decisio
     answer = derived.answer
     if isinstance(answer, Unfitted):
         return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, answer.message))
-    verdict = _BY_MODEL.get(answer.verdict, Verdict.HEALTHY if answer.target is None else Verdict.CHANGE)
     advice = ""
-    if answer.verdict is tuning.Verdict.UNSTABLE:
+    if answer.reason is Reason.UNSTABLE:  # only a record shows what would cure it
         advice = "`heartbeat-tuner check` says which values cannot hold; a record (--prometheus), what would cure it"
     return Decision(
-        verdict,
+        answer.verdict,
         Finding(answer.reason, answer.message),
         advice=advice,
-        target=answer.target if verdict is Verdict.CHANGE else None,
+        target=answer.target if answer.verdict is Verdict.CHANGE else None,
         forecast=tuning.forecast(answer),
     )
 
@@ -223,7 +215,7 @@ def no_values_can_be_compared(inputs: DecisionInput, derived: Derived) -> Decisi
 def limits_collide(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Say which two limits collide where no values satisfy all."""
     answer = _answer(derived)
-    if answer.verdict is not tuning.Verdict.INFEASIBLE:
+    if answer.verdict is not Verdict.INFEASIBLE:
         return None
     finding = Finding(answer.reason, _advice(inputs, answer))
     return Decision(Verdict.INFEASIBLE, finding, forecast=tuning.forecast(answer))

@@ -9,7 +9,6 @@ model says, so that a wrong one shows in the group's record before it can do muc
 """
 
 import dataclasses
-import enum
 import functools
 import math
 from collections.abc import Hashable, Mapping
@@ -28,22 +27,12 @@ from heartbeat_tuner.decision.rules import Infeasible, Limit, Rules
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
 from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
 
 CONSUMER_INTERVAL: Final = Range(timedelta(seconds=5), timedelta(seconds=15))
 """H that a broker accepts for groups of KIP-848, where nothing else is set."""
-
-
-class Verdict(enum.StrEnum):
-    """The answer at a glance."""
-
-    KEEP = "Keep"
-    CHANGE = "Change"
-    INFEASIBLE = "Infeasible"
-    UNSTABLE = "Unstable"
-    UNKNOWN = "Unknown"
 
 
 _SURE: Final = {Confidence.HIGH: (14.0, 30.0), Confidence.MEDIUM: (7.0, 7.0)}
@@ -158,7 +147,7 @@ class Answer:
     """What to do, and why.
 
     Attributes:
-        verdict: at a glance.
+        verdict: at a glance; unknown with a target where only a record can say that it would help.
         reason: of it.
         message: the sentence with its numbers.
         target: the values that should be set; None where nothing should be changed.
@@ -301,7 +290,7 @@ def _answered(question: Question, of: Rules, prices: Prices, *, stepwise: bool) 
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, telling.NO_FIGURE)
     per_month = question.objective.max_false_evictions_per_month
     kept = Answer(
-        Verdict.KEEP,
+        Verdict.HEALTHY,
         Reason.HEALTHY,
         "",
         now=_predicted(prices, now),
@@ -440,7 +429,7 @@ def _unstable(question: Question, of: Rules, prices: Prices, now: Point, kept: A
     What is set cannot be reckoned with; values under which the group would hardly rebalance can. If there are none that
     are safe, the record alone speaks.
     """
-    kept = dataclasses.replace(kept, verdict=Verdict.UNSTABLE, reason=Reason.UNSTABLE)
+    kept = dataclasses.replace(kept, verdict=Verdict.UNKNOWN, reason=Reason.UNSTABLE)
     if not of.upwards:
         return dataclasses.replace(kept, message=telling.unstable(now, None))
     choice = choosing.choose(prices, of, question.objective.max_false_evictions_per_month)

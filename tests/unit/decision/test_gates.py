@@ -13,14 +13,13 @@ from heartbeat_tuner.decision import gates
 from heartbeat_tuner.decision.gates import Change
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import PIPELINE, decide
-from heartbeat_tuner.decision.tuning import Answer, Verdict
+from heartbeat_tuner.decision.tuning import Answer
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import GroupState, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, Source
 from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verdicts import Verdict as DecisionVerdict
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from tests.support import worlds
 from tests.support.pipelines import first_hold
 from tests.support.worlds import NOW
@@ -131,9 +130,9 @@ def test_the_unknown_and_the_well_are_told_before_any_gate(hindrance: Reason) ->
     situation, _ = HINDRANCES[hindrance](FREE)
     stale = Unknown(Reason.METRICS_STALE, "the newest sample is 5 minutes old")
     blind = decide(dataclasses.replace(situation, record=stale))
-    assert (blind.verdict, blind.finding.reason, blind.hold) == (DecisionVerdict.UNKNOWN, stale.reason, None)
+    assert (blind.verdict, blind.finding.reason, blind.hold) == (Verdict.UNKNOWN, stale.reason, None)
     well = decide(dataclasses.replace(situation, workload=dataclasses.replace(situation.workload, current=GOOD)))
-    assert (well.verdict, well.hold) == (DecisionVerdict.HEALTHY, None)
+    assert (well.verdict, well.hold) == (Verdict.HEALTHY, None)
 
 
 GOOD = worlds.current(worlds.settings())

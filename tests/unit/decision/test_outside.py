@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import outside, tuning
+from heartbeat_tuner.decision import outside
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.outside import Outside, Told
 from heartbeat_tuner.decision.pipeline import decide
@@ -235,7 +235,7 @@ def unwatched(model: Fitted | Unfitted | None = None) -> DecisionInput:
 
 def test_a_model_alone_does_not_cure_a_storm() -> None:
     """Where a group rebalances all the time no formula holds: it is unknown what to set, and surely not well."""
-    unstable = Answer(tuning.Verdict.UNSTABLE, Reason.UNSTABLE, "it rebalances", target=worlds.settings())
+    unstable = Answer(Verdict.UNKNOWN, Reason.UNSTABLE, "it rebalances", target=worlds.settings())
     decision = by_answer(unwatched(), unstable)
     assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
     assert "`heartbeat-tuner check`" in decision.advice
@@ -244,10 +244,10 @@ def test_a_model_alone_does_not_cure_a_storm() -> None:
 @pytest.mark.parametrize(
     ("found", "verdict"),
     [
-        (Answer(tuning.Verdict.KEEP, Reason.HEALTHY, "left"), Verdict.HEALTHY),
-        (Answer(tuning.Verdict.CHANGE, Reason.CHEAPER, "set", target=worlds.settings()), Verdict.CHANGE),
-        (Answer(tuning.Verdict.INFEASIBLE, Reason.INFEASIBLE, "collide"), Verdict.INFEASIBLE),
-        (Answer(tuning.Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, "no"), Verdict.UNKNOWN),
+        (Answer(Verdict.HEALTHY, Reason.HEALTHY, "left"), Verdict.HEALTHY),
+        (Answer(Verdict.CHANGE, Reason.CHEAPER, "set", target=worlds.settings()), Verdict.CHANGE),
+        (Answer(Verdict.INFEASIBLE, Reason.INFEASIBLE, "collide"), Verdict.INFEASIBLE),
+        (Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, "no"), Verdict.UNKNOWN),
     ],
 )
 def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, verdict: Verdict) -> None:

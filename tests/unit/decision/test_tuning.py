@@ -8,12 +8,12 @@ import pytest
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.tuning import Question, Verdict
+from heartbeat_tuner.decision.tuning import Question
 from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verdicts import Confidence
+from heartbeat_tuner.domain.verdicts import Confidence, Verdict
 from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Rebalancing
 from tests.support.questions import FROZEN, happening, profile, question, said, seconds, target
@@ -38,7 +38,7 @@ def test_who_has_the_best_values_keeps_them() -> None:
     """And is told what the best would be."""
     asked = question()
     found = answer(dataclasses.replace(asked, current=target(asked)))
-    assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
     assert (found.target, found.new) == (None, None)
     assert found.message.startswith("Left as it is")
 

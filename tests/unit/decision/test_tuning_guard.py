@@ -8,10 +8,10 @@ import pytest
 
 from heartbeat_tuner.decision import choosing, tuning
 from heartbeat_tuner.decision.choosing import Choice, Prices
-from heartbeat_tuner.decision.tuning import Verdict
 from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Profile, Rebalancing
 from tests.support.questions import FROZEN, happening, profile, question, said, seconds, target, with_session
@@ -21,7 +21,7 @@ def test_a_group_in_danger_gets_a_longer_session_though_it_costs_a_little() -> N
     """Its own record shows it: then safety comes first, and only upwards."""
     asked = with_session(question(FROZEN), 10)
     calm, evicted = answer(asked), answer(dataclasses.replace(asked, evictions=6))
-    assert calm.verdict is Verdict.KEEP
+    assert calm.verdict is Verdict.HEALTHY
     assert calm.objective_met is False
     assert "where the objective allows 1" in calm.message
     assert said(evicted) == (Verdict.CHANGE, Reason.DANGER)
@@ -48,7 +48,7 @@ def test_danger_does_not_wait_for_data() -> None:
 def test_few_evictions_are_no_danger(evictions: int, days: float) -> None:
     """Two may be chance, and three in a quarter are what was asked for."""
     asked = dataclasses.replace(with_session(question(FROZEN), 10), evictions=evictions, evictions_days=days)
-    assert answer(asked).verdict is Verdict.KEEP
+    assert answer(asked).verdict is Verdict.HEALTHY
 
 
 def test_in_danger_the_cheapest_values_that_are_safe_are_taken() -> None:
@@ -67,7 +67,7 @@ def test_in_danger_the_cheapest_values_that_are_safe_are_taken() -> None:
 def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:
     """What a model that knows of the evictions calls safe needs no relief."""
     found = answer(question(current=target(question()), evictions=6))
-    assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
 
 
 def test_nothing_is_lowered_while_members_are_evicted() -> None:
@@ -88,7 +88,7 @@ def test_what_only_looks_better_by_a_hair_is_left() -> None:
     asked = question()
     best = target(asked)
     near = with_session(dataclasses.replace(asked, current=best), best.session_timeout.total_seconds() + 1)
-    assert said(answer(near)) == (Verdict.KEEP, Reason.HEALTHY)
+    assert said(answer(near)) == (Verdict.HEALTHY, Reason.HEALTHY)
 
 
 def test_what_costs_next_to_nothing_is_left() -> None:
@@ -96,7 +96,7 @@ def test_what_costs_next_to_nothing_is_left() -> None:
     never = happening(0.0, 1.0)
     of = profile(pauses=never, crashes=happening(5e-6, 20.0), restarts=never, slow_handlers=never)
     found = answer(question(of))
-    assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
     assert found.now is not None
     assert found.now.net_per_day > 0.01
 
@@ -124,7 +124,7 @@ def test_with_less_than_a_day_nothing_is_changed() -> None:
     """The one hour that was seen may be the best of the week."""
     for asked in (question(watched_days=0.9), question(member_days=0.9)):
         found = answer(asked)
-        assert said(found) == (Verdict.KEEP, Reason.TOO_LITTLE_DATA)
+        assert said(found) == (Verdict.HEALTHY, Reason.TOO_LITTLE_DATA)
         assert found.target is None
         assert "0.9" in found.message
 
@@ -201,7 +201,7 @@ def test_values_that_cost_less_and_evict_less_take_the_place_of_others() -> None
 def test_before_a_week_what_is_not_safe_stays() -> None:
     """Whoever was not seen on each weekday may be worse than expected."""
     found = answer(dataclasses.replace(with_session(question(UNSURE), 45), watched_days=6.0))
-    assert said(found) == (Verdict.KEEP, Reason.HEALTHY)
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
 
 
 def test_what_is_expected_to_miss_the_objective_stays() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from heartbeat_tuner.decision.tuning import Verdict
 from heartbeat_tuner.decision.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Range
-from heartbeat_tuner.domain.verdicts import Confidence
+from heartbeat_tuner.domain.verdicts import Confidence, Verdict
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.profile import Happening
 from tests.support.questions import happening, profile, question, seconds, target, with_session

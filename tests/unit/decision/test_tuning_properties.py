@@ -11,10 +11,11 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision import choosing, guard, rules, tuning
 from heartbeat_tuner.decision.choosing import Choice, Prices
-from heartbeat_tuner.decision.tuning import Answer, Question, Verdict, answer, goal
+from heartbeat_tuner.decision.tuning import Answer, Question, answer, goal
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.tails.law import Law
 from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 from tests.support.questions import happening, question, seconds
@@ -117,7 +118,7 @@ def test_whatever_is_asked_there_is_a_reason(asked: Question) -> None:
     """No exception, and a sentence; values only with a verdict that means them."""
     found = answer(asked)
     assert found.message
-    assert found.target is None or found.verdict in {Verdict.CHANGE, Verdict.UNSTABLE}
+    assert found.target is None or found.verdict is Verdict.CHANGE or found.reason is Reason.UNSTABLE
     assert found.verdict is not Verdict.CHANGE or found.target not in {None, asked.current}
     assert found == answer(asked)
 
@@ -172,7 +173,7 @@ def test_asking_again_changes_nothing(asked: Question) -> None:
     assume(found.reason is Reason.CHEAPER)
     assert found.target is not None
     again = goal(dataclasses.replace(asked, current=found.target))
-    assert (again.verdict, again.target) == (Verdict.KEEP, None)
+    assert (again.verdict, again.target) == (Verdict.HEALTHY, None)
 
 
 @slowly
@@ -289,4 +290,4 @@ def test_what_never_happens_costs_nothing(members: int) -> None:
         slow_handlers=never,
         settle_s=0.5,
     )
-    assert answer(question(of)).verdict is Verdict.KEEP
+    assert answer(question(of)).verdict is Verdict.HEALTHY
