@@ -23,7 +23,7 @@ def derived(of: DecisionInput) -> Derived:
 
 def first_hold(of: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:
     """Return what holds `target` back: demanded by the record, unless an answer is given."""
-    return PIPELINE.hold(of, Change(target, saving), [])
+    return PIPELINE.hold(of, Change(target, saving))[1]
 
 
 def upheld(of: DecisionInput, decision: Decision) -> Decision:

@@ -22,10 +22,13 @@ from heartbeat_tuner.decision.reviews import Review
 from heartbeat_tuner.decision.steps import Derived, Step
 from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Trace, TraceStep
 
 _PATHS: Final = 4_096
-"""Traces that are shared: thousands of groups come to their decisions by a few dozen of ways."""
+"""Traces that are kept: thousands of groups come to their decisions by a few dozen of ways."""
+
+_Names = tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,32 +47,32 @@ class Pipeline:
 
     def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
         """Return the decision, with its trace."""
-        trace: list[TraceStep] = []
-        decision = self._decided(inputs, derived, trace)
+        number, decision = self._decided(inputs, derived)
+        trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
+        hold = decision.hold
         if decision.target is not None:
-            hold = self.hold(inputs, Change(decision.target, derived.saving), trace)
-            decision = dataclasses.replace(decision, hold=hold)
+            asked, hold = self.hold(inputs, Change(decision.target, derived.saving))
+            trace = _joined(trace, _trace(_names(self.gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
             before, decision = decision, review(inputs, decision, derived)
             if decision.finding is not before.finding:
-                trace.append(TraceStep(review.__name__, decision.finding.reason))
-        return dataclasses.replace(decision, trace=_shared(tuple(trace)))
+                trace = _joined(trace, _trace((review.__name__,), decision.finding.reason))
+        return dataclasses.replace(decision, hold=hold, trace=trace)
 
-    def hold(self, inputs: DecisionInput, change: Change, trace: list[TraceStep]) -> Finding | None:
-        """Return why a change must not be written now, None when it may; the gates asked are added to the trace."""
-        for gate in self.gates:
+    def hold(self, inputs: DecisionInput, change: Change) -> tuple[int, Finding | None]:
+        """Return how many gates were asked, and why a change must not be written now; None when it may."""
+        for number, gate in enumerate(self.gates, 1):
             finding = gate(inputs, change)
-            trace.append(TraceStep(gate.__name__, None if finding is None else finding.reason))
             if finding is not None:
-                return finding
-        return None
+                return number, finding
+        return len(self.gates), None
 
-    def _decided(self, inputs: DecisionInput, derived: Derived, trace: list[TraceStep]) -> Decision:
-        for step in self.steps:
+    def _decided(self, inputs: DecisionInput, derived: Derived) -> tuple[int, Decision]:
+        """Return which step decided, and what."""
+        for number, step in enumerate(self.steps):
             decision = step(inputs, derived)
-            trace.append(TraceStep(step.__name__, None if decision is None else decision.finding.reason))
             if decision is not None:
-                return decision
+                return number, decision
         raise NothingDecidedError(f"no step of {len(self.steps)} decided on {inputs.policy.key}")
 
 
@@ -149,6 +152,16 @@ def decide(
 
 
 @functools.lru_cache(maxsize=_PATHS)
-def _shared(trace: Trace) -> Trace:
-    """Return one object for all traces that are the same."""
-    return trace
+def _names(functions: tuple[Callable[..., object], ...]) -> _Names:
+    return tuple(function.__name__ for function in functions)
+
+
+@functools.lru_cache(maxsize=_PATHS)
+def _trace(names: _Names, reason: Reason | None) -> Trace:
+    """Return the trace of functions of which the last one gave a reason."""
+    return tuple(TraceStep(name, reason if place == len(names) else None) for place, name in enumerate(names, 1))
+
+
+@functools.lru_cache(maxsize=_PATHS)
+def _joined(trace: Trace, more: Trace) -> Trace:
+    return (*trace, *more)

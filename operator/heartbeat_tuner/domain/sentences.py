@@ -9,12 +9,11 @@ sentence another.
 A plain text is a sentence too: one whose only fact is its wording.
 """
 
-import dataclasses
 import functools
 import string
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from heartbeat_tuner.domain import durations
 
@@ -28,15 +27,13 @@ _ABOUT: Final = "about"
 _TEMPLATES: Final = 512
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A figure that moves by itself while nothing happens."""
 
     value: Value
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):  # made by the dozen for each decision, and three times as fast as a frozen dataclass
     """A fact in its place.
 
     Attributes:

@@ -8,6 +8,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import NamedTuple
 
 from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -115,8 +116,7 @@ class StaticAdvice:
     message: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TraceStep:
+class TraceStep(NamedTuple):
     """One step on the way to a decision.
 
     Attributes:
