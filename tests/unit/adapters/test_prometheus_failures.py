@@ -16,6 +16,7 @@ from heartbeat_tuner.adapters import prometheus_failures as failures
 from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, Fix
 from heartbeat_tuner.cli import asking
 from heartbeat_tuner.domain.errors import MetricsCause
+from heartbeat_tuner.domain.sentences import identity
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -215,3 +216,14 @@ def test_each_audience_reads_its_own_words(failure: Failure, operator: str, comm
     """Who gave options has no configuration of the operator's to look into."""
     assert failure.problem(OPERATOR).endswith(operator)
     assert failure.problem(asking.WORDS).endswith(command_line)
+
+
+def test_what_the_server_says_of_the_moment_makes_no_failure_another() -> None:
+    """It counts what it was asked for, and a status must not be written for that."""
+    first, second, other = (
+        failures.of_status(status, {}, f"{count} samples are too many", now=NOW).problem(OPERATOR)
+        for status, count in ((422, 50_123), (422, 50_124), (500, 50_123))
+    )
+    assert first != second
+    assert identity(first) == identity(second)
+    assert identity(first) != identity(other)
