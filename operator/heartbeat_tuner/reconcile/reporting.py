@@ -72,6 +72,24 @@ SUSPENDED: Final = "spec.suspend is true: nothing is written"
 
 _NOT_READY: Final = "not known while the policy is not Ready: "
 
+OF_READY: Final = frozenset(
+    {
+        Reason.WORKLOAD_NOT_FOUND,
+        Reason.CONTAINER_NOT_FOUND,
+        Reason.GROUP_NOT_FOUND,
+        Reason.GROUP_UNREADABLE,
+        Reason.GROUP_NOT_OWNED,
+        Reason.CLUSTER_NOT_CONFIGURED,
+        Reason.CLUSTER_UNREACHABLE,
+        Reason.CONFLICT,
+        Reason.SETTING_UNREADABLE,
+        Reason.INVALID_POLICY,
+        Reason.INTERNAL_ERROR,
+        Reason.API_SERVER_ERROR,
+    }
+)
+"""Reasons for which a policy is not Ready; another condition is Unknown for one of them only while it is not."""
+
 LEAST_FIGURE: Final = 0.001
 """Evictions a month, or seconds a day, that are as good as none."""
 
@@ -500,7 +518,7 @@ def _is_news(before: Condition | None, after: Condition) -> bool:
 
 def _is_withdrawn(condition: Condition) -> bool:
     """Whether nobody knows it because the policy is not Ready: that is told once, of Ready."""
-    return condition.status is ConditionStatus.UNKNOWN and condition.message.startswith(_NOT_READY)
+    return condition.status is ConditionStatus.UNKNOWN and condition.reason in OF_READY
 
 
 def _is_warning(condition: Condition) -> bool:

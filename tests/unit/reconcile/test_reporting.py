@@ -419,3 +419,18 @@ def test_figures_go_with_the_model() -> None:
     assert status.predicted is None
     assert status.summary is not None
     assert status.summary.evictions_per_month is None
+
+
+@pytest.mark.parametrize("reason", sorted(reporting.OF_READY))
+def test_why_a_policy_is_not_ready_is_announced_once(reason: Reason) -> None:
+    """Of Ready; that nothing else is known now follows from it, and is no news of its own."""
+    before = after(decided(storm()))
+    blocked = reporting.status_after(before, Blocked(Finding(reason, "no")), generation=1, now=LATER).status
+    (announced,) = reporting.announcements(before, blocked)
+    assert (announced.type, announced.reason) == (ConditionType.READY, reason)
+
+
+def test_every_reason_of_ready_is_known_as_one() -> None:
+    """They come first among the reasons, after the one that all is well with."""
+    reasons = list(Reason)
+    assert set(reasons[1 : reasons.index(Reason.METRICS_FRESH)]) <= reporting.OF_READY
