@@ -160,48 +160,71 @@ def _another_beat(
         return None
     if record.accepted_beats < ENOUGH_BEATS * pods:
         return None
+    if _members_per_pod(workload, group) <= record.consumers_per_pod:
+        sooner = _sooner(measured, settings, client, brokers)
+        if sooner is not None:
+            return sooner
+    calm = record.rebalancing_share is not None and record.rebalancing_share <= CALM_SHARE
+    later = _later(measured, settings, client, brokers) if calm and client.beater is Beater.THREAD else None
+    return later or _outlived(record, measured, settings)
+
+
+def _sooner(measured: timedelta, settings: LivenessSettings, client: Client, brokers: int) -> _Contradiction | None:
+    """Find beats that come before the interval is over."""
     idle = client.period(settings, Circumstances(brokers))
     # A fetch that is answered at once lets a beat come as soon as the interval is over.
     shortest = settings.heartbeat_interval if client.beater is Beater.FETCH_LOOP else idle.shortest
-    waits = (Setting.FETCH_WAIT,) if client.beat_waits_for_fetch else ()
-    beat = (Setting.HEARTBEAT_INTERVAL, *waits)
-    if measured < SOONER * shortest and _members_per_pod(workload, group) <= record.consumers_per_pod:
-        return _Contradiction(
-            say(
-                "there is a heartbeat every {beatPeriod:about}, but {client} never beats sooner than after {least} "
-                "with {values}",
-                beatPeriod=Reading(measured),
-                client=client.title,
-                least=shortest,
-                values=_shown(settings, beat),
-            ),
-            beat,
-        )
-    calm = record.rebalancing_share is not None and record.rebalancing_share <= CALM_SHARE
+    if measured >= SOONER * shortest:
+        return None
+    return _Contradiction(
+        say(
+            "there is a heartbeat every {beatPeriod:about}, but {client} never beats sooner than after {least} with "
+            "{values}",
+            beatPeriod=Reading(measured),
+            client=client.title,
+            least=shortest,
+            values=_shown(settings, _of_beat(client)),
+        ),
+        _of_beat(client),
+    )
+
+
+def _later(measured: timedelta, settings: LivenessSettings, client: Client, brokers: int) -> _Contradiction | None:
+    """Find beats of a thread that come long after the interval is over."""
     slowest = client.period(settings, Circumstances(brokers, ROUND_TRIP)).longest
-    if client.beater is Beater.THREAD and calm and measured > LATER * slowest:
-        return _Contradiction(
-            say(
-                "there is a heartbeat only every {beatPeriod:about}, but {client} beats at least every {most} with "
-                "{values}, whatever handlers do",
-                beatPeriod=Reading(measured),
-                client=client.title,
-                most=idle.longest,
-                values=_shown(settings, beat),
-            ),
-            beat,
-        )
-    if measured > settings.session_timeout and not record.evictions:
-        return _Contradiction(
-            say(
-                "there is a heartbeat only every {beatPeriod:about} and no member was removed, but a session of "
-                "{session} would have ended",
-                beatPeriod=Reading(measured),
-                session=settings.session_timeout,
-            ),
-            (Setting.SESSION_TIMEOUT,),
-        )
-    return None
+    if measured <= LATER * slowest:
+        return None
+    return _Contradiction(
+        say(
+            "there is a heartbeat only every {beatPeriod:about}, but {client} beats at least every {most} with "
+            "{values}, whatever handlers do",
+            beatPeriod=Reading(measured),
+            client=client.title,
+            most=client.period(settings, Circumstances(brokers)).longest,
+            values=_shown(settings, _of_beat(client)),
+        ),
+        _of_beat(client),
+    )
+
+
+def _outlived(record: Record, measured: timedelta, settings: LivenessSettings) -> _Contradiction | None:
+    """Find members that live on between two beats though their session is over."""
+    if measured <= settings.session_timeout or record.evictions:
+        return None
+    return _Contradiction(
+        say(
+            "there is a heartbeat only every {beatPeriod:about} and no member was removed, but a session of {session} "
+            "would have ended",
+            beatPeriod=Reading(measured),
+            session=settings.session_timeout,
+        ),
+        (Setting.SESSION_TIMEOUT,),
+    )
+
+
+def _of_beat(client: Client) -> tuple[Setting, ...]:
+    """Return the settings that say how often a client beats."""
+    return (Setting.HEARTBEAT_INTERVAL, *((Setting.FETCH_WAIT,) if client.beat_waits_for_fetch else ()))
 
 
 def _shown(settings: LivenessSettings, which: tuple[Setting, ...]) -> str:

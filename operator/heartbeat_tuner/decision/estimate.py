@@ -138,21 +138,9 @@ def profile(model: GroupModel, facts: Facts) -> Profile:
     """
     model = dataclasses.replace(model, quantities={name: _watched(one) for name, one in model.quantities.items()})
     absences = model.quantities[ABSENCE]
-    days = absences.member_days
-    shown = delays.happening(absences, days) or _unseen(days)
+    pauses = _pauses(absences, whole=POLL_GAP in model.quantities)
     handlers, slow = _handlers(model, facts)
-    turns = catalogue.client(facts.client).handler_delays_beat
-    if absences.pool is None:
-        pauses = shown
-    else:  # a gap between polls shows as it was, whatever became of the member; missing beats do not
-        pauses = delays.pooled(
-            shown,
-            absences.pool,
-            days,
-            largest_s=absences.largest_s or 0.0,
-            whole=POLL_GAP in model.quantities,
-        )
-    if turns:
+    if catalogue.client(facts.client).handler_delays_beat:
         # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
         pauses, slow = _NEVER, pauses
     return Profile(
@@ -216,6 +204,20 @@ def _no_tail(group: str, absences: QuantityModel | None) -> str:
     if absences is None:
         return f"the model of group {group} says nothing of absences: nothing showed them while it was watched"
     return f"the model of group {group} has absences, but no time in which members were watched"
+
+
+def _pauses(absences: QuantityModel, *, whole: bool) -> Happening:
+    """Return how often a member is absent, and for how long.
+
+    Args:
+        absences: that were seen.
+        whole: whether gaps between polls show them: as they were, whatever became of the member; missing beats do not.
+    """
+    days = absences.member_days
+    shown = delays.happening(absences, days) or _unseen(days)
+    if absences.pool is None:
+        return shown
+    return delays.pooled(shown, absences.pool, days, largest_s=absences.largest_s or 0.0, whole=whole)
 
 
 def _unseen(member_days: float) -> Happening:

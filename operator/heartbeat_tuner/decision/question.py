@@ -13,6 +13,7 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision import assessment, estimate, static_ids, tuning
+from heartbeat_tuner.decision.estimate import Facts
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.tuning import History, Question
 from heartbeat_tuner.domain.evidence import Record, Unknown
@@ -34,11 +35,7 @@ def asked(inputs: DecisionInput, record: Record | None, current: LivenessSetting
     """
     if isinstance(inputs.model, Unfitted):
         return inputs.model
-    workload = inputs.workload
-    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
-    group = inputs.settled if inputs.settled is not None and inputs.group.rebalancing else inputs.group
-    period = None if workload.current is None else inputs.period(workload.current.settings)
-    facts = estimate.facts(inputs.policy, workload, group, period)
+    facts = _facts(inputs)
     if isinstance(facts, Unknown):
         return Unfitted(facts.message)
     model = inputs.model.model
@@ -67,6 +64,15 @@ def asked(inputs: DecisionInput, record: Record | None, current: LivenessSetting
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
     )
+
+
+def _facts(inputs: DecisionInput) -> Facts | Unknown:
+    """Return what is known of the group without statistics, or why that is too little."""
+    workload = inputs.workload
+    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
+    group = inputs.settled if inputs.settled is not None and inputs.group.rebalancing else inputs.group
+    period = None if workload.current is None else inputs.period(workload.current.settings)
+    return estimate.facts(inputs.policy, workload, group, period)
 
 
 def _telling_evictions(record: Record, per_month: float) -> int:
