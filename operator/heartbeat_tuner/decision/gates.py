@@ -17,6 +17,7 @@ from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 
 
@@ -62,8 +63,11 @@ def mode_is_initial(inputs: DecisionInput, _change: Change) -> Finding | None:
         return None
     return Finding(
         Reason.AT_NEXT_RESTART,
-        f"spec.mode is Initial: {inputs.policy.workload} is not written; the webhook sets the values in each pod "
-        f"that is created from now on",
+        say(
+            "spec.mode is Initial: {workload} is not written; the webhook sets the values in each pod that is created "
+            "from now on",
+            workload=inputs.policy.workload,
+        ),
     )
 
 
@@ -71,18 +75,16 @@ def rollout_is_paused(inputs: DecisionInput, _change: Change) -> Finding | None:
     """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
     if not inputs.workload.paused:
         return None
-    reference = inputs.policy.workload
-    return Finding(
-        Reason.ROLLOUT_PAUSED,
-        f"{reference} is paused (spec.paused): nothing is written until `kubectl rollout resume`",
-    )
+    paused = "{workload} is paused (spec.paused): nothing is written until `kubectl rollout resume`"
+    return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=inputs.policy.workload))
 
 
 def rollout_is_in_progress(inputs: DecisionInput, _change: Change) -> Finding | None:
     """Hold while somebody's rollout is not finished: two at once cannot be told apart."""
     if not inputs.workload.rolling_out:
         return None
-    return Finding(Reason.ROLLOUT_IN_PROGRESS, f"a rollout of {inputs.policy.workload} is not finished")
+    unfinished = say("a rollout of {workload} is not finished", workload=inputs.policy.workload)
+    return Finding(Reason.ROLLOUT_IN_PROGRESS, unfinished)
 
 
 def field_is_owned_by_another(inputs: DecisionInput, change: Change) -> Finding | None:
@@ -106,9 +108,13 @@ def field_is_owned_by_another(inputs: DecisionInput, change: Change) -> Finding 
     managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
     return Finding(
         Reason.FIELD_OWNED,
-        f"container {inputs.policy.workload.container} has env entries of {managers} where the tuner would write; "
-        f"nothing is forced. Take out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's "
-        f"entries win over them",
+        say(
+            "container {container} has env entries of {managers} where the tuner would write; nothing is forced. Take "
+            "out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's entries win over them",
+            container=inputs.policy.workload.container,
+            managers=managers,
+            lines=lines,
+        ),
     )
 
 
@@ -131,8 +137,12 @@ def setting_is_assumed(inputs: DecisionInput, change: Change) -> Finding | None:
     why = "" if any(one in moved for one in assumed) else ", and a shorter session would rest on it"
     return Finding(
         Reason.SETTING_ASSUMED,
-        f"neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed{why}; declare what is "
-        f"set in spec.client.current, or name the right variables in spec.client.env",
+        say(
+            "neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed{why}; declare what "
+            "is set in spec.client.current, or name the right variables in spec.client.env",
+            values=values,
+            why=why,
+        ),
     )
 
 
@@ -152,8 +162,13 @@ def change_is_cooling_down(inputs: DecisionInput, _change: Change) -> Finding | 
     until = application.at + inputs.policy.cooldown
     return Finding(
         Reason.COOLDOWN,
-        f"the last change was at {application.at:%Y-%m-%dT%H:%M:%SZ}; rollout.cooldown "
-        f"({durations.show(inputs.policy.cooldown)}) allows the next at {until:%Y-%m-%dT%H:%M:%SZ}",
+        say(
+            "the last change was at {last:%Y-%m-%dT%H:%M:%SZ}; rollout.cooldown ({cooldown}) allows the next at "
+            "{next:%Y-%m-%dT%H:%M:%SZ}",
+            last=application.at,
+            cooldown=inputs.policy.cooldown,
+            next=until,
+        ),
     )
 
 
@@ -165,8 +180,12 @@ def every_window_is_closed(inputs: DecisionInput, _change: Change) -> Finding | 
     opening, window = windows.next_opening(shut, inputs.now)
     return Finding(
         Reason.OUTSIDE_WINDOW,
-        f"none of rollout.windows is open; the next opens at {opening.isoformat()} ({window.zone}) for "
-        f"{durations.show(window.duration)}",
+        say(
+            "none of rollout.windows is open; the next opens at {opening} ({zone}) for {duration}",
+            opening=opening.isoformat(),
+            zone=window.zone,
+            duration=window.duration,
+        ),
     )
 
 
@@ -188,8 +207,9 @@ def group_is_rebalancing(inputs: DecisionInput, change: Change) -> Finding | Non
     """Hold while partitions are being moved: a saving can wait for that."""
     if change.saving is None or not inputs.group.rebalancing:
         return None
-    sentence = f"group {inputs.policy.group_id} is rebalancing ({inputs.group.state.value}); a saving can wait"
-    return Finding(Reason.REBALANCING, sentence)
+    moving = "group {group} is rebalancing ({state}); a saving can wait"
+    state = inputs.group.state.value
+    return Finding(Reason.REBALANCING, say(moving, group=inputs.policy.group_id, state=state))
 
 
 def restart_comes_anyway(inputs: DecisionInput, change: Change) -> Finding | None:
@@ -199,7 +219,10 @@ def restart_comes_anyway(inputs: DecisionInput, change: Change) -> Finding | Non
     at_once = ", which would stop all pods at once" if inputs.workload.at_once else ""
     return Finding(
         Reason.NOT_WORTH_RESTART,
-        f"what it saves until pods are replaced anyway, or within rollout.horizon "
-        f"({durations.show(inputs.policy.horizon)}), does not pay for a rollout of its own{at_once}; set the values "
-        f"with the next deploy",
+        say(
+            "what it saves until pods are replaced anyway, or within rollout.horizon ({horizon}), does not pay for a "
+            "rollout of its own{atOnce}; set the values with the next deploy",
+            horizon=inputs.policy.horizon,
+            atOnce=at_once,
+        ),
     )

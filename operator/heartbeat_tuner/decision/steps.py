@@ -21,7 +21,6 @@ from heartbeat_tuner.decision import (
 )
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.tuning import Answer, Question
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Group, Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
@@ -141,7 +140,7 @@ def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     if inputs.workload.pods:
         return None
     workload = inputs.policy.workload
-    sentence = f"no pod of {workload} runs container {workload.container}"
+    sentence = say("no pod of {workload} runs container {container}", workload=workload, container=workload.container)
     return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
 
 
@@ -154,7 +153,8 @@ def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
         if inputs.policy.mode is Mode.INITIAL
         else "waiting for the rollout to finish"
     )
-    sentence = f"the pods of {inputs.policy.workload} run with different values; {others}"
+    differ = "the pods of {workload} run with different values; {others}"
+    sentence = say(differ, workload=inputs.policy.workload, others=others)
     return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
 
 
@@ -301,14 +301,21 @@ def _consumer_protocol(group: Group) -> Finding:
     prescribed = (
         "could not be read"
         if config is None
-        else f"are a session of {durations.show(config.session_timeout)} and a heartbeat every "
-        f"{durations.show(config.heartbeat_interval)}"
+        else say(
+            "are a session of {session} and a heartbeat every {interval}",
+            session=config.session_timeout,
+            interval=config.heartbeat_interval,
+        )
     )
     return Finding(
         Reason.CONSUMER_PROTOCOL,
-        f"group {group.group_id} speaks the consumer protocol (KIP-848): its values are set at the broker "
-        f"(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this version "
-        f"shows them and changes nothing",
+        say(
+            "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
+            "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this "
+            "version shows them and changes nothing",
+            group=group.group_id,
+            prescribed=prescribed,
+        ),
     )
 
 

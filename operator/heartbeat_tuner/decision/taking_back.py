@@ -13,6 +13,7 @@ from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.policies import Application, Intent, Policy, TakenBack
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 
 
@@ -56,9 +57,17 @@ def finding(policy: Policy, taken_back: TakenBack) -> Finding:
     by = f" by {taken_back.by}" if taken_back.by else ""
     return Finding(
         Reason.TAKEN_BACK,
-        f"the values written to {policy.workload}, container {policy.workload.container}, at "
-        f"{taken_back.application.at:%Y-%m-%dT%H:%M:%SZ} ({moves}) were taken back{by}, seen at "
-        f"{taken_back.seen:%Y-%m-%dT%H:%M:%SZ}; nothing is written to it again until the policy's spec is edited",
+        say(
+            "the values written to {workload}, container {container}, at {at:%Y-%m-%dT%H:%M:%SZ} ({moves}) were taken "
+            "back{by}, seen at {seen:%Y-%m-%dT%H:%M:%SZ}; nothing is written to it again until the policy's spec is "
+            "edited",
+            workload=policy.workload,
+            container=policy.workload.container,
+            at=taken_back.application.at,
+            moves=moves,
+            by=by,
+            seen=taken_back.seen,
+        ),
     )
 
 

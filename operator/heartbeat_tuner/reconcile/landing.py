@@ -70,22 +70,25 @@ def of(change: Change) -> Landing:
     said = _gone(change) or _landed(change) or _stopped(change) or _failed(change) or _under_way(change)
     if said is not None:
         return said
-    text = f"the pods of {change.reference} no longer run with {_written(change)}; nothing else is to write"
+    gone = "the pods of {workload} no longer run with {values}; nothing else is to write"
+    text = say(gone, workload=change.reference, values=_written(change))
     return ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, text)
 
 
 def _gone(change: Change) -> Landing | None:
     if change.is_new or not change.is_in_pods or change.is_in_template:
         return None
-    text = f"the template of {change.reference} no longer has {_written(change)}; its next pods run without them"
+    gone = "the template of {workload} no longer has {values}; its next pods run without them"
+    text = say(gone, workload=change.reference, values=_written(change))
     return ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, text)
 
 
 def _landed(change: Change) -> Landing | None:
     if change.is_new or not change.settled or not (change.had_landed or _is_complete(change)):
         return None
+    landed = "the pods of {workload} run with {values}, and have stayed ready"
     return ConditionStatus.TRUE, Finding(
-        Reason.APPLIED, f"the pods of {change.reference} run with {_written(change)}, and have stayed ready"
+        Reason.APPLIED, say(landed, workload=change.reference, values=_written(change))
     )
 
 
@@ -149,9 +152,15 @@ def _under_way(change: Change) -> Landing | None:
     rollout = change.workload.rollout
     wanted, updated = rollout.wanted, 0 if change.is_new else min(rollout.updated, rollout.wanted)
     settled = 0 if change.is_new else min(change.settled, wanted)
-    text = (
-        f"{_written(change)}: the pods of {change.reference} are being replaced; {updated} of {wanted} are of the new "
-        f"template, {settled} have stayed ready with the values for a minute"
+    # The pods of a rollout are news: people watch them.
+    text = say(
+        "{values}: the pods of {workload} are being replaced; {updated} of {wanted} are of the new template, {settled} "
+        "have stayed ready with the values for a minute",
+        values=_written(change),
+        workload=change.reference,
+        updated=updated,
+        wanted=wanted,
+        settled=settled,
     )
     return ConditionStatus.FALSE, Finding(Reason.ROLLING_OUT, text)
 
