@@ -25,7 +25,7 @@ from confluent_kafka.admin import ConfigResource, ResourceType
 
 from heartbeat_tuner.adapters import kafka_access
 from heartbeat_tuner.adapters.kafka_access import Access
-from heartbeat_tuner.adapters.kafka_client import KafkaClient
+from heartbeat_tuner.adapters.kafka_client import KafkaClient, plain
 from heartbeat_tuner.adapters.kafka_reading import NoAnswerError, Reader, Reading
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.evidence import (
@@ -302,7 +302,7 @@ class _Cluster:
                 return UnreadableGroup(lacks, tells_of_group=False)  # brokers check rights first
             case KafkaError.TOPIC_AUTHORIZATION_FAILED:  # a group of the consumer protocol is shown with its topics
                 return UnreadableGroup(self._lacks("Describe", f"the topics of {group}", "--topic TOPIC"))
-        return UnreadableGroup(f"Kafka cluster {self._name} does not describe {group}: {error.str()}")
+        return UnreadableGroup(f"Kafka cluster {self._name} does not describe {group}: {plain(error.str())}")
 
     def _with_configs(
         self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float

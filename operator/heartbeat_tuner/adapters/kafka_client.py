@@ -96,7 +96,7 @@ class KafkaClient:
                     "api.version.request.timeout.ms": silence_ms,
                     "log_level": 0,  # it would write every failed connection to stderr; conditions tell it once
                     # Without `self`: in a cycle of references it would be destroyed in any thread, librdkafka's too.
-                    "error_cb": lambda error: heard.add((error.name(), _plain(error.str()))),
+                    "error_cb": lambda error: heard.add((error.name(), plain(error.str()))),
                 }
             )
         except KafkaException as error:
@@ -223,14 +223,14 @@ class KafkaClient:
         return "timed out"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return what the library says without what differs from try to try."""
     return _NOISE.sub("", text)[:_SHOWN]
 
 
 def _in_our_terms(text: str) -> str:
     """Return why there is no client, with the configuration's names in place of librdkafka's."""
-    text = _plain(text.removeprefix("Failed to create admin client: "))
+    text = plain(text.removeprefix("Failed to create admin client: "))
     for theirs, ours in _FIELDS.items():
         text = text.replace(theirs, ours)
     return text
