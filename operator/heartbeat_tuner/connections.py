@@ -2,12 +2,12 @@
 
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
 from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
-from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Words
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, SettingsWords
 from heartbeat_tuner.ports import Clock
 from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
 
 
-def prometheus_source(settings: PrometheusSettings, clock: Clock, words: Words = OPERATOR) -> PrometheusSource:
+def prometheus_source(settings: PrometheusSettings, clock: Clock, words: SettingsWords = OPERATOR) -> PrometheusSource:
     """Return the metrics source that the settings describe; the caller closes it.
 
     Args:

@@ -120,3 +120,4 @@ def _sentence(dumper: _Folding, text: str) -> yaml.Node:
 
 
 _Folding.add_representer(str, _sentence)
+_Folding.add_multi_representer(str, _sentence)  # a sentence carries its facts

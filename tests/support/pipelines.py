@@ -4,7 +4,7 @@ from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import choice, consent, contradictions, estimate, foresight, question, reviews, tuning
 from heartbeat_tuner.decision.choice import Chosen
 from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.gates import Change
+from heartbeat_tuner.decision.gates import ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import PIPELINE, decide
 from heartbeat_tuner.decision.rules import Infeasible
@@ -23,7 +23,7 @@ def derived(of: DecisionInput) -> Derived:
 
 def first_hold(of: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:
     """Return what holds `target` back: demanded by the record, unless an answer is given."""
-    return PIPELINE.hold(of, Change(target, saving))[1]
+    return PIPELINE.hold(of, ProposedChange(target, saving))[1]
 
 
 def upheld(of: DecisionInput, decision: Decision) -> Decision:

@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 from heartbeat_tuner.adapters import prometheus_answers as answers
 from heartbeat_tuner.adapters import prometheus_failures as failures
 from heartbeat_tuner.adapters.prometheus_access import Access
-from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, Words
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, SettingsWords
 from heartbeat_tuner.adapters.prometheus_http import Exchange, Form, Reply, Transport
 from heartbeat_tuner.adapters.prometheus_matrices import MatrixReader
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
@@ -76,7 +76,13 @@ class PrometheusSource:
     """
 
     def __init__(
-        self, access: Access, *, timeout: timedelta, max_answer_bytes: int, clock: Clock, words: Words = OPERATOR
+        self,
+        access: Access,
+        *,
+        timeout: timedelta,
+        max_answer_bytes: int,
+        clock: Clock,
+        words: SettingsWords = OPERATOR,
     ) -> None:
         self.spent = Spent()
         self._words = words

@@ -11,7 +11,7 @@ from typing import Any
 
 from requests.auth import AuthBase
 
-from heartbeat_tuner.adapters.prometheus_failures import Failure, Fix
+from heartbeat_tuner.adapters.prometheus_failures import Failure, SettingsFix
 from heartbeat_tuner.domain.errors import MetricsCause
 
 
@@ -116,4 +116,4 @@ def _secret(what: str, path: Path) -> str:
 def _unusable(what: str, path: Path, why: str) -> Failure:
     """Return that a file is of no use: as good as credentials that Prometheus refuses."""
     sentence = f"Prometheus was not asked: the {what} file {path} {why}"
-    return Failure(MetricsCause.REFUSED, sentence, fix=Fix.MOUNT_AGAIN)
+    return Failure(MetricsCause.REFUSED, sentence, fix=SettingsFix.MOUNT_AGAIN)

@@ -1,7 +1,7 @@
 """What can go wrong with one request to Prometheus, sorted by what may be done about it.
 
 A `Failure` is a sentence without the query, with the server's own words apart, since those may repeat what must not
-be told on, and with a `Fix` that each audience has its own `Words` for: `prometheus` makes the
+be told on, and with a `SettingsFix` that each audience has its own `SettingsWords` for: `prometheus` makes the
 `MetricsUnavailableError` of it.
 """
 
@@ -66,7 +66,7 @@ _BY_EXCEPTION: Final = (
 """What an exception, or one of those that it came from, means; the first that fits."""
 
 
-class Fix(enum.Enum):
+class SettingsFix(enum.Enum):
     """What a person may do about a failure."""
 
     CHECK_TLS = enum.auto()
@@ -78,7 +78,7 @@ class Fix(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Words:
+class SettingsWords:
     """How an audience calls the settings that a failure is about.
 
     Attributes:
@@ -93,20 +93,20 @@ class Words:
     longest_answer: str
     clock: str
 
-    def of(self, fix: Fix | None) -> str:
+    def of(self, fix: SettingsFix | None) -> str:
         """Return the end of a sentence that says what to do."""
         return {
             None: "",
-            Fix.CHECK_TLS: f": check url and tls {self.settings}",
-            Fix.CHECK_CREDENTIALS: f": check the credentials and the headers {self.settings}",
-            Fix.SET_URL: f": set {self.url} to the address to which /api/v1/query is to be appended",
-            Fix.FOLLOW_REDIRECT: f": set {self.url} to the address it leads to",
-            Fix.ALLOW_LONGER_ANSWERS: self.longest_answer,
-            Fix.MOUNT_AGAIN: ": mount it anew",
+            SettingsFix.CHECK_TLS: f": check url and tls {self.settings}",
+            SettingsFix.CHECK_CREDENTIALS: f": check the credentials and the headers {self.settings}",
+            SettingsFix.SET_URL: f": set {self.url} to the address to which /api/v1/query is to be appended",
+            SettingsFix.FOLLOW_REDIRECT: f": set {self.url} to the address it leads to",
+            SettingsFix.ALLOW_LONGER_ANSWERS: self.longest_answer,
+            SettingsFix.MOUNT_AGAIN: ": mount it anew",
         }[fix]
 
 
-OPERATOR: Final = Words(
+OPERATOR: Final = SettingsWords(
     settings="of the operator's prometheus settings",
     url="prometheus.url",
     longest_answer=" (prometheus.maxAnswerBytes)",
@@ -115,9 +115,9 @@ OPERATOR: Final = Words(
 """The words of the operator's configuration file."""
 
 _FIXES: Final = {
-    HTTPStatus.UNAUTHORIZED: Fix.CHECK_CREDENTIALS,
-    HTTPStatus.FORBIDDEN: Fix.CHECK_CREDENTIALS,
-    HTTPStatus.NOT_FOUND: Fix.SET_URL,
+    HTTPStatus.UNAUTHORIZED: SettingsFix.CHECK_CREDENTIALS,
+    HTTPStatus.FORBIDDEN: SettingsFix.CHECK_CREDENTIALS,
+    HTTPStatus.NOT_FOUND: SettingsFix.SET_URL,
 }
 
 
@@ -138,7 +138,7 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         sentence: str,
         *,
         told: str = "",
-        fix: Fix | None = None,
+        fix: SettingsFix | None = None,
         again_after_s: float | None = None,
     ) -> None:
         super().__init__(sentence)
@@ -153,7 +153,7 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         """Let the server's words not repeat these: a query names other people's groups, a password is one."""
         self._hidden += texts
 
-    def problem(self, words: Words) -> Sentence:
+    def problem(self, words: SettingsWords) -> Sentence:
         """Return all of it in one line, in the words of who will read it.
 
         The server's own words may be others each time: they have numbers of the moment, or of the request.
@@ -174,7 +174,7 @@ def of_status(status: int, headers: Mapping[str, str], body: str, *, now: dateti
     """
     if status in range(300, 400):
         told, sentence = headers.get("Location", "").partition("?")[0], f"Prometheus answered {status}, a redirect"
-        return Failure(MetricsCause.REFUSED, sentence, told=told, fix=Fix.FOLLOW_REDIRECT)
+        return Failure(MetricsCause.REFUSED, sentence, told=told, fix=SettingsFix.FOLLOW_REDIRECT)
     other = MetricsCause.REFUSED if status in range(400, 500) else MetricsCause.FAILED
     return Failure(
         _BY_STATUS.get(HTTPStatus(status), other) if status in _KNOWN else other,
@@ -194,7 +194,7 @@ def of_transport(error: Exception) -> Failure:
             return Failure(
                 cause,
                 f"Prometheus did not answer ({words}{_reason_of(link)})",
-                fix=Fix.CHECK_TLS if cause is MetricsCause.REFUSED else None,
+                fix=SettingsFix.CHECK_TLS if cause is MetricsCause.REFUSED else None,
                 again_after_s=0 if words == _BROKEN else None,
             )
     return Failure(MetricsCause.UNREACHABLE, "Prometheus did not answer (connection failed)")

@@ -20,7 +20,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from heartbeat_tuner.adapters.prometheus_access import Access, Credentials
-from heartbeat_tuner.adapters.prometheus_failures import Failure, Fix, of_transport
+from heartbeat_tuner.adapters.prometheus_failures import Failure, SettingsFix, of_transport
 from heartbeat_tuner.domain.errors import MetricsCause
 
 Form = Sequence[tuple[str, str]]
@@ -133,7 +133,7 @@ class Transport:
                     break
                 if len(found) > self._max_bytes:
                     sentence = f"Prometheus' answer is longer than {self._max_bytes} bytes"
-                    raise Failure(MetricsCause.TOO_MUCH, sentence, fix=Fix.ALLOW_LONGER_ANSWERS)
+                    raise Failure(MetricsCause.TOO_MUCH, sentence, fix=SettingsFix.ALLOW_LONGER_ANSWERS)
         except (urllib3.exceptions.HTTPError, zlib.error, OSError) as error:
             if response.status_code == HTTPStatus.OK:
                 failure = of_transport(error)

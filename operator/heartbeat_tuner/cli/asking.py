@@ -17,7 +17,7 @@ import pydantic
 
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_failures import Words
+from heartbeat_tuner.adapters.prometheus_failures import SettingsWords
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import shown
@@ -91,7 +91,7 @@ _OF_FIELD: Final = {
     "timeout": "--timeout",
 }
 
-WORDS: Final = Words(settings="that you gave", url="--prometheus", longest_answer="", clock="this machine's")
+WORDS: Final = SettingsWords(settings="that you gave", url="--prometheus", longest_answer="", clock="this machine's")
 """The words of the command line for what else the operator's settings say."""
 
 _LOOKBACKS: Final = (timedelta(minutes=1), timedelta(days=1))

@@ -77,11 +77,18 @@ def as_text(found: Diagnosis, asked: Asked) -> str:
     return "\n\n".join([*blocks, _summary(found, asked)]) + "\n"
 
 
+class _Document(yaml.SafeDumper):
+    """Writes sentences, which carry their facts, as the texts that they are."""
+
+
+_Document.add_multi_representer(str, yaml.SafeDumper.represent_str)
+
+
 def as_document(content: dict[str, Any], output: str) -> str:
     """Return the same for programs, as JSON or YAML; foreign words are escaped where they are not plain."""
     if output == "json":
         return json.dumps(content, indent=2) + "\n"
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=False, width=120)
+    return yaml.dump(content, Dumper=_Document, sort_keys=False, allow_unicode=False, width=120)
 
 
 def document(found: Diagnosis) -> dict[str, Any]:

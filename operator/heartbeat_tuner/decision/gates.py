@@ -22,7 +22,7 @@ from heartbeat_tuner.domain.verdicts import Finding
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class ProposedChange:
     """What would be written.
 
     Attributes:
@@ -34,30 +34,30 @@ class Change:
     saving: Answer | None = None
 
 
-Gate = Callable[[DecisionInput, Change], Finding | None]
+Gate = Callable[[DecisionInput, ProposedChange], Finding | None]
 
 
-def policy_is_suspended(inputs: DecisionInput, _change: Change) -> Finding | None:
+def policy_is_suspended(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold while spec.suspend is set."""
     if not inputs.policy.suspended:
         return None
     return Finding(Reason.SUSPENDED, "spec.suspend is true: nothing is written")
 
 
-def mode_is_recommend(inputs: DecisionInput, _change: Change) -> Finding | None:
+def mode_is_recommend(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold unless the policy asks for changes."""
     if inputs.policy.mode is not Mode.RECOMMEND:
         return None
     return Finding(Reason.RECOMMEND_MODE, "spec.mode is Recommend: nothing is written; set it to Apply to have it done")
 
 
-def values_were_taken_back(inputs: DecisionInput, _change: Change) -> Finding | None:
+def values_were_taken_back(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold once somebody took our values back: what is found later must not overrule a person either."""
     noted = inputs.policy.forbidden
     return None if noted is None else taking_back.finding(inputs.policy, noted)
 
 
-def mode_is_initial(inputs: DecisionInput, _change: Change) -> Finding | None:
+def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold where pods get values when they are created: their workload is never written."""
     if inputs.policy.mode is not Mode.INITIAL:
         return None
@@ -71,7 +71,7 @@ def mode_is_initial(inputs: DecisionInput, _change: Change) -> Finding | None:
     )
 
 
-def rollout_is_paused(inputs: DecisionInput, _change: Change) -> Finding | None:
+def rollout_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
     if not inputs.workload.paused:
         return None
@@ -79,7 +79,7 @@ def rollout_is_paused(inputs: DecisionInput, _change: Change) -> Finding | None:
     return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=inputs.policy.workload))
 
 
-def rollout_is_in_progress(inputs: DecisionInput, _change: Change) -> Finding | None:
+def rollout_is_in_progress(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold while somebody's rollout is not finished: two at once cannot be told apart."""
     if not inputs.workload.rolling_out:
         return None
@@ -87,7 +87,7 @@ def rollout_is_in_progress(inputs: DecisionInput, _change: Change) -> Finding | 
     return Finding(Reason.ROLLOUT_IN_PROGRESS, unfinished)
 
 
-def field_is_owned_by_another(inputs: DecisionInput, change: Change) -> Finding | None:
+def field_is_owned_by_another(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold when an environment entry that would be written belongs to another manager."""
     workload = inputs.workload
     current = workload.current
@@ -118,7 +118,7 @@ def field_is_owned_by_another(inputs: DecisionInput, change: Change) -> Finding 
     )
 
 
-def setting_is_assumed(inputs: DecisionInput, change: Change) -> Finding | None:
+def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold while a value is not seen that a change rests on: it would change, or a shorter session must hold it.
 
     Who raises an assumed value may lower the real one; and a session that holds an assumed beat may not hold the real
@@ -154,7 +154,7 @@ def _held_by_session(client: Client, now: LivenessSettings, target: LivenessSett
     return (Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT) if waits else (Setting.HEARTBEAT_INTERVAL,)
 
 
-def change_is_cooling_down(inputs: DecisionInput, _change: Change) -> Finding | None:
+def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold until the cooldown after the last change is over."""
     application = inputs.policy.application
     if application is None or inputs.now - application.at >= inputs.policy.cooldown:
@@ -172,7 +172,7 @@ def change_is_cooling_down(inputs: DecisionInput, _change: Change) -> Finding | 
     )
 
 
-def every_window_is_closed(inputs: DecisionInput, _change: Change) -> Finding | None:
+def every_window_is_closed(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold until one of the policy's windows opens; what nobody has watching must not begin, a cure neither."""
     shut = inputs.policy.windows
     if not shut or any(windows.is_open(one, inputs.now) for one in shut):
@@ -189,7 +189,7 @@ def every_window_is_closed(inputs: DecisionInput, _change: Change) -> Finding | 
     )
 
 
-def data_are_too_few(inputs: DecisionInput, change: Change) -> Finding | None:
+def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold a tightening back that less than a week asks for, or that the group's own record does not back yet.
 
     The busiest day may not have been seen; and a model alone shortens nothing.
@@ -203,7 +203,7 @@ def data_are_too_few(inputs: DecisionInput, change: Change) -> Finding | None:
     return Finding(Reason.TOO_LITTLE_DATA, sentence)
 
 
-def group_is_rebalancing(inputs: DecisionInput, change: Change) -> Finding | None:
+def group_is_rebalancing(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold while partitions are being moved: a saving can wait for that."""
     if change.saving is None or not inputs.group.rebalancing:
         return None
@@ -212,7 +212,7 @@ def group_is_rebalancing(inputs: DecisionInput, change: Change) -> Finding | Non
     return Finding(Reason.REBALANCING, say(moving, group=inputs.policy.group_id, state=state))
 
 
-def restart_comes_anyway(inputs: DecisionInput, change: Change) -> Finding | None:
+def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold what does not earn back a rollout of its own before pods are replaced anyway."""
     if change.saving is None or not change.saving.wait_for_restart:
         return None

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision import gates, question, reviews, steps, tuning
-from heartbeat_tuner.decision.gates import Change, Gate
+from heartbeat_tuner.decision.gates import Gate, ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.reviews import Review
 from heartbeat_tuner.decision.steps import Derived, Step
@@ -51,7 +51,7 @@ class Pipeline:
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         hold = decision.hold
         if decision.target is not None:
-            asked, hold = self.hold(inputs, Change(decision.target, derived.saving))
+            asked, hold = self.hold(inputs, ProposedChange(decision.target, derived.saving))
             trace = _joined(trace, _trace(_names(self.gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
             before, decision = decision, review(inputs, decision, derived)
@@ -59,7 +59,7 @@ class Pipeline:
                 trace = _joined(trace, _trace((review.__name__,), decision.finding.reason))
         return dataclasses.replace(decision, hold=hold, trace=trace)
 
-    def hold(self, inputs: DecisionInput, change: Change) -> tuple[int, Finding | None]:
+    def hold(self, inputs: DecisionInput, change: ProposedChange) -> tuple[int, Finding | None]:
         """Return how many gates were asked, and why a change must not be written now; None when it may."""
         for number, gate in enumerate(self.gates, 1):
             finding = gate(inputs, change)

@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.prometheus_failures import Words
+from heartbeat_tuner.adapters.prometheus_failures import SettingsWords
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.fitting import contract, slices
@@ -66,7 +66,7 @@ NEVER: Final = frozenset({MetricsCause.REFUSED, MetricsCause.CLOCK})
 SHOWN_QUERY: Final = 300
 """Characters of a query that a sentence repeats: it may name hundreds of pods."""
 
-WORDS: Final = Words(
+WORDS: Final = SettingsWords(
     settings="that were given", url="the url", longest_answer=" (maxAnswerBytes)", clock="this machine's"
 )
 """The words of who has options for what else the operator's settings say."""

@@ -5,10 +5,10 @@ In between, and while nobody knows, it stays as it was, so that it does not come
 switched at once: pods keep what they have until they are replaced.
 """
 
+from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.api.status_v1alpha1 import StaticIds
 from heartbeat_tuner.domain.policies import Policy, StaticMembership
 from heartbeat_tuner.domain.verdicts import StaticAdvice, Worth
-from heartbeat_tuner.reconcile.standing_words import fitting
 
 _SURE = {Worth.PAYS: True, Worth.COSTS: False, Worth.REFUSED: False}
 """What settles whether ids are given."""

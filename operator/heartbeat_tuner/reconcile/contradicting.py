@@ -4,11 +4,11 @@ The proof passes with the storm that gave it, and with a leader; what follows fr
 policy is edited or the pods' template changes: a person has done something then, and the next record says what.
 """
 
+from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.api.status_v1alpha1 import Contradicted
 from heartbeat_tuner.decision import contradictions
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided
-from heartbeat_tuner.reconcile.standing_words import fitting
 
 
 def after(standing: Contradicted | None, outcome: Decided) -> Contradicted | None:

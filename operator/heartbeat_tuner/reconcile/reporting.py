@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.api.applied import applied_of, noted_of, values_of
+from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords, fitting
 from heartbeat_tuner.api.status_v1alpha1 import (
     CONSUMER,
     Applied,
@@ -37,7 +38,6 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, Predict
 from heartbeat_tuner.reconcile import advising, contradicting, hiding, initial, landing
 from heartbeat_tuner.reconcile.landing import Change
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
-from heartbeat_tuner.reconcile.standing_words import NOTHING_KNOWN, Words, fitting
 from heartbeat_tuner.tails.group_model import Unfitted
 
 _QUIET_REASONS: Final = frozenset(
@@ -139,7 +139,7 @@ class Reported:
     """A status, and what its sentences say."""
 
     status: Status
-    words: Words
+    words: StandingWords
 
 
 def status_after(
@@ -149,7 +149,7 @@ def status_after(
     generation: int,
     now: datetime,
     policy: Policy | None = None,
-    words: Words = NOTHING_KNOWN,
+    words: StandingWords = NOTHING_KNOWN,
 ) -> Reported:
     """Return the status that should stand after `outcome`; equal to `previous` when nothing happened.
 
@@ -456,8 +456,8 @@ def _withdrawn(previous: Status, why: Finding) -> Iterator[_Statement]:
 
 
 def _merged(
-    previous: Status, statements: list[_Statement], words: Words, *, same: bool, generation: int, now: datetime
-) -> tuple[list[Condition], Words]:
+    previous: Status, statements: list[_Statement], words: StandingWords, *, same: bool, generation: int, now: datetime
+) -> tuple[list[Condition], StandingWords]:
     """Return the conditions that should stand, in their fixed order, and what their sentences say."""
     standing = {condition.type: condition for condition in previous.conditions}
     for statement in statements:
@@ -481,8 +481,8 @@ def _merged(
 
 
 def _in_standing_words(
-    previous: Status, status: Status, decision: Decision, words: Words, *, same: bool
-) -> tuple[Status, Words]:
+    previous: Status, status: Status, decision: Decision, words: StandingWords, *, same: bool
+) -> tuple[Status, StandingWords]:
     """Return the status with what is said beside its conditions in the words that stand."""
     before, recommendation = previous.recommendation, status.recommendation
     if recommendation is not None and decision.target is not None:

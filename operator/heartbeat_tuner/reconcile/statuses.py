@@ -14,6 +14,7 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import writing_of
+from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords
 from heartbeat_tuner.api.status_v1alpha1 import Status
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.exposed import Point
@@ -28,7 +29,6 @@ from heartbeat_tuner.reconcile.occupation import Occupied
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, Surprise
 from heartbeat_tuner.reconcile.policy_store import PolicyView
 from heartbeat_tuner.reconcile.progress import Moved
-from heartbeat_tuner.reconcile.standing_words import NOTHING_KNOWN, Words
 from heartbeat_tuner.reconcile.troubles import Troubles
 from heartbeat_tuner.reconcile.turns import Turns, of_all
 from heartbeat_tuner.reconcile.write_pace import WritePace
@@ -103,7 +103,7 @@ class Statuses:
         self._clock = clock
         self._pace = pace
         self._standing: dict[ObjectKey, _Standing] = {}
-        self._words: dict[ObjectKey, Words] = {}
+        self._words: dict[ObjectKey, StandingWords] = {}
         self._transitions = Transitions()
         self._troubles = troubles
         self._unanswered: list[ApiServerError] = []

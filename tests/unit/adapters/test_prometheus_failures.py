@@ -13,7 +13,7 @@ import requests
 import urllib3
 
 from heartbeat_tuner.adapters import prometheus_failures as failures
-from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, Fix
+from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure, SettingsFix
 from heartbeat_tuner.cli import asking
 from heartbeat_tuner.domain.errors import MetricsCause
 from heartbeat_tuner.domain.sentences import identity
@@ -183,7 +183,7 @@ def test_a_wait_of_an_hour_is_an_hour() -> None:
 
 
 OF_ANSWER: Final = Failure(
-    MetricsCause.TOO_MUCH, "Prometheus' answer is longer than 9 bytes", fix=Fix.ALLOW_LONGER_ANSWERS
+    MetricsCause.TOO_MUCH, "Prometheus' answer is longer than 9 bytes", fix=SettingsFix.ALLOW_LONGER_ANSWERS
 )
 OF_TLS: Final = failures.of_transport(ssl.SSLError("no"))
 

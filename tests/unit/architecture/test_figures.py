@@ -122,7 +122,7 @@ def test_all_figures_of_a_small_product() -> None:
 
 def test_what_is_measured_is_this_checkout() -> None:
     """The product with its decision, the rooms beside it, the pages; the glossary rules words out and is not judged."""
-    assert {"operator/heartbeat_tuner/decision/decide.py"} <= {module.path for module in source.product()}
+    assert {"operator/heartbeat_tuner/decision/pipeline.py"} <= {module.path for module in source.product()}
     assert {"tests/architecture/figures.py", "bench/decide.py"} <= {module.path for module in source.elsewhere()}
     read = {page.path for page in source.pages()}
     assert {"README.md", "CHANGELOG.md", "docs/explanation/architecture.md"} <= read

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from heartbeat_tuner.adapters.model_files import ModelFiles
@@ -68,6 +69,15 @@ def test_a_model_is_enough_for_an_answer(command: str, folder: Path) -> None:
         assert f"sessionTimeout 45s → {durations.show(session)}" in found["links"][-1]["sentences"][0]
     else:
         assert found["scenes"]["whatIf"]["settingsMilliseconds"]["sessionTimeout"] == durations.to_ms(session)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_yaml_says_what_json_says(command: str, folder: Path) -> None:
+    """Sentences among it, whatever facts they carry."""
+    options = (*GROUP, "--models", str(folder), *(("--days", "1") if command == "simulate" else ()))
+    as_json, as_yaml = (run(command, *options, "-o", output) for output in ("json", "yaml"))
+    assert as_yaml.exit_code == 0, as_yaml.output
+    assert yaml.safe_load(as_yaml.stdout) == json.loads(as_json.stdout)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from heartbeat_tuner.decision import gates
-from heartbeat_tuner.decision.gates import Change
+from heartbeat_tuner.decision.gates import ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import PIPELINE, decide
 from heartbeat_tuner.decision.tuning import Answer
@@ -154,9 +154,9 @@ def test_a_foreign_entry_that_stays_is_no_hindrance() -> None:
 def test_pods_that_differ_own_nothing_that_would_change() -> None:
     """Without current values no entry can be said to change; `decide` ends such a chain before the gates."""
     of = worlds.situation(has=worlds.workload(mixed=True, foreign={Setting.SESSION_TIMEOUT: "helm"}))
-    assert gates.field_is_owned_by_another(of, Change(TARGET)) is None
-    assert gates.setting_is_assumed(of, Change(TARGET)) is None
-    assert gates.data_are_too_few(of, Change(TARGET, SAVING)) is None
+    assert gates.field_is_owned_by_another(of, ProposedChange(TARGET)) is None
+    assert gates.setting_is_assumed(of, ProposedChange(TARGET)) is None
+    assert gates.data_are_too_few(of, ProposedChange(TARGET, SAVING)) is None
 
 
 @pytest.mark.parametrize(("ago", "holds"), [("23h59m", True), ("24h", False)])

@@ -24,7 +24,7 @@ _UNKNOWN: Final[Identity] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Words:
+class StandingWords:
     """What the sentences of one status say.
 
     Attributes:
@@ -34,7 +34,7 @@ class Words:
 
     known: Mapping[str, int] = dataclasses.field(default_factory=lambda: MappingProxyType({}))
 
-    def told(self, place: str, standing: str | None, sentence: str, *, may_stand: bool) -> tuple[str, "Words"]:
+    def told(self, place: str, standing: str | None, sentence: str, *, may_stand: bool) -> tuple[str, "StandingWords"]:
         """Return the text that should stand in a place, with what is then known of all.
 
         Args:
@@ -52,11 +52,11 @@ class Words:
             return standing, self
         return new, self._with(place, says, new)
 
-    def _with(self, place: str, says: Identity, text: str) -> "Words":
-        return Words({**self.known, place: hash((says, text))})
+    def _with(self, place: str, says: Identity, text: str) -> "StandingWords":
+        return StandingWords({**self.known, place: hash((says, text))})
 
 
-NOTHING_KNOWN: Final = Words()
+NOTHING_KNOWN: Final = StandingWords()
 """Of a status that another leader wrote, or nobody yet."""
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from heartbeat_tuner.api.fields import MAX_MESSAGE
+from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords, fitting
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.reconcile.standing_words import NOTHING_KNOWN, Words, fitting
 
 
 def seen(count: int, pod: str = "a") -> Sentence:
@@ -59,7 +59,7 @@ def test_a_text_that_was_not_written_does_not_stand() -> None:
 
 def test_each_place_has_its_own_words() -> None:
     """What is said in one tells nothing of another."""
-    _, words = Words().told("here", None, seen(1), may_stand=True)
+    _, words = StandingWords().told("here", None, seen(1), may_stand=True)
     assert words.told("there", seen(1), seen(2), may_stand=True)[0] == seen(1)  # a text of another leader's
     assert words.told("there", None, seen(2), may_stand=True)[0] == seen(2)
 
