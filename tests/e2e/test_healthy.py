@@ -27,7 +27,7 @@ def settled(healthy: Team, operator: Operator) -> Iterator[Team]:
 def logged(operator: Operator, team: Team) -> list[dict[str, Any]]:
     """Return the operator's log lines that are about the team, or about nobody in particular."""
     lines = [json.loads(line) for line in operator.log.read_text().splitlines() if line.startswith("{")]
-    about_others = ("policy", "workloads")  # of a cure that another test left behind
+    about_others = ("policy", "policies", "workloads")  # of what another test left behind
     return [line for line in lines if all(team.name in str(line[key]) for key in about_others if key in line)]
 
 
