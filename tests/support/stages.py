@@ -11,6 +11,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE
 from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.ports import MetricsSource
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gathering import Gatherer
 from heartbeat_tuner.reconcile.model_shelf import ModelShelf
@@ -88,8 +89,21 @@ class Stage:
     def restart(self) -> None:
         """Start the operator anew: what it had in memory is gone."""
         self.shelf = ModelShelf(self.models)
-        gatherer = Gatherer(
-            metrics=self.prometheus,
+        self.operator = Cycle(
+            store=StorePart(self.store, self.shard),
+            gatherer=self.gatherer(),
+            workloads=self.workloads,
+            policies=self.policies,
+            slots=self.slots,
+            clock=self.clock,
+            heartbeat_budgets=self._budgets,
+            max_rollouts=self.max_rollouts,
+        )
+
+    def gatherer(self, metrics: MetricsSource | None = None) -> Gatherer:
+        """Return a gatherer that has seen nothing yet, with the metrics of this stage or of another source."""
+        return Gatherer(
+            metrics=metrics or self.prometheus,
             groups=looks_at(self.groups, self.clock),
             workloads=self.workloads,
             models=self.shelf,
@@ -97,16 +111,6 @@ class Stage:
             sleep=self._pause,
             grants=self.grants,
             moved=self._take_note,
-        )
-        self.operator = Cycle(
-            store=StorePart(self.store, self.shard),
-            gatherer=gatherer,
-            workloads=self.workloads,
-            policies=self.policies,
-            slots=self.slots,
-            clock=self.clock,
-            heartbeat_budgets=self._budgets,
-            max_rollouts=self.max_rollouts,
         )
 
     def _take_note(self) -> None:

@@ -18,8 +18,11 @@ THRESHOLDS: Final = (10_000, 5, 200)
 until the others are. Python's own are 700, 10 and 10. With 20 in the middle a look through what an answer of Prometheus
 is made of took 0.4 s at 3,000 policies."""
 
+FILLING: Final = 6
+"""Cycles in which the memory fills: the first reads all objects, the others the rest of the hour's metrics."""
+
 _NO_FULL_ONE: Final = 10**6
-"""Looks at the older objects until everything is looked through: more than a first cycle has."""
+"""Looks at the older objects until everything is looked through: more than these cycles have."""
 
 _YOUNG: Final = 1
 """The generations that were looked through not at all, or once."""
@@ -28,10 +31,6 @@ _YOUNG: Final = 1
 def slow_down() -> None:
     """Have the collector work less often from now on, in a process that holds a fleet: a follower's watch does, too."""
     gc.set_threshold(*THRESHOLDS)
-
-
-FILLING: Final = 6
-"""Cycles in which the memory fills: the first reads all objects, the others the rest of the hour's metrics."""
 
 
 class Collector:

@@ -18,8 +18,7 @@ from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile import mapped
-from heartbeat_tuner.reconcile.gathering import Gatherer
-from tests.support import counters, fakes, stages, worlds
+from tests.support import counters, stages, worlds
 from tests.support.worlds import HOUR, NOW
 
 OWN_NAMES = {one.camel: f"site_{one.name.lower()}" for one in counters.KAFKAJS.by_quantity}
@@ -76,15 +75,7 @@ async def test_a_policys_names_make_a_record() -> None:
     """The whole way: its storm is seen under names that no exporter has."""
     stage = stages.storm()
     source = SitePrometheus(stormy())
-    gatherer = Gatherer(
-        metrics=source,
-        groups=fakes.looks_at(stage.groups, stage.clock),
-        workloads=stage.workloads,
-        models=stage.shelf,
-        clock=stage.clock,
-        sleep=fakes.no_sleep,
-        grants=stage.grants,
-    )
+    gatherer = stage.gatherer(source)
     mine = policy()
     found = (await gatherer.gather([mine]))[mine.key]
     assert isinstance(found, DecisionInput)
@@ -102,15 +93,7 @@ async def test_names_are_read_in_the_own_namespace_only_and_for_the_policy_alone
     assert [sorted(counters.asked(query).namespaces) for query in source.queries] == [["shop"]]
 
     stage = stages.storm()
-    gatherer = Gatherer(
-        metrics=source,
-        groups=fakes.looks_at(stage.groups, stage.clock),
-        workloads=stage.workloads,
-        models=stage.shelf,
-        clock=stage.clock,
-        sleep=fakes.no_sleep,
-        grants=stage.grants,
-    )
+    gatherer = stage.gatherer(source)
     stage.workloads.stored[ObjectKey("bank", "orders-consumer")] = worlds.workload(worlds.STORM)
     plain = dataclasses.replace(
         plain, workload=dataclasses.replace(plain.workload, key=ObjectKey("bank", "orders-consumer"))

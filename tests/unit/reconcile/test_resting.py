@@ -13,10 +13,10 @@ from heartbeat_tuner.domain.evidence import Member, Unknown
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
+from heartbeat_tuner.reconcile.gathering import Gathered
 from heartbeat_tuner.reconcile.resting import EVERY, SMALL, Resting, Seen
 from heartbeat_tuner.tails.group_model import NO_MODEL, Unfitted
-from tests.support import counters, fakes, stages, worlds
+from tests.support import counters, stages, worlds
 from tests.support.counters import Answers
 
 KEYS = [worlds.policy().key, *(ObjectKey("shop", f"policy-{number}") for number in range(SMALL))]
@@ -139,15 +139,7 @@ async def gathered(answers: Answers, cycles: int) -> list[Gathered]:
     """Return what is gathered of the measured group in each of some cycles; the fleet is just large enough."""
     stage = stages.fleet(SMALL + 1)
     stage.prometheus.answers = answers
-    gatherer = Gatherer(
-        metrics=stage.prometheus,
-        groups=fakes.looks_at(stage.groups, stage.clock),
-        workloads=stage.workloads,
-        models=stage.shelf,
-        clock=stage.clock,
-        sleep=fakes.no_sleep,
-        grants=stage.grants,
-    )
+    gatherer = stage.gatherer()
     policies = [parsing.policy_of(body) for body in stage.store.snapshot()]
     found = []
     for _ in range(cycles):
