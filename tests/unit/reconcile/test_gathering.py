@@ -80,22 +80,9 @@ class SlowPrometheus:
         return found
 
 
-def gatherer_of(stage: Stage, metrics: MetricsSource | None = None) -> Gatherer:
-    """Return a gatherer on a stage's fakes."""
-    return Gatherer(
-        metrics=metrics or stage.prometheus,
-        groups=fakes.looks_at(stage.groups, stage.clock),
-        workloads=stage.workloads,
-        models=stage.shelf,
-        clock=stage.clock,
-        sleep=fakes.no_sleep,
-        grants=stage.grants,
-    )
-
-
 async def situation_of(stage: Stage, policy: Policy, metrics: MetricsSource | None = None) -> DecisionInput:
     """Gather for one policy what must be there."""
-    found = (await gatherer_of(stage, metrics).gather([policy]))[policy.key]
+    found = (await stage.gatherer(metrics).gather([policy]))[policy.key]
     assert isinstance(found, DecisionInput)
     return found
 
@@ -161,7 +148,7 @@ async def test_changed_member_ids_are_counted_between_cycles() -> None:
     """What no single look shows, and no metric tells of consumers that count no joins."""
     stage, policy = stages.calm(), worlds.java_policy()
     stage.workloads.stored[stages.CONSUMER] = worlds.workload(worlds.java_settings())
-    gatherer = gatherer_of(stage, JavaPrometheus())
+    gatherer = stage.gatherer(JavaPrometheus())
     for number in range(4):
         stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
@@ -174,7 +161,7 @@ async def test_changed_member_ids_are_counted_between_cycles() -> None:
 async def test_a_policy_that_was_away_begins_a_new_ledger() -> None:
     """What is remembered is remembered of policies that are there."""
     stage, policy = stages.calm(), worlds.policy()
-    gatherer = gatherer_of(stage)
+    gatherer = stage.gatherer()
     for number, wanted in enumerate(([policy], [dataclasses.replace(policy, key=ObjectKey("shop", "b"))], [policy])):
         stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
@@ -204,7 +191,7 @@ async def test_an_outage_is_told_to_each_policy_with_its_own_query() -> None:
         )
         for number in range(300)
     ]
-    found = (await gatherer_of(stage, ThreadedPrometheus(range(5))).gather(policies))[policies[7].key]
+    found = (await stage.gatherer(ThreadedPrometheus(range(5))).gather(policies))[policies[7].key]
     assert isinstance(found, DecisionInput)
     assert isinstance(found.record, Unknown)
     assert found.record.reason is Reason.PROMETHEUS_UNREACHABLE
@@ -231,13 +218,13 @@ async def test_an_outage_of_a_fleet_fits_into_every_status() -> None:
 
 async def test_nothing_is_read_for_nobody() -> None:
     """An operator without policies asks nobody anything."""
-    assert await gatherer_of(stages.storm()).gather([]) == {}
+    assert await stages.storm().gatherer().gather([]) == {}
 
 
 async def test_what_was_read_for_the_last_policy_is_forgotten_with_it() -> None:
     """A policy that comes back is looked at anew: what Prometheus had then may not be what it has now."""
     stage = stages.storm()
-    gatherer = gatherer_of(stage)
+    gatherer = stage.gatherer()
     await gatherer.gather([worlds.policy()])
     await gatherer.gather([])
     stage.prometheus.answers = {}
@@ -259,7 +246,7 @@ async def test_a_surprise_while_a_situation_is_made_is_kept_apart() -> None:
     """Not only reading may raise what nobody foresaw."""
     stage = stages.storm()
     stage.groups.forgetful = True
-    found = (await gatherer_of(stage).gather([worlds.policy()]))[worlds.policy().key]
+    found = (await stage.gatherer().gather([worlds.policy()]))[worlds.policy().key]
     assert isinstance(found, Surprise)
 
 
@@ -295,7 +282,7 @@ async def test_a_quantity_is_asked_once_whatever_it_is_called() -> None:
     """Two libraries in one fleet, and five exporters' names: Prometheus is asked once for each thing to know."""
     stage = stages.calm()
     java = dataclasses.replace(worlds.java_policy(), key=ObjectKey("shop", "payments"), group_id="payments")
-    gatherer = gatherer_of(stage)
+    gatherer = stage.gatherer()
     await gatherer.gather([worlds.policy(), java])
     stage.prometheus.queries.clear()
     stage.clock.advance(stages.MINUTE)
@@ -319,7 +306,7 @@ async def test_a_policy_is_measured_by_what_its_own_library_exports() -> None:
 async def test_a_group_is_remembered_as_it_last_stood_still() -> None:
     """While partitions are being moved nobody can count them; who was never seen still has nothing to remember."""
     stage = stages.calm()
-    gatherer, policy = gatherer_of(stage), worlds.policy()
+    gatherer, policy = stage.gatherer(), worlds.policy()
     still = worlds.group([dataclasses.replace(worlds.member(one), partitions=4) for one in worlds.pods()])
 
     async def gathered(*, rebalancing: bool) -> DecisionInput:
@@ -352,7 +339,7 @@ def fleet_policies(count: int) -> list[Policy]:
 async def test_groups_whose_pods_have_changed_are_read_first() -> None:
     """In a fleet that no cycle reads whole: what was seen of them before was of other members."""
     stage, policies = stages.fleet(IN_A_CYCLE + 50), fleet_policies(IN_A_CYCLE + 50)
-    gatherer = gatherer_of(stage)
+    gatherer = stage.gatherer()
     await gatherer.gather(policies)
     stage.clock.advance(stages.MINUTE)
     for name in ("g999", "g998"):
@@ -370,7 +357,7 @@ async def test_a_pod_proves_nothing_by_a_look_at_its_address_from_before_it_bega
     stage.grants = {}
     theirs = {one.group_id: worlds.group([Member("payments-1", "10.9.9.9")]) for one in policies}
     stage.groups.groups = {"main": {**theirs}}
-    gatherer = gatherer_of(stage)
+    gatherer = stage.gatherer()
     await gatherer.gather(policies)
     stage.clock.advance(stages.MINUTE)
     reused = (dataclasses.replace(worlds.pod(7), ip="10.9.9.9", started=NOW + worlds.seconds(30)),)
@@ -484,7 +471,7 @@ async def test_a_group_that_is_not_shown_is_not_looked_at_for_a_write() -> None:
     stage.workloads.edit(stages.CONSUMER, pods=())
     stage.groups.groups = {"main": {"orders": worlds.group([Member("payments-1", "10.9.9.9")])}}
     note = GroupOwnership("main", "orders", "workload-1", since=NOW - stages.MINUTE)
-    gatherer = gatherer_of(stage)
+    gatherer = stage.gatherer()
     policy = worlds.policy(ownership=note)
     situation = (await gatherer.gather([policy]))[policy.key]
     assert isinstance(situation, DecisionInput)
