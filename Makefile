@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members spark lab architecture golden-accept up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus 
 
 lab: $(INSTALLED)  ## Prove every client's card on real consumers, an hour; writes build/lab.json and docs/lab.md
 	@$(PYTHON) -m tests.lab
+
+campaign: $(INSTALLED)  ## Run what is too long for CI, two and a half hours; build/campaign.json and docs/campaign.md
+	@$(PYTHON) -m tests.campaign
 
 architecture: $(INSTALLED)  ## Measure how the product is built: build/architecture.json (LOWER=1 brings ceilings down)
 	@$(PYTHON) -m tests.architecture $(if $(LOWER),--lower)

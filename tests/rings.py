@@ -1,10 +1,10 @@
 """Run the rings of the tests, from the quickest to the slowest: `python tests/rings.py [ring ...]`.
 
 Three lanes run beside each other: rings that mostly wait for real parts, the longest first; rings that compute with
-real parts, at a lower priority, and then the last of those that wait; and rings without real parts. All rings run even
-when one fails, so that one run tells everything. Where very few tests on real parts failed, these are run once more
-with nothing beside them: one that passes then fails nothing, but is named as unsteady, for somebody to look into. At
-the end stands what each ring took, what failed, and what was skipped and why.
+real parts, at a lower priority; and rings without real parts. A lane that is through helps with those that wait. All
+rings run even when one fails, so that one run shows everything. Where very few tests on real parts failed, these are
+run once more with nothing beside them: one that passes then fails nothing, but is named as unsteady, for somebody to
+look into. At the end stands what each ring took, what failed, and what was skipped and why.
 """
 
 import dataclasses
@@ -130,7 +130,8 @@ class Result:
     failed: dict[str, str] = dataclasses.field(default_factory=dict)
     """Each test that failed, and with what words."""
     skipped: list[str] = dataclasses.field(default_factory=list)
-    unsteady: list[str] = dataclasses.field(default_factory=list)
+    unsteady: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Each test that passed only when it was run again, and with what words it failed at first."""
 
 
 def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Result:
@@ -174,7 +175,7 @@ def run_all(rings: Sequence[Ring]) -> list[Result]:
     waiting = deque(ring for ring in rings if ring.waits)
     computing = deque(ring for ring in rings if not (ring.waits or ring.pure))
     pure = deque(ring for ring in rings if ring.pure)
-    shown, *others = [lots for lots in ([waiting], [computing, waiting], [pure]) if lots[0]]
+    shown, *others = [lots for lots in ([waiting], [computing, waiting], [pure, waiting]) if lots[0]]
     found: dict[str, Result] = {}
 
     def taken(lot: deque[Ring]) -> Iterator[Ring]:
@@ -210,7 +211,7 @@ def try_again(ring: Ring, first: Result) -> Result:
         took_s=first.took_s + second.took_s,
         passed=first.passed + second.passed,
         failed=second.failed,
-        unsteady=[name for name in first.failed if name not in second.failed],
+        unsteady={name: words for name, words in first.failed.items() if name not in second.failed},
     )
 
 
@@ -245,8 +246,9 @@ def main() -> None:
         print(f"{verdict} {one.name:12} {one.took_s:6.0f} s  {one.passed} passed, {len(one.failed)} failed")
         for name, words in one.failed.items():
             print(textwrap.indent(f"FAILED {name}: {words[:SHOWN]}", 9 * " "))
-        for unsteady in one.unsteady:
-            print(f"         UNSTEADY, passed only when run again: {unsteady}")
+        for name, words in one.unsteady.items():
+            print(f"         UNSTEADY, passed only when run again: {name}")
+            print(textwrap.indent(f"at first: {words[:SHOWN]}", 11 * " "))
         for skipped in one.skipped:
             print(f"         skipped {skipped}")
     for ring in RINGS:

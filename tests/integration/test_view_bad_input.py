@@ -88,11 +88,22 @@ async def looking(plane: ControlPlane) -> AsyncIterator[tuple[ForgetfulApi, Live
 @contextlib.asynccontextmanager
 async def lags() -> AsyncIterator[list[float]]:
     """Give how long the event loop kept others waiting."""
-    stopped, found = asyncio.Event(), list[float]()
-    watching = asyncio.create_task(loop_lag.watch(stopped, found.append))
-    yield found
+    stopped, delays_s = asyncio.Event(), list[float]()
+    watching = asyncio.create_task(loop_lag.watch(stopped, delays_s.append))
+    yield delays_s
     stopped.set()
     await watching
+
+
+async def longest(delays_s: Sequence[float]) -> float:
+    """Return the longest delay so far, that of the sleep under way included."""
+    sleeps = len(delays_s)
+
+    async def ended() -> bool:
+        return len(delays_s) > sleeps
+
+    await until(ended)
+    return max(delays_s)
 
 
 @pytest.fixture
@@ -215,7 +226,7 @@ async def test_large_objects_are_looked_at_and_not_held(
 
         await until(followed)
         assert live.sizes()["characters"] < LARGE / 100
-    assert max(lagged) < LONGEST_LAG_S * SLACK
+        assert await longest(lagged) < LONGEST_LAG_S * SLACK
 
 
 async def test_thousands_of_pods_cost_the_others_no_turn(
@@ -236,7 +247,7 @@ async def test_thousands_of_pods_cost_the_others_no_turn(
 
         await until(all_there)
         assert beat(await live.read(policy(other))) == timedelta(seconds=3)
-        assert max(lagged) < LONGEST_LAG_S * SLACK
+        assert await longest(lagged) < LONGEST_LAG_S * SLACK
 
 
 async def test_what_the_api_server_has_forgotten_is_listed_again(
@@ -294,7 +305,7 @@ async def test_a_namespace_that_is_deleted_costs_the_others_nothing(
         for one in everybody:
             await live.read(one)
         assert live.sizes()["objects"] == 2 * held["objects"]
-        control_plane.kubectl("delete", "namespace", doomed, "--wait=false")
+        await asyncio.to_thread(control_plane.kubectl, "delete", "namespace", doomed, "--wait=false")
         beside = sorted([await look() for _ in range(20)])
         # A look takes a millisecond or two: a tenth of a second is not the other namespace's share.
         assert beside[10] < 10 * alone[10] + 0.1
@@ -307,4 +318,4 @@ async def test_a_namespace_that_is_deleted_costs_the_others_nothing(
         assert set(live._names) == {quiet}
         assert {key.namespace for key in live._made} == {quiet}
         assert set(live._maps._named) == {quiet}
-        assert max(lagged) < LONGEST_LAG_S * SLACK
+        assert await longest(lagged) < LONGEST_LAG_S * SLACK
