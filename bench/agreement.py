@@ -1,7 +1,8 @@
 """Do the closed formulas of what settings cost agree with a group that is played out? `python -m bench.agreement`.
 
-Two independent ways to one number: `decision.cost` reckons, `simulation` plays. Both are asked for the groups of
-`known_groups` and for 50 made by chance from a seed (`drawn`); then for what a rollout costs. Ratios are formula to
+Two independent ways to one number: `decision.cost.cost_model` computes, `simulation` plays. Both are asked for the
+groups of `known_groups` and for 50 made by chance from a seed (`drawn`); then for what a rollout costs. Ratios are
+formula to
 simulation: of the standstill gross and net of what no setting changes, of evictions by mistake and of rebalances. A
 play goes on, part by part, until the standard error of each ratio, from the parts, is a fiftieth or less, or the days
 are over; what is then not known to a twentieth, for it is too rare, is not compared. What is off by more than a tenth,
@@ -20,11 +21,11 @@ from typing import Any, Final
 import numpy as np
 
 from bench.known_groups import KNOWN, group, settings
-from heartbeat_tuner.decision.cost import Costs, costs, rollout_cost
+from heartbeat_tuner.decision.cost.cost_model import Costs, costs, rollout_cost
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.simulation.play import Played, simulate
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
 SEED: Final = 20_260_726
 DRAWN: Final = 50
@@ -84,8 +85,8 @@ def _drawn(numbers: np.random.Generator, name: str) -> Case:
     def between(least: float, most: float) -> float:
         return float(np.exp(numbers.uniform(math.log(least), math.log(most))))
 
-    def maybe(per_day: float, law: Law, likely: float) -> Happening:
-        return Happening(per_day if numbers.random() < likely else 0.0, law)
+    def maybe(per_day: float, law: Law, likely: float) -> FailureProcess:
+        return FailureProcess(per_day if numbers.random() < likely else 0.0, law)
 
     client, rebalancing = [
         ("java", Rebalancing.EAGER),
@@ -183,7 +184,7 @@ def rollout_ratio(case: Case) -> Ratio:
         crashes=never,
         hangs=never,
         slow_handlers=never,
-        restarts=Happening(_ROLLOUTS_PER_DAY, case.profile.restarts.law),
+        restarts=FailureProcess(_ROLLOUTS_PER_DAY, case.profile.restarts.law),
     )
     deploys = dataclasses.replace(case, profile=only)
     parts = [part(deploys, place, rollouts=True) for place in range(_FEWEST_PARTS)]

@@ -17,10 +17,10 @@ import aiohttp
 import yaml
 
 from bench.cycle_exporter import Subject
-from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
-from heartbeat_tuner.reconcile import reading_plan
-from heartbeat_tuner.reconcile.kept_series import LATE_S
+from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
+from heartbeat_tuner.reconcile.series import reading_plan
+from heartbeat_tuner.reconcile.series.series_store import LATE_S
 from sandbox.control_plane import ControlPlane
 
 LISTS: Final = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bench.exporters import LOT_S, SCRAPE_S, encoded_series, moment, post_series, serve_pages
-from heartbeat_tuner.metrics.conventions.kafkajs import EXPORTER
+from heartbeat_tuner.metrics.conventions.kafkajs_metrics import EXPORTER
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox.network import LOOPBACK
 

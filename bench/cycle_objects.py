@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from bench.cycle_exporter import PODS_OF_POLICY, TEMPLATE_HASH, Subject
-from heartbeat_tuner.api.fields import GROUP
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
+from heartbeat_tuner.api.v1alpha1.fields import GROUP
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from sandbox import scenario
 from sandbox.control_plane import ControlPlane
 

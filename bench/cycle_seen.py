@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.verdicts import Verdict
 from sandbox import audit
 from sandbox.audit import Write

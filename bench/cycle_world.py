@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from bench import cycle_objects
 from bench.cycle_exporter import Subject, page_count
 from bench.exporters import SCRAPE_S
-from heartbeat_tuner.reconcile import reading_plan
+from heartbeat_tuner.reconcile.series import reading_plan
 from sandbox import network, progress, scenario
 from sandbox.environment import OPERATOR_USERS, Environment
 from sandbox.processes import Process, wait_until

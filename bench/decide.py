@@ -2,7 +2,7 @@
 
 10,000 groups of all client families, protocols and sizes, with laws and bounds as two weeks of metrics would give them,
 from scratch. Then what a cycle of the operator has to decide for 1,000 policies with a fitted model each: the first
-cycle, one in which nothing has changed, and one after the models were read anew and say the same. One process, one
+cycle, one in which nothing has changed, and one after the models were read again and say the same. One process, one
 core; making groups and models is not counted. Seconds are of processor time, since the machine may be shared; the
 report has those of the clock as well.
 """
@@ -22,19 +22,19 @@ from typing import Final, TypeVar
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import tuning
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize import tuning
+from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
+from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.decision.tuning import Question
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.verdicts import Decision
-from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails import shape_free
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Z_95
-from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 from tests.support import fitted, worlds
 
 REPORT: Final = Path(__file__).parents[1] / "build" / "bench" / "decide.json"
@@ -44,7 +44,7 @@ POLICIES: Final = 1_000
 SEED: Final = 8
 
 _DAYS: Final = 14.0
-_NEVER: Final = Happening(0.0, Law.constant(0.0))
+_NEVER: Final = FailureProcess(0.0, Law.constant(0.0))
 
 T = TypeVar("T")
 Of = TypeVar("Of")
@@ -93,10 +93,10 @@ def _question(rng: np.random.Generator) -> Question:
         node_members=int(rng.integers(1, 4)),
         outages=_estimated(rng, [(0.03, Law.lognormal(4.0, 0.8))], _DAYS),
         delivery=Delivery.LATE,
-        crashes=Happening(0.01 * rng.lognormal(0.0, 1.2), Law.lognormal(22.0, 0.45)),
-        restarts=Happening(float(rng.choice([0.25, 0.25, 4.0])), Law.lognormal(22.0, 0.35)),
+        crashes=FailureProcess(0.01 * rng.lognormal(0.0, 1.2), Law.lognormal(22.0, 0.45)),
+        restarts=FailureProcess(float(rng.choice([0.25, 0.25, 4.0])), Law.lognormal(22.0, 0.35)),
         surge=bool(surge),
-        hangs=Happening(0.001, Law.lognormal(3_600.0, 1.0)),
+        hangs=FailureProcess(0.001, Law.lognormal(3_600.0, 1.0)),
         handlers=handlers,
         slow_handlers=_estimated(rng, gaps, member_days),
         settle_s=float(rng.lognormal(np.log(0.6), 0.5)),
@@ -128,11 +128,11 @@ def _rebalancing(rng: np.random.Generator, client: str) -> Rebalancing:
     return kinds[int(rng.integers(len(kinds)))]
 
 
-def _estimated(rng: np.random.Generator, parts: list[tuple[float, Law]], days: float) -> Happening:
+def _estimated(rng: np.random.Generator, parts: list[tuple[float, Law]], days: float) -> FailureProcess:
     """Return a happening of several kinds, by rate and law, with its bounds from so many days."""
     rates = np.sum([rate * law.exceedances for rate, law in parts], axis=0)
     rates = rates * rng.lognormal(0.0, 0.1)
-    known = Happening(float(rates[0]), Law.table(np.minimum(rates / rates[0], 1.0)))
+    known = FailureProcess(float(rates[0]), Law.table(np.minimum(rates / rates[0], 1.0)))
     counted = rates * days
     upper = (counted + Z_95 * np.sqrt(counted) + 1.35) / days
     largest_s = _largest(known, days)
@@ -140,7 +140,7 @@ def _estimated(rng: np.random.Generator, parts: list[tuple[float, Law]], days: f
     return dataclasses.replace(known, upper_per_day=np.where(largest_s > TIMES_S, upper, beyond))
 
 
-def _largest(of: Happening, days: float) -> float:
+def _largest(of: FailureProcess, days: float) -> float:
     """Return the time that is exceeded about once in so many days."""
     return max(float(of.law.quantile(min(1.0, 1.0 / (of.per_day * days)))), 0.01)
 
@@ -173,7 +173,7 @@ def _timed(asked: Sequence[Of], decide: Callable[[Of], T]) -> tuple[list[T], Tim
 
 def _cycles(count: int) -> dict[str, float]:
     """Return what deciding takes of each policy, in milliseconds of processor time."""
-    watched, memory = situations(count), Remembered(2 * count)
+    watched, memory = situations(count), AnswerCache(2 * count)
 
     def decided(of: DecisionInput) -> Decision:
         return decide(of, answer=memory.answer, expected=memory.expected)

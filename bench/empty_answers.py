@@ -9,7 +9,7 @@ import sys
 from aiohttp import web
 
 from bench.load import EMPTY_PATH
-from heartbeat_tuner.webhook import review
+from heartbeat_tuner.webhook.admission import review
 from sandbox.network import LOOPBACK
 
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from heartbeat_tuner.metrics.conventions.java import JMX_EXPORTER
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.conventions.java_metrics import JMX_EXPORTER
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox.network import LOOPBACK
 

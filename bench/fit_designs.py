@@ -20,10 +20,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from heartbeat_tuner.fitting import contract, estimate
+from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.outcome import Status
-from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.fitting.outcome import ExitStatus
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.tails.histogram import EDGES_S
 
 _MASTER: Final = "local[2]"
@@ -104,13 +105,13 @@ def ours(lake: Path, history: Path) -> dict[str, Any]:
     models: list[GroupModel] = []
 
     def estimated(rows: pa.Table) -> Sequence[GroupModel]:
-        models.extend(estimate.models(rows, on=every[-1], fitted_at=fitted_at, job="bench"))
+        models.extend(model_estimate.models(rows, on=every[-1], fitted_at=fitted_at, job="bench"))
         return models
 
     days = SparkDays(lambda: clock.apart(session.session(_MASTER, log=lake.parent / "spark.log")), lambda _: None)
     told, rows = job.run(
-        job.Order(until=every[-1], since=timedelta(days=len(every)), now=fitted_at, job="bench"),
-        job.Parts(
+        job.RunOrder(until=every[-1], since=timedelta(days=len(every)), now=fitted_at, job="bench"),
+        job.RunParts(
             days=functools.partial(days.from_lake, str(lake), "main"),
             history=History(str(history)),
             estimate=estimated,
@@ -118,7 +119,7 @@ def ours(lake: Path, history: Path) -> dict[str, Any]:
         ),
         clock,
     )
-    assert told.status is Status.DONE, told
+    assert told.status is ExitStatus.DONE, told
     return {
         "session_s": clock.session_s,
         "work_s": clock.stages["fit"],
@@ -154,7 +155,7 @@ def duckdb(lake: Path, _history: Path) -> dict[str, Any]:
     """Reduce with DuckDB to the same rows, and fit them as we do."""
     began = time.monotonic()
     rows, started, read = _duckdb_rows(lake)
-    models = estimate.models(rows, on=max(_days(lake)), fitted_at=datetime.now(UTC), job="bench")
+    models = model_estimate.models(rows, on=max(_days(lake)), fitted_at=datetime.now(UTC), job="bench")
     done = time.monotonic()
     return {"before_s": started - began, "work_s": done - started, "read_s": read - started, "models": len(models)}
 

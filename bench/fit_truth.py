@@ -10,8 +10,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
-from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.group_model import GroupModel
 from sandbox.fleet import JAVA, GroupTruth
 
 COMPARED: Final = (ABSENCE, POLL_GAP)

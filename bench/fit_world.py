@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import fit_truth
-from heartbeat_tuner.api import models
-from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.api import model_documents
+from heartbeat_tuner.models.group_model import GroupModel
 from sandbox import progress, scenario
 from sandbox.backfill import Backfilled, backfill
 from sandbox.binaries import Binaries
@@ -74,7 +74,7 @@ def history(folder: Path, truths: Sequence[GroupTruth], *, days: int, interval_s
 def models_of(plane: ControlPlane) -> Sequence[GroupModel]:
     """Return the models that the API server has."""
     found = json.loads(plane.kubectl("get", "consumergroupmodels", "--all-namespaces", "--output=json"))
-    return [models.model_of(one) for one in found["items"]]
+    return [model_documents.model_of(one) for one in found["items"]]
 
 
 def fit(sandbox: Sandbox, prometheus: Prometheus, kept: Path, *, days: int) -> dict[str, Any]:

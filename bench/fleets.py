@@ -33,9 +33,9 @@ from typing import Final
 
 import numpy as np
 
+from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import TIMES_S, Law
-from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
 HOURS: Final = 24
 
@@ -86,7 +86,7 @@ class Group:
         name: its `group.id`.
         kind: what is remarkable about it.
         family: what its laws are like.
-        truth: what befalls it, averaged over the day: what settings are judged by.
+        truth: what happens to it, averaged over the day: what settings are judged by.
         usual: the same at the usual load, as scale 1 of `load`.
         swing: how far the load moves times over the day: their logarithm, at most.
         burst: of the gamma law, of mean 1, by which the rates of pauses differ from hour to hour; None: they do not.
@@ -212,17 +212,17 @@ def _usual(kind: Kind, laws: _Laws, rng: np.random.Generator) -> Profile:
         pauses=_together(
             (rate(routine_a_day), time(routine_s, routine_sigma)), (rate(freezes_a_day), time(freeze_s, 0.6))
         ),
-        node_pauses=Happening(rate(0.01) * members / node_members, time(10.0, 0.8)),
+        node_pauses=FailureProcess(rate(0.01) * members / node_members, time(10.0, 0.8)),
         node_members=node_members,
-        outages=Happening(rate(outages_a_day), time(outage_s, 0.8)),
+        outages=FailureProcess(rate(outages_a_day), time(outage_s, 0.8)),
         delivery=Delivery.LATE,
-        crashes=Happening(
+        crashes=FailureProcess(
             0.01 * float(rng.lognormal(0.0, 1.2)),
             Law.mixture(((0.9, Law.lognormal(22.0, 0.45)), (0.1, Law.lognormal(360.0, 0.2)))),
         ),
-        restarts=Happening(4.0 if kind is Kind.DEPLOYS else 0.25, Law.lognormal(22.0, 0.35)),
+        restarts=FailureProcess(4.0 if kind is Kind.DEPLOYS else 0.25, Law.lognormal(22.0, 0.35)),
         surge=bool(rng.random() < 0.6) and kind is not Kind.STATIC,  # noqa: PLR2004 - the rule above
-        hangs=Happening(0.001, Law.lognormal(1800.0, 0.7)),
+        hangs=FailureProcess(0.001, Law.lognormal(1800.0, 0.7)),
         handlers=_handlers(_HANDLER_S.get(kind, 0.4), laws, rng),
         slow_handlers=None,
         settle_s=float(rng.lognormal(math.log(0.6), 0.5)),
@@ -252,21 +252,21 @@ def _handlers(median_s: float, laws: _Laws, rng: np.random.Generator) -> Law:
     return Law.mixture(((1 - slow_share, laws(median_s, 0.6)), (slow_share, laws(10 * median_s, 0.6))))
 
 
-def _together(*kinds: tuple[float, Law]) -> Happening:
+def _together(*kinds: tuple[float, Law]) -> FailureProcess:
     """Return what happens when several things do, each with its rate and law."""
     per_day = sum(rate for rate, _ in kinds)
-    return Happening(per_day, Law.mixture((rate / per_day, law) for rate, law in kinds))
+    return FailureProcess(per_day, Law.mixture((rate / per_day, law) for rate, law in kinds))
 
 
 def _over_the_day(group: Group) -> Profile:
-    """Return what befalls a group on average over the hours; of short handlers there are more in an hour."""
+    """Return what happens to a group on average over the hours; of short handlers there are more in an hour."""
     usual = group.usual
     loads = [group.load(hour) for hour in range(HOURS)]
     handlers = [(1.0 / load, stretched(usual.handlers, load)) for load in loads]
     every = sum(weight for weight, _ in handlers)
     return dataclasses.replace(
         usual,
-        pauses=Happening(
+        pauses=FailureProcess(
             usual.pauses.per_day, Law.mixture((1.0 / HOURS, stretched(usual.pauses.law, load)) for load in loads)
         ),
         handlers=Law.mixture((weight / every, law) for weight, law in handlers),
@@ -275,4 +275,4 @@ def _over_the_day(group: Group) -> Profile:
 
 def stretched(law: Law, factor: float) -> Law:
     """Return the law of times that are so many times as long."""
-    return Law.table(np.clip(law.exceedance(TIMES_S / factor), 0.0, 1.0))  # interpolation rounds
+    return Law.table(np.clip(law.sf(TIMES_S / factor), 0.0, 1.0))  # interpolation rounds

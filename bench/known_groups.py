@@ -1,7 +1,7 @@
 """The groups whose cost was simulated once before, by other code: their profiles, settings and what came out.
 
 Six members share 24 partitions in an eager group of Java consumers, with S 45 s, H 3 s, M = R = 300 s, B0 0.5 s and
-handlers of lognormal(1 s, 0.5), unless a row says otherwise. What befalls them is accelerated to 40 to 200 events a
+handlers of lognormal(1 s, 0.5), unless a row says otherwise. What happens to them is accelerated to 40 to 200 events a
 day. What the old table left open is chosen here and said in `chosen`.
 """
 
@@ -13,15 +13,15 @@ from typing import Any, Final
 import numpy as np
 
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.simulation.play import Played
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
 EVICTIONS: Final = "evictions"
 REBALANCES: Final = "rebalances"
 
-_NEVER: Final = Happening(0.0, Law.constant(1.0))
+_NEVER: Final = FailureProcess(0.0, Law.constant(1.0))
 _USUAL: Final = Profile(
     client="java",
     rebalancing=Rebalancing.EAGER,
@@ -55,7 +55,7 @@ class Known:
         counted: what was counted: evictions or rebalances a day, or the cause whose detection was timed, in seconds.
         count: how many came out.
         rollouts: restarts are those of the whole group.
-        in_step: beats start anew after a rebalance.
+        in_step: beats start again after a rebalance.
         chosen: what the table left open, and stands as here.
     """
 
@@ -110,19 +110,19 @@ def _rows() -> tuple[Known, ...]:
     eager, cooperative, consumer = Rebalancing.EAGER, Rebalancing.COOPERATIVE, Rebalancing.CONSUMER
     eights, twenties = Law.lognormal(8, 0.4), Law.lognormal(20, 0.5)
     short, kip848, confluent = settings(session_s=10), "java-kip848", "confluent-kafka-python"
-    pauses, crashes = Happening(200 / 6, eights), Happening(10, twenties)
-    node: Mapping[str, Any] = {"node_pauses": Happening(150, eights), "node_members": 3}
-    outages, often = Happening(120, eights), "LN(8, .4), {} a day"
-    restarts, deploys = Happening(100 / 6, twenties), Happening(10, twenties)
+    pauses, crashes = FailureProcess(200 / 6, eights), FailureProcess(10, twenties)
+    node: Mapping[str, Any] = {"node_pauses": FailureProcess(150, eights), "node_members": 3}
+    outages, often = FailureProcess(120, eights), "LN(8, .4), {} a day"
+    restarts, deploys = FailureProcess(100 / 6, twenties), FailureProcess(10, twenties)
     deployed = "10 deploys a day, D LN(20, .5)"
     kafkajs: Mapping[str, Any] = {"client": "kafkajs"}
     loop = {seconds: settings(session_s=seconds, limit_s=None, join_s=60) for seconds in (15, 30)}
-    hung = Happening(40 / 6, Law.constant(400))
+    hung = FailureProcess(40 / 6, Law.constant(400))
     return (
         Known("pause LN(8,.4), S=10", group(pauses=pauses), short, 11_432, EVICTIONS, 89.5, chosen="200 a day"),
         Known(
             "pause GPD(2,3,.2), S=20, H=6",
-            group(pauses=Happening(200 / 6, _pareto(2, 3, 0.2))),
+            group(pauses=FailureProcess(200 / 6, _pareto(2, 3, 0.2))),
             settings(session_s=20, interval_s=6),
             5_073,
             EVICTIONS,
@@ -131,7 +131,7 @@ def _rows() -> tuple[Known, ...]:
         ),
         Known(
             "pause, cooperative, N=10 n=40, S=10",
-            group(pauses=Happening(20, eights), rebalancing=cooperative, members=10, partitions=40),
+            group(pauses=FailureProcess(20, eights), rebalancing=cooperative, members=10, partitions=40),
             short,
             7_693,
             EVICTIONS,
@@ -168,7 +168,7 @@ def _rows() -> tuple[Known, ...]:
         ),
         Known(
             "pause with slow handlers LN(6,.8)",
-            group(pauses=Happening(25, eights), handlers=Law.lognormal(6, 0.8)),
+            group(pauses=FailureProcess(25, eights), handlers=Law.lognormal(6, 0.8)),
             short,
             28_280,
             EVICTIONS,
@@ -196,7 +196,7 @@ def _rows() -> tuple[Known, ...]:
         ),
         Known(
             "outage, librdkafka one in flight, S=45",
-            group(outages=Happening(60, eights), delivery=Delivery.ONE_IN_FLIGHT, client=confluent),
+            group(outages=FailureProcess(60, eights), delivery=Delivery.ONE_IN_FLIGHT, client=confluent),
             settings(),
             None,
             EVICTIONS,
@@ -223,7 +223,7 @@ def _rows() -> tuple[Known, ...]:
         ),
         Known(
             "crash static eager, D LN(30,.5)",
-            group(crashes=Happening(10, Law.lognormal(30, 0.5)), static=True),
+            group(crashes=FailureProcess(10, Law.lognormal(30, 0.5)), static=True),
             settings(),
             8_722,
             REBALANCES,
@@ -250,7 +250,7 @@ def _rows() -> tuple[Known, ...]:
         ),
         Known(
             "restart cooperative N=n=12",
-            group(restarts=Happening(100 / 12, twenties), members=12, partitions=12, rebalancing=cooperative),
+            group(restarts=FailureProcess(100 / 12, twenties), members=12, partitions=12, rebalancing=cooperative),
             settings(),
             803,
             REBALANCES,
@@ -286,7 +286,7 @@ def _rows() -> tuple[Known, ...]:
         ),
         Known(
             "restart dynamic eager, slow handlers LN(10,1)",
-            group(restarts=Happening(50 / 6, twenties), handlers=Law.lognormal(10, 1)),
+            group(restarts=FailureProcess(50 / 6, twenties), handlers=Law.lognormal(10, 1)),
             settings(),
             68_740,
             REBALANCES,
@@ -372,13 +372,13 @@ def _rows() -> tuple[Known, ...]:
 
 
 def _mixed(rebalancing: Rebalancing) -> Profile:
-    """Return a group that everything befalls; at which rates the table does not tell."""
+    """Return a group that everything happens to; at which rates the table does not tell."""
     return group(
         rebalancing=rebalancing,
-        pauses=Happening(10.0, Law.lognormal(2, 0.7)),
-        crashes=Happening(1.5, Law.lognormal(20, 0.5)),
-        restarts=Happening(2.0, Law.lognormal(20, 0.5)),
-        hangs=Happening(0.05, Law.constant(400)),
+        pauses=FailureProcess(10.0, Law.lognormal(2, 0.7)),
+        crashes=FailureProcess(1.5, Law.lognormal(20, 0.5)),
+        restarts=FailureProcess(2.0, Law.lognormal(20, 0.5)),
+        hangs=FailureProcess(0.05, Law.constant(400)),
     )
 
 

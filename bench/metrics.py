@@ -31,19 +31,19 @@ from typing import Any, Final
 from bench.exporters import KNOWN, PAGE, SCRAPE_S, Member, members
 from bench.idle import usage
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_access import Access
+from heartbeat_tuner.adapters.prometheus.prometheus_access import PrometheusAccess
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Pod, Record, Workload
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.metrics import queries
+from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.reconcile import reading_plan
-from heartbeat_tuner.reconcile.gathering import Gathered, Gatherer
-from heartbeat_tuner.reconcile.model_shelf import ModelShelf
-from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from heartbeat_tuner.reconcile.gather.gathering import Gathered, Gatherer
+from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.series import reading_plan
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from sandbox import progress
 from sandbox.binaries import Binaries
 from sandbox.network import LOOPBACK, answers, free_ports
@@ -123,7 +123,7 @@ class Bench:
         self._memory = Memory(self._pid)
         settings = PrometheusSettings(url=prometheus.url)
         self._source = PrometheusSource(
-            Access(settings.url),
+            PrometheusAccess(settings.url),
             timeout=settings.timeout,
             max_answer_bytes=settings.max_answer_bytes,
             clock=SystemClock(),

@@ -27,14 +27,14 @@ from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.fitting import contract
-from heartbeat_tuner.metrics import quantities
-from heartbeat_tuner.metrics.blocks import BLOCK_S
-from heartbeat_tuner.metrics.conventions import catalogue as conventions
+from heartbeat_tuner.metrics import measured
+from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
+from heartbeat_tuner.metrics.conventions import known_conventions as conventions
+from heartbeat_tuner.models.failure_profile import FailureProcess, Profile, Rebalancing
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, bucket_of
-from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.law import TIMES_S
-from heartbeat_tuner.tails.profile import Happening, Profile, Rebalancing
 
 Whole = npt.NDArray[np.int64]
 
@@ -144,13 +144,13 @@ class _Watch:
         """Draw everything."""
         profile = self._profile
         absences = self._absences()
-        self._write(quantities.ABSENCE, absences, watched=profile.members)
+        self._write(measured.ABSENCE, absences, watched=profile.members)
         gaps = None
         if self._library.name in _SHOW_POLLS:
             gaps = self._poll_gaps()
-            self._write(quantities.POLL_GAP, gaps, watched=profile.members)
+            self._write(measured.POLL_GAP, gaps, watched=profile.members)
         if self._library.name not in _HIDE_OUTAGES:
-            self._write(quantities.OUTAGE, self._outages(), watched=1)
+            self._write(measured.OUTAGE, self._outages(), watched=1)
         planned, unplanned = self._restarts()
         self._rebalances(planned, unplanned)
         return Seen(
@@ -210,7 +210,7 @@ class _Watch:
         away = self._middles_s(profile.restarts.law.quantile(self._rng.random(planned)), open_ends=2)
         away = np.zeros(planned) if profile.surge else away
         back = self._middles_s(profile.crashes.law.quantile(self._rng.random(crashed)), open_ends=1)
-        for quantity, shown_s in ((quantities.RESTART_DOWNTIME, away), (quantities.CRASH_DOWNTIME, back)):
+        for quantity, shown_s in ((measured.RESTART_DOWNTIME, away), (measured.CRASH_DOWNTIME, back)):
             self._write(quantity, self._by_day(shown_s), watched=profile.members)
         return planned, crashed
 
@@ -224,16 +224,16 @@ class _Watch:
         """Draw what restarts, crashes and evictions made the group go through: somebody left, and somebody came."""
         latencies = []
         for name, events in (
-            (quantities.PLANNED_REBALANCE, planned),
-            (quantities.UNPLANNED_REBALANCE, crashed + self._evictions),
+            (measured.PLANNED_REBALANCE, planned),
+            (measured.UNPLANNED_REBALANCE, crashed + self._evictions),
         ):
-            many = 0 if self._profile.static and name == quantities.PLANNED_REBALANCE else 2 * events
+            many = 0 if self._profile.static and name == measured.PLANNED_REBALANCE else 2 * events
             drawn = self._latencies(min(many, int(_MOST_LATENCIES * max(1.0, self._watched_days))))
             took = np.resize(drawn, many) if many else drawn
             self._write(name, self._by_day(took), watched=1)
             latencies.append(drawn)
         if self._library.name in _SHOW_POLLS:
-            self._write(quantities.REBALANCE_LATENCY, self._by_day(np.concatenate(latencies)), watched=1)
+            self._write(measured.REBALANCE_LATENCY, self._by_day(np.concatenate(latencies)), watched=1)
 
     def _latencies(self, size: int) -> Array:
         """Return how long members waited in rebalances: for the last to hear of it and to poll, and to settle."""
@@ -247,9 +247,9 @@ class _Watch:
         )
         return np.asarray(np.minimum((heard + residual).max(axis=1, initial=0.0), self._barrier_s) + profile.settle_s)
 
-    def _some(self, one: Happening, factors: Array) -> Array:
+    def _some(self, one: FailureProcess, factors: Array) -> Array:
         """Return for each hour how likely a block has something longer than each edge; hours x edges."""
-        laws = np.array([stretched(one.law, load).exceedance(EDGES_S) for load in self._loads[:HOURS]])
+        laws = np.array([stretched(one.law, load).sf(EDGES_S) for load in self._loads[:HOURS]])
         rates = one.per_day / _BLOCKS_A_DAY * factors
         return np.asarray(-np.expm1(-rates[:, None] * laws[np.arange(rates.size) % len(laws)]))
 
@@ -257,7 +257,7 @@ class _Watch:
         rows = []
         for load in self._loads[:HOURS]:
             law = stretched(self._profile.handlers, load)
-            rows.append(law.largest_of(max(1.0, BLOCK_S / law.mean_s)).exceedance(EDGES_S))
+            rows.append(law.largest_of(max(1.0, BLOCK_S / law.mean_s)).sf(EDGES_S))
         return np.array(rows)[np.arange(len(self._loads)) % len(rows)]
 
     def _draw(self, exceeded: Array, members: int) -> Whole:
@@ -268,7 +268,7 @@ class _Watch:
         drawn = self._rng.multinomial(members * _BLOCKS_AN_HOUR, shares)[:, 1:]
         return np.asarray(drawn.reshape(self._days, -1, BUCKETS).sum(axis=1))
 
-    def _events(self, one: Happening, each: int) -> Whole:
+    def _events(self, one: FailureProcess, each: int) -> Whole:
         times_s = one.law.quantile(self._rng.random(self._rng.poisson(one.per_day * self._watched_days)))
         return each * self._by_day(times_s)
 

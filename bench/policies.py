@@ -15,18 +15,19 @@ from bench.observed import Seen, settings_of
 from bench.quality_figures import OBJECTIVE, Outcome
 from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.clients.client import Hung
-from heartbeat_tuner.decision import estimate, telling, tuning
-from heartbeat_tuner.decision.cost import Costs, costs
-from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.tuning import Answer, History, Question
+from heartbeat_tuner.decision.cost.cost_model import Costs, costs
+from heartbeat_tuner.decision.optimize import answer_sentences, tuning
+from heartbeat_tuner.decision.optimize.questions import Answer, Question, RecordHistory
+from heartbeat_tuner.decision.profile import group_facts
+from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.group_model import GroupModel
-from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 HORIZON: Final = timedelta(days=14)
 
@@ -89,7 +90,7 @@ def oracle(truth: Profile) -> Outcome | None:
     """Return the cheapest settings within bounds and objective that there are for who knows the truth.
 
     Args:
-        truth: what befalls the group.
+        truth: what happens to the group.
 
     Returns:
         None where nothing meets the objective.
@@ -160,13 +161,13 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
         static=truth.static,
         surge=truth.surge,
     )
-    unfit = estimate.unfit(model)
+    unfit = group_facts.unfit(model)
     if unfit is not None:
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, unfit.message)
     within = bounds(truth)
     session = within[Setting.SESSION_TIMEOUT]
     asked = Question(
-        history=History(model, facts),
+        history=RecordHistory(model, facts),
         current=settings_of(truth),
         objective=OBJECTIVE,
         bounds=within,
@@ -183,7 +184,7 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
     first = tuning.answer(asked)
     last, rng = first, np.random.default_rng(zlib.crc32(model.group.encode()))
     for _ in range(_STEPS):
-        if last.target is None or not telling.halved(asked.current, last.target):
+        if last.target is None or not answer_sentences.halved(asked.current, last.target):
             break
         a_day = outcome(truth, last.target).evictions_per_month / MONTH_DAYS
         asked = dataclasses.replace(asked, current=last.target, evictions=int(rng.poisson(a_day)), evictions_days=1.0)

@@ -1,9 +1,9 @@
 """How good the tuner's values are, on fleets whose truth is known: `make bench-quality`.
 
 Of each fleet of `bench.fleets` and for an hour, a day and two weeks of data: what metrics would have shown is drawn
-(`bench.observed`), fitted as one fleet by the production fit, and each group is answered by `decision.tuning` in one
-configuration, guarded. Judged are the values by the truth (`decision.cost` on true profiles), beside the defaults of
-the libraries, a rule of thumb, and an oracle that knows the truth (`bench.policies`).
+(`bench.observed`), fitted as one fleet by the production fit, and each group is answered by `decision.optimize.tuning`
+in one configuration, guarded. Judged are the values by the truth (`decision.cost.cost_model` on true profiles), beside
+the defaults of the libraries, a rule of thumb, and an oracle that knows the truth (`bench.policies`).
 
 J is what a group's members stand still, in partition-seconds a day, net of what no setting can change. Written are to
 `build/bench/quality.json`, by fleet and window:
@@ -44,9 +44,9 @@ from bench.fleets import Group
 from bench.observed import Seen
 from bench.quality_figures import Case, Outcome, Reference, figures
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.fitting import estimate
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.simulation.play import simulate
-from heartbeat_tuner.tails.group_model import GroupModel
 from sandbox import progress
 
 BUILD: Final = Path(__file__).parents[1] / "build" / "bench"
@@ -95,7 +95,7 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
         * (
             truth.restarts.per_day
             + truth.crashes.per_day
-            + truth.pauses.per_day * float(truth.pauses.law.exceedance(6.0))
+            + truth.pauses.per_day * float(truth.pauses.law.sf(6.0))
             + truth.hangs.per_day
         )
         + truth.outages.per_day
@@ -131,7 +131,8 @@ def measure(name: str, pool: ProcessPoolExecutor, size: int) -> dict[str, Any]:
         rows = observed.table(zip(groups, seen, strict=True))
         progress.say("quality", f"{name}, {window}: {rows.num_rows} rows of the contract")
         models = {
-            one.group: one for one in estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")
+            one.group: one
+            for one in model_estimate.models(rows, on=observed.LAST_DAY, fitted_at=_FITTED_AT, job="bench")
         }
         asked = [
             (group, models[group.name], one, reference)

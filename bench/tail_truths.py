@@ -39,11 +39,11 @@ class Group:
     """
 
     values_s: Array
-    exceedance: Callable[[float], float]
+    sf: Callable[[float], float]
 
     def quantile(self, exceeded: float) -> float:
         """Return the true time in seconds that is exceeded with a probability."""
-        found = optimize.brentq(lambda x: np.log(self.exceedance(np.exp(x)) + 1e-300) - np.log(exceeded), -12.0, 12.0)
+        found = optimize.brentq(lambda x: np.log(self.sf(np.exp(x)) + 1e-300) - np.log(exceeded), -12.0, 12.0)
         return float(np.exp(found))
 
 

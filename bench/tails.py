@@ -23,9 +23,10 @@ from scipy import stats
 
 from bench import tail_truths
 from bench.tail_truths import Group
-from heartbeat_tuner.tails import dependence, estimate, fitness, gpd, histogram, likelihood, threshold
-from heartbeat_tuner.tails.estimate import Fleet
-from heartbeat_tuner.tails.exceedances import Exceedances
+from heartbeat_tuner.tails import gpd, histogram
+from heartbeat_tuner.tails.fit import dependence, fitness, likelihood, tail_estimate, threshold
+from heartbeat_tuner.tails.fit.exceedances import Exceedances
+from heartbeat_tuner.tails.fit.tail_estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, Histogram
 from heartbeat_tuner.tails.model import TailModel
@@ -162,7 +163,7 @@ def _line(seen: list[Seen], exact: Array) -> dict[str, object]:
     line: dict[str, object] = {}
     for name, dependent in (("ours", False), ("ours, clusters told", True)):
         fleet = _fleet(seen, dependent=dependent)
-        found = estimate.models(fleet)
+        found = tail_estimate.models(fleet)
         pairs = [(one, true) for one, true in zip(found, exact, strict=True) if isinstance(one, TailModel)]
         guesses = np.array([one.quantile_s(_RARE) for one, _ in pairs])
         bounds = np.array([one.quantile_upper_s(_RARE) for one, _ in pairs])
@@ -190,7 +191,7 @@ def speed() -> dict[str, object]:
     fleet = [tail_truths.exact(rng, _SPEED_VALUES) for _ in range(_SPEED_GROUPS)]
     counts = histogram.dense(Histogram.of(group.values_s) for group in fleet)
     seen = [_whole(group) for group in fleet]
-    ours = [_processor_s(lambda: estimate.models(Fleet.of(counts))) for _ in range(3)]
+    ours = [_processor_s(lambda: tail_estimate.models(Fleet.of(counts))) for _ in range(3)]
     first = threshold.edges_over(counts, 0.01 * counts.sum(axis=1))
     one_pass = [_processor_s(lambda: likelihood.fit(Exceedances.over(counts, first))) for _ in range(3)]
     loop = _processor_s(lambda: [_by_scipy(one) for one in seen])
@@ -228,7 +229,7 @@ def critical() -> list[dict[str, object]]:
             known = np.tile([shape, np.log(0.5)], (2_000, 1))
             line: dict[str, object] = {"shape": shape, "exceedances": size}
             for name, theta, which in (("fitted", fits.theta, fits.converged), ("known", known, slice(None))):
-                statistic = fitness.of(exceedances, theta).anderson_darling[which]
+                statistic = fitness.measure_fitness(exceedances, theta).anderson_darling[which]
                 line[name] = {
                     "95 %": round(float(np.quantile(statistic, 0.95)), 2),
                     "over_critical": round(float(np.mean(statistic > fitness.CRITICAL)), 4),
@@ -246,7 +247,7 @@ def limit() -> list[dict[str, object]]:
     for seed in range(_LIMIT_SEEDS):
         rng = np.random.default_rng(seed)
         fleet = [tail_truths.exact(rng, _LIMIT_VALUES) for _ in range(_SIZES[_LIMIT_VALUES])]
-        found = estimate.models(Fleet.of(histogram.dense(Histogram.of(group.values_s) for group in fleet)))
+        found = tail_estimate.models(Fleet.of(histogram.dense(Histogram.of(group.values_s) for group in fleet)))
         models = [one for one in found if isinstance(one, TailModel)]
         if len(models) < len(fleet):
             sys.exit(f"seed {seed}: {len(fleet) - len(models)} groups have no model; errors would not be of the same")

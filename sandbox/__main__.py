@@ -30,7 +30,7 @@ UP_TIMEOUT_S: Final = 1800.0
 
 
 class Problem(click.ClickException):
-    """Something a person can mend; shown as one sentence."""
+    """Something a person can repair; shown as one sentence."""
 
 
 @click.group()

@@ -3,10 +3,10 @@
 A Go program with Prometheus' own library (`tools/backfill`) lets the groups of `sandbox.fleet` live through the days,
 scrapes them, and writes a block for each day. `Prometheus(..., history=folder)` serves them. Series have the names and
 labels of the recordings in `tests/data/scrapes`, and mean what real ones do: maxima over windows of half a minute,
-whole milliseconds, ages, counters that start anew with their process, joins counted by every member.
+whole milliseconds, ages, counters that start again with their process, joins counted by every member.
 
 promtool makes blocks too, from OpenMetrics text: 250 bytes a sample, 70 GB for two weeks of 200 groups, and it parses
-all of that anew for each block.
+all of that again for each block.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ class Happened:
         longest_s: the longest.
         evictions: how many of them outlasted the session timeout.
         outages: of its coordinator.
-        downtimes_s: of crashed members, until they joined anew.
+        downtimes_s: of crashed members, until they joined again.
         rollouts: how often all pods were replaced.
         planned: rebalances by rollouts.
         unplanned: other rebalances.

@@ -74,7 +74,7 @@ class GroupTruth:
         gc_share: so many of the absences are pauses that the JVM counts.
         polls: time between two polls of a Java member that is not absent.
         outages: of the group's coordinator: what is sent meanwhile is answered afterwards.
-        crashes_per_day: of each member; its container starts anew.
+        crashes_per_day: of each member; its container starts again.
         rollouts_per_day: of the group; each pod is replaced, the new one before the old one ends.
         startup: from the start of a container to its first join.
         join: from the begin of a rebalance to its end.

@@ -1,4 +1,4 @@
-"""Certificates and keys for one control plane, made anew for each run folder.
+"""Certificates and keys for one control plane, made again for each run folder.
 
 One authority signs the API server's serving certificate, and the one that it shows to kubelets; its own clients prove
 themselves by token, not by certificate. The service-account key is apart: with it the API server signs tokens and the

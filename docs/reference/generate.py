@@ -14,20 +14,22 @@ from typing import Any
 
 import yaml
 
-from heartbeat_tuner.adapters.telemetry import Telemetry
-from heartbeat_tuner.api import crd, fields
-from heartbeat_tuner.cli import cards, wording
+from heartbeat_tuner.adapters.http.telemetry import Telemetry
+from heartbeat_tuner.api import crd
+from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.cli import wording
+from heartbeat_tuner.cli.checking import cards
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import lint_rules
-from heartbeat_tuner.decision.linting import NAMES
+from heartbeat_tuner.doctor import fixes
+from heartbeat_tuner.doctor.uses import USES
 from heartbeat_tuner.domain import durations, exposed, reasons
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.metrics import fixes
+from heartbeat_tuner.lint import rule_catalogue
+from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
-from heartbeat_tuner.metrics.uses import USES
-from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
+from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
 FOLDER = Path(__file__).parent
 DEFINITIONS = FOLDER.parents[1] / "crds"
@@ -88,7 +90,7 @@ def model() -> str:
     )
 
 
-def _kind(kind: crd.Kind, rules: str) -> str:
+def _kind(kind: crd.ObjectKind, rules: str) -> str:
     schema = crd.manifest(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     pages = [GENERATED, f"# {kind.name}\n", f"`{fields.API_VERSION}`, namespaced, short name `{kind.short}`.\n"]
     pages += [MODEL_STORY] if kind is crd.MODEL else []
@@ -135,7 +137,7 @@ def checks() -> str:
         "How to use it: [check settings](../how-to/check.md).",
     ]
     lines += ["", "| rule | severity | when |", "|---|---|---|"]
-    lines += [f"| `{rule.id}` | {rule.severity} | {rule.when} |" for rule in lint_rules.RULES]
+    lines += [f"| `{rule.id}` | {rule.severity} | {rule.when} |" for rule in rule_catalogue.RULES]
     lines += [
         "",
         "## Examples",
@@ -272,7 +274,7 @@ def _exporter(convention: Convention) -> Iterator[str]:
 
 
 def _unit(quantity: Quantity, metric: Metric) -> str:
-    is_time = quantity.kind is not Kind.COUNTER or quantity is Quantity.REBALANCE_TIME
+    is_time = quantity.kind is not ValueKind.COUNTER or quantity is Quantity.REBALANCE_TIME
     return {1.0: "s", 0.001: "ms"}[metric.unit_s] if is_time else ""
 
 

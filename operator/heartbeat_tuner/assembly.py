@@ -10,34 +10,35 @@ import dataclasses
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 
-from heartbeat_tuner.adapters import kafka_access, kubernetes_version
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.leases import KubernetesLeases
-from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
-from heartbeat_tuner.adapters.models import KubernetesModels
-from heartbeat_tuner.adapters.policies import KubernetesPolicies
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.slot_views import LiveSlotViews
-from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.adapters.kafka import kafka_access
+from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
+from heartbeat_tuner.adapters.kubernetes import kubernetes_version
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
+from heartbeat_tuner.adapters.kubernetes.model_objects import KubernetesModels
+from heartbeat_tuner.adapters.kubernetes.policy_objects import KubernetesPolicies
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
+from heartbeat_tuner.adapters.slots.slot_views import LiveSlotViews
+from heartbeat_tuner.adapters.workloads.live_workloads import LiveWorkloads
+from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
 from heartbeat_tuner.connections import prometheus_source
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.shards import Shard
+from heartbeat_tuner.leader_election.candidates import Candidates
+from heartbeat_tuner.leader_election.election_thread import ElectionThread
+from heartbeat_tuner.leader_election.elector import Elector, new_identity
+from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports import Models
-from heartbeat_tuner.reconcile.candidates import Candidates
 from heartbeat_tuner.reconcile.cycle import Cycle
-from heartbeat_tuner.reconcile.election_thread import ElectionThread
-from heartbeat_tuner.reconcile.elector import Elector, new_identity
-from heartbeat_tuner.reconcile.gathering import Gatherer
-from heartbeat_tuner.reconcile.group_looks import GroupLooks
-from heartbeat_tuner.reconcile.leadership import Timing
-from heartbeat_tuner.reconcile.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
+from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.liveness.progress import Moved
 from heartbeat_tuner.reconcile.policy_store import PolicyView
-from heartbeat_tuner.reconcile.progress import Moved
 from heartbeat_tuner.settings import Settings
-from heartbeat_tuner.settings.kafka import KafkaClusterSettings, KafkaTlsSettings
+from heartbeat_tuner.settings.kafka_settings import KafkaClusterSettings, KafkaTlsSettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +115,7 @@ class ShardParts:
 
 
 @dataclasses.dataclass(frozen=True)
-class Parts:
+class OperatorParts:
     """What a running operator stands on."""
 
     candidates: Candidates
@@ -129,7 +130,7 @@ class Parts:
 
 
 @contextlib.asynccontextmanager
-async def assembled(settings: Settings) -> AsyncIterator[Parts]:
+async def assembled(settings: Settings) -> AsyncIterator[OperatorParts]:
     """Give the real adapters; close their connections afterwards.
 
     Raises:
@@ -161,7 +162,7 @@ async def assembled(settings: Settings) -> AsyncIterator[Parts]:
             raise InvalidSettingsError(
                 "the API server does not know ConsumerGroupPolicies; install them first: kubectl apply -f crds/"
             )
-        yield Parts(candidates, election_thread, shards, metrics)
+        yield OperatorParts(candidates, election_thread, shards, metrics)
 
 
 def _shared(settings: Settings, metrics: PrometheusSource, clock: SystemClock) -> Shared:
@@ -200,10 +201,10 @@ async def _connected(request_timeout: timedelta) -> AsyncIterator[KubernetesApi]
         await api.close()
 
 
-def access(cluster: KafkaClusterSettings) -> kafka_access.Access:
+def access(cluster: KafkaClusterSettings) -> kafka_access.KafkaAccess:
     """Return how a Kafka cluster is reached."""
     sasl, tls = cluster.sasl, cluster.tls or KafkaTlsSettings()
-    return kafka_access.Access(
+    return kafka_access.KafkaAccess(
         cluster.bootstrap_servers,
         security_protocol=cluster.security_protocol,
         mechanism=None if sasl is None else sasl.mechanism,

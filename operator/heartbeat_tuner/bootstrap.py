@@ -9,17 +9,18 @@ from typing import Final
 
 import structlog
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.telemetry import Telemetry
+from heartbeat_tuner.adapters.http.telemetry import Telemetry
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.assembly import ShardParts, assembled
+from heartbeat_tuner.leader_election.candidates import Candidates
 from heartbeat_tuner.ports import Spent
-from heartbeat_tuner.reconcile import collecting, health, loop, loop_lag
-from heartbeat_tuner.reconcile.candidates import Candidates
-from heartbeat_tuner.reconcile.collecting import Collector
+from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
-from heartbeat_tuner.reconcile.health import Health
-from heartbeat_tuner.reconcile.model_shelf import ModelShelf
-from heartbeat_tuner.reconcile.pace import Pace
+from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.liveness import garbage_collection, health, loop_lag
+from heartbeat_tuner.reconcile.liveness.garbage_collection import Collector
+from heartbeat_tuner.reconcile.liveness.health import Health
+from heartbeat_tuner.reconcile.liveness.pace import Pace
 from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
 from heartbeat_tuner.reconcile.relisting import Relisting
 from heartbeat_tuner.settings import Settings
@@ -44,16 +45,16 @@ async def run_operator(settings: Settings, watch: Watch) -> None:
         ApiServerError: the API server cannot be reached at start.
         InvalidSettingsError: the API server is too old, the CustomResourceDefinition is not installed, or the lease has
             no namespace.
-        RuntimeError: the election ended by a surprise; the process is to be started anew.
+        RuntimeError: the election ended by a surprise; the process is to be started again.
         NotAllowedError: policies may not be listed where they should be.
     """
-    collecting.slow_down()
+    garbage_collection.slow_down()
     store, telemetry, stopped = PolicyStore(), Telemetry(), asyncio.Event()
     async with assembled(settings) as parts:
         candidates, interval = parts.candidates, settings.interval
         relisted = Relisting(parts.policies, store)
         telling = _Telling(telemetry, parts.metrics)
-        led = [_LedShard(one, store, relisted, telling, interval, stopped) for one in parts.shards]
+        led = [_LedShard(shard_parts, store, relisted, telling, interval, stopped) for shard_parts in parts.shards]
         await _serve(telemetry, settings, candidates, led)
         _log.info("started", interval_s=interval.total_seconds(), clusters=sorted(settings.kafka.clusters))
 

@@ -1,10 +1,10 @@
 """From settings to adapters, where more than the operator needs them: the command line asks Prometheus, too."""
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_access import Access, BasicAuth, ClientCertificate
-from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, SettingsWords
+from heartbeat_tuner.adapters.prometheus.prometheus_access import BasicAuth, ClientCertificate, PrometheusAccess
+from heartbeat_tuner.adapters.prometheus.prometheus_failures import OPERATOR, SettingsWords
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.ports import Clock
-from heartbeat_tuner.settings.prometheus import PrometheusSettings, PrometheusTlsSettings
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings, PrometheusTlsSettings
 
 
 def prometheus_source(settings: PrometheusSettings, clock: Clock, words: SettingsWords = OPERATOR) -> PrometheusSource:
@@ -17,7 +17,7 @@ def prometheus_source(settings: PrometheusSettings, clock: Clock, words: Setting
     """
     basic, tls = settings.basic_auth, settings.tls or PrometheusTlsSettings()
     certificate = ClientCertificate(tls.cert_file, tls.key_file) if tls.cert_file and tls.key_file else None
-    access = Access(
+    access = PrometheusAccess(
         settings.url,
         headers=settings.headers,
         bearer_token_file=settings.bearer_token_file,

@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.domain.evidence import Cluster, Group, Holdings, MissingWorkload, UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
-from heartbeat_tuner.membership.values import Pod, Remove, Slot, View, Write
-from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
+from heartbeat_tuner.membership.values import Remove, Slot, SlotPod, View, Write
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.models.group_model import Fitted, Unfitted, Unreadable
 
 
 class NotLeaderError(TunerError):
@@ -207,7 +208,7 @@ class Written:
     Attributes:
         written: how many differed from what was there, and are there now.
         unchanged: how many said what was there already, whichever run fitted it.
-        failed: a sentence for each failure; one that befell a whole namespace is one.
+        failed: a sentence for each failure; one that happened to a whole namespace is one.
         gone: a sentence for each namespace that is not there any more, which is no failure: its groups ended with it.
     """
 
@@ -291,7 +292,7 @@ class Slots(Protocol):
         """Return the slots that have a Lease."""
         ...
 
-    def pods(self, place: SlotPlace) -> Sequence[Pod]:
+    def pods(self, place: SlotPlace) -> Sequence[SlotPod]:
         """Return the pods that have a slot, those that are gone among them."""
         ...
 
@@ -345,7 +346,7 @@ class SlotViews(Protocol):
 class SlotPods(Protocol):
     """Pods that wait for their slots, or have to go."""
 
-    def gated(self) -> Mapping[SlotPlace, Sequence[Pod]]:
+    def gated(self) -> Mapping[SlotPlace, Sequence[SlotPod]]:
         """Return the pods that wait for their slots."""
         ...
 
@@ -357,7 +358,7 @@ class SlotPods(Protocol):
         """
         ...
 
-    async def lift(self, place: SlotPlace, pod: Pod) -> None:
+    async def lift(self, place: SlotPlace, pod: SlotPod) -> None:
         """Take the gate off a pod, if it is what was seen.
 
         Raises:
@@ -366,7 +367,7 @@ class SlotPods(Protocol):
         """
         ...
 
-    async def evict(self, place: SlotPlace, pod: Pod) -> None:
+    async def evict(self, place: SlotPlace, pod: SlotPod) -> None:
         """Have a pod replaced by its controller, if it is what was seen.
 
         Raises:

@@ -1,6 +1,6 @@
 """The node itself: registers with the API server, stays alive there, binds pending pods and looks after its own.
 
-One watch on all pods drives everything; it is begun anew with a full list about once a minute and after every trouble,
+One watch on all pods drives everything; it is begun again with a full list about once a minute and after every trouble,
 so that nothing missed stays missed.
 """
 

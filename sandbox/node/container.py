@@ -29,7 +29,7 @@ from sandbox.processes import Process
 FIRST_BACK_OFF_S: Final = 1.0
 LONGEST_BACK_OFF_S: Final = 30.0
 STABLE_AFTER_S: Final = 60.0
-"""A container that ran this long starts its back-off anew."""
+"""A container that ran this long starts its back-off again."""
 
 _POLL_S: Final = 0.05
 _CONFIG_RETRY_S: Final = 1.0
@@ -41,7 +41,7 @@ class Surroundings:
     """What a container gets from its pod.
 
     Attributes:
-        resolve_env: makes the environment, anew for each start.
+        resolve_env: makes the environment, again for each start.
         grace_s: the pod's terminationGracePeriodSeconds.
         on_change: called after each change of the record.
     """

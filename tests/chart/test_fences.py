@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from heartbeat_tuner.api import applied, fields, slot_names
+from heartbeat_tuner.api import applied, slot_names
+from heartbeat_tuner.api.v1alpha1 import fields
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, Rendered
 

@@ -12,10 +12,10 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from heartbeat_tuner.api.status_v1alpha1 import ConditionStatus, ConditionType
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.webhook.webhook_telemetry import WebhookTelemetry
 from tests.chart import documented
 from tests.chart.rendering import MONITORING, NAME, VARIANTS, Helm, Rendered
 from tests.support import exposed
@@ -201,7 +201,7 @@ def test_every_alert_says_what_to_do(full: Rendered) -> None:
 def test_the_dashboard_finds_data(full: Rendered, promtool: Path, tmp_path: Path) -> None:
     """Its expressions are PromQL, and name what the tuner exposes or what it reads of consumers."""
     found = list(queries(full))
-    consumers = {name for one in catalogue.CONVENTIONS for metric in one.metrics for name in metric.names}
+    consumers = {name for one in known_conventions.CONVENTIONS for metric in one.metrics for name in metric.names}
     check_names(found, consumers | recorded(full).keys())
     document = {
         "groups": [

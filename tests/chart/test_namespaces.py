@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from heartbeat_tuner import settings
-from heartbeat_tuner.settings import webhook
+from heartbeat_tuner.settings import webhook_settings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
 
@@ -49,7 +49,7 @@ def test_all_three_are_told(some: Rendered, tmp_path: Path) -> None:
     found = settings.Settings.model_validate(yaml.safe_load(text))
     assert list(found.kubernetes.namespaces) == NAMESPACES
     (tmp_path / "webhook.yaml").write_text(some.one("ConfigMap", f"{NAME}-webhook")["data"]["webhook.yaml"])
-    assert list(webhook.load(tmp_path / "webhook.yaml").kubernetes.namespaces) == NAMESPACES
+    assert list(webhook_settings.load(tmp_path / "webhook.yaml").kubernetes.namespaces) == NAMESPACES
     (container,) = some.pod("CronJob", f"{NAME}-fit")["spec"]["containers"]
     assert [one for one in container["args"] if "namespace" in one] == [f"--namespace={one}" for one in NAMESPACES]
     for hook in some.one("MutatingWebhookConfiguration")["webhooks"]:

@@ -11,9 +11,9 @@ import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.grants import Grant
-from heartbeat_tuner.reconcile.candidates import Candidates
-from heartbeat_tuner.reconcile.leadership import Timing
-from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from heartbeat_tuner.leader_election.candidates import Candidates
+from heartbeat_tuner.leader_election.leadership import Timing
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, RefusedError, Rendered
 from tests.support.electors import FakeLeases

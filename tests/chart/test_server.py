@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from heartbeat_tuner.api import crd, fields
+from heartbeat_tuner.api import crd
+from heartbeat_tuner.api.v1alpha1 import fields
 from sandbox.control_plane import ControlPlane
 from tests.chart.rendering import CHART, MONITORING, NAME, VARIANTS, WITHOUT_MONITORING, Helm, Values
 from tests.support.documents import CHECKOUT

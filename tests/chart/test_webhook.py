@@ -4,18 +4,18 @@ from pathlib import Path
 
 import yaml
 
-from heartbeat_tuner.settings import webhook
+from heartbeat_tuner.settings import webhook_settings
 from tests.chart import documented
 from tests.chart.rendering import NAME, VARIANTS, Helm, Rendered
 
 _NAME = f"{NAME}-webhook"
 
 
-def loaded(rendered: Rendered, folder: Path, name: str = _NAME) -> webhook.WebhookSettings:
+def loaded(rendered: Rendered, folder: Path, name: str = _NAME) -> webhook_settings.WebhookSettings:
     """Load the rendered configuration."""
     path = folder / "webhook.yaml"
     path.write_text(rendered.one("ConfigMap", name)["data"]["webhook.yaml"])
-    return webhook.load(path)
+    return webhook_settings.load(path)
 
 
 def test_it_is_off_unless_asked_for(minimal: Rendered) -> None:
@@ -104,6 +104,6 @@ def test_a_changed_configuration_replaces_the_pods(helm: Helm, full: Rendered) -
 
 def test_its_defaults_are_those_of_the_code(full: Rendered, tmp_path: Path) -> None:
     """With the documented names nothing in it is out of the ordinary."""
-    assert loaded(full, tmp_path) == webhook.WebhookSettings()
+    assert loaded(full, tmp_path) == webhook_settings.WebhookSettings()
     text = full.one("ConfigMap", _NAME)["data"]["webhook.yaml"]
     assert set(yaml.safe_load(text)) <= {"configurationName", "certificate", "kubernetes"}

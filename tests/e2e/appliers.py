@@ -32,7 +32,7 @@ class Applier(Protocol):
         ...
 
     def assert_no_drift(self, team: Team, manifest: str) -> None:
-        """See that applying it would change nothing, as who looks for drift reckons it."""
+        """See that applying it would change nothing, as who looks for drift computes it."""
         ...
 
 

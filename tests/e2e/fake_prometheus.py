@@ -8,7 +8,7 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any, Final, Self
 
-from heartbeat_tuner.metrics.conventions import kafkajs
+from heartbeat_tuner.metrics.conventions import kafkajs_metrics
 from sandbox.network import LOOPBACK
 
 Answer = tuple[int, str]
@@ -69,5 +69,5 @@ def one_sample(group: str, *, value: str, age_s: float = 0) -> dict[str, Any]:
     """
     labels = {"namespace": group, "group_id": group, "pod": f"{group}-0"}
     values = [[time.time() - age_s, value]]
-    series = [{"__name__": one.names[0], **dict(one.matchers), **labels} for one in kafkajs.EXPORTER.metrics]
+    series = [{"__name__": one.names[0], **dict(one.matchers), **labels} for one in kafkajs_metrics.EXPORTER.metrics]
     return {"resultType": "matrix", "result": [{"metric": one, "values": values} for one in series]}

@@ -39,7 +39,7 @@ class GroupRecord:
 
         Of a classic group its generation: `request_log.rebalances` would not do, since a static member that comes back
         is told the generation that there is, which is none that was made. Under KIP-848 the group's epoch, which grows
-        with each change of its members, and for which partitions are assigned anew.
+        with each change of its members, and for which partitions are assigned again.
         """
         self.assignment()  # under KIP-848 the epoch is in the coordinator's answer to this
         self._read()

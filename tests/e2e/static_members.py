@@ -305,7 +305,7 @@ class PodWatch:
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What something that befell a crew cost it.
+    """What something that happened to a crew cost it.
 
     Attributes:
         rebalances: by the broker's generation or epoch.

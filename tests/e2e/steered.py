@@ -74,7 +74,7 @@ class Pair:
         self._running.close()
 
     def roles(self) -> tuple[Replica, Replica]:
-        """Mend everything that was done to them, and return who leads and who does not."""
+        """Repair everything that was done to them, and return who leads and who does not."""
         for one in self.both:
             one.wire.heal()
             one.requests.heal()

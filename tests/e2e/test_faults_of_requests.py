@@ -223,7 +223,7 @@ def test_the_right_to_write_deployments_taken_and_given_back(
 
 
 def test_the_definition_deleted_and_installed_again(pair: Pair, new_team: NewTeam, sandbox: Sandbox) -> None:
-    """Without policies to watch the processes end in order, to be started anew; with the definition they go on."""
+    """Without policies to watch the processes end in order, to be started again; with the definition they go on."""
     leader, _ = pair.roles()
     team = new_team("undefined")
     team.apply_policy_spec()
@@ -233,7 +233,7 @@ def test_the_definition_deleted_and_installed_again(pair: Pair, new_team: NewTea
         sandbox.control_plane.kubectl("delete", "crd", "consumergrouppolicies.heartbeat-tuner.dev")
         for one in pair.both:
             process = one.operator.process
-            wait_until(lambda: not process.alive(), part="operators", what="their end", timeout_s=60)  # noqa: B023 - here
+            wait_until(lambda: not process.alive(), part="operators", what=("their end"), timeout_s=60)  # noqa: B023 - here
             assert process.returncode() not in {None, 0}
         told = leader.operator.log.read_text()[already:]
         assert '"leadership released"' in told

@@ -1,4 +1,4 @@
-"""What befalls one shard's leader is that shard's alone, and no policy is ever handled by two."""
+"""What happens to one shard's leader is that shard's alone, and no policy is ever handled by two."""
 
 import time
 from collections.abc import Iterator

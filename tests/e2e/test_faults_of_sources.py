@@ -1,4 +1,4 @@
-"""What befalls Prometheus and the broker: nothing is decided on what is not known, and what is known goes on."""
+"""What happens to Prometheus and the broker: nothing is decided on what is not known, and what is known goes on."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""What befalls workloads, policies and the watch on them while the two replicas are well."""
+"""What happens to workloads, policies and the watch on them while the two replicas are well."""
 
 import time
 from datetime import UTC, datetime
@@ -76,7 +76,7 @@ def test_a_rollout_that_never_ends(pair: Pair, storm: Team) -> None:
 
 
 def test_a_deployment_scaled_to_zero(pair: Pair, storm: Team) -> None:
-    """Without pods nothing is decided, whatever the metrics still say; with pods again the record begins anew."""
+    """Without pods nothing is decided, whatever the metrics still say; with pods again the record begins again."""
     leader, _ = pair.roles()
     began = datetime.now(UTC)
     storm.kubectl("scale", f"deployment/{storm.name}", "--replicas=0", f"--namespace={storm.namespace}")

@@ -12,9 +12,9 @@ from typing import Final
 import pytest
 
 from bench import fit_truth, fit_world
-from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.api import models
-from heartbeat_tuner.metrics.quantities import ABSENCE
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from heartbeat_tuner.api import model_documents
+from heartbeat_tuner.metrics.measured import ABSENCE
 from sandbox.binaries import Binaries
 from sandbox.environment import Sandbox
 from sandbox.fleet import KAFKAJS, GroupTruth, fleet
@@ -105,6 +105,6 @@ def test_days_of_history_become_a_model_that_a_status_names(
     operators.get()
     policy.await_verdict("Healthy", timeout_s=150)
     model = policy.status()["model"]
-    named = models.name_of(policy.name, fit_world.CLUSTER)
+    named = model_documents.name_of(policy.name, fit_world.CLUSTER)
     assert (model["source"], model["name"], model["days"]) == ("Model", named, DAYS)
     assert datetime.fromisoformat(model["until"]).date() < datetime.now(UTC).date()

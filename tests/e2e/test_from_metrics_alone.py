@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from heartbeat_tuner.adapters.model_files import ModelFiles
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from sandbox.scenario import JavaSettings

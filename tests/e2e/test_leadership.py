@@ -1,4 +1,4 @@
-"""Two replicas of the operator: one writes, the other waits, and what befalls the first does no harm."""
+"""Two replicas of the operator: one writes, the other waits, and what happens to the first does no harm."""
 
 import contextlib
 import json

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from heartbeat_tuner.api import models
+from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.metrics.quantities import ABSENCE, CRASH_DOWNTIME
+from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.e2e.operators import Operators, await_cycles
 from tests.e2e.teams import Team
@@ -34,7 +34,7 @@ def modelled(healthy: Team, operators: Operators) -> Iterator[Team]:
         fitted_at=now,
         quantities={ABSENCE: fitted.quantity(), CRASH_DOWNTIME: crashes},
     )
-    healthy.apply(json.dumps(models.document_of(model)))
+    healthy.apply(json.dumps(model_documents.document_of(model)))
     healthy.apply_policy(healthy.name, mode="Recommend")
     yield healthy
     healthy.delete_policy()

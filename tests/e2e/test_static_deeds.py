@@ -1,4 +1,4 @@
-"""What befalls a crew of static members: kills, a lost node, scaling, rollouts on top of each other.
+"""What happens to a crew of static members: kills, a lost node, scaling, rollouts on top of each other.
 
 Two things must hold of each: no id is given twice at any moment, by the API server's history of the pods; and each
 partition is consumed again within a session and a margin, by the offsets that the broker was told.

@@ -75,7 +75,7 @@ def read(
         request_log: lines of the broker's request log.
         broker_log: lines of the broker's own log.
         group: whose.
-        pods: the name of each address; a pod that is made anew has a new one.
+        pods: the name of each address; a pod that is made again has a new one.
         told_to_end_s: when pods were told to end, of those that were: who leaves earlier has outlasted M.
         began_s: beginning of the window, since 1970.
         ended_s: its end.

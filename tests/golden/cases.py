@@ -12,14 +12,14 @@ from typing import Any, Final
 
 import yaml
 
-from heartbeat_tuner.api import models, parsing
+from heartbeat_tuner.api import model_documents, parsing
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.decision.rules import Limit
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import (
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.kafka_groups import (
     DEFAULT_MAX_SESSION,
     DEFAULT_MIN_SESSION,
     Cluster,
@@ -27,17 +27,14 @@ from heartbeat_tuner.domain.evidence import (
     GroupConfig,
     GroupState,
     Member,
-    Pod,
-    Record,
-    Unknown,
-    Workload,
 )
-from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 from heartbeat_tuner.domain.verdicts import Decision
-from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted
+from heartbeat_tuner.limits.allowed_values import Limit
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
 
 MODELS: Final = Path(__file__).with_name("models")
 
@@ -54,7 +51,7 @@ _METADATA: Final = {
     "generation": 1,
     "creationTimestamp": "2026-03-01T12:00:00Z",
 }
-_SOURCES: Final = {source.name.lower(): source for source in Source}
+_SOURCES: Final = {source.name.lower(): source for source in ValueSource}
 """`pod`, `template`, `policy`, `default`, `group`."""
 
 
@@ -276,7 +273,7 @@ def _model(section: _Section) -> Fitted | Unfitted:
         document["spec"]["days"] = days
         for quantity in stored.values():
             quantity.update(_of_days(quantity, days))
-    return Fitted(document["metadata"]["name"], models.model_of(document))
+    return Fitted(document["metadata"]["name"], model_documents.model_of(document))
 
 
 def _of_days(quantity: Mapping[str, Any], days: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 import pytest
 from confluent_kafka import Consumer
 
-from heartbeat_tuner.api import models
+from heartbeat_tuner.api import model_documents
 from sandbox import scenario
 from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
@@ -101,7 +101,7 @@ def group_of(fleet: Fleet, cluster: str) -> str:
 def model(fleet: Fleet, group: str) -> dict[str, Any]:
     """Return a model by which the group does better with a shorter heartbeat interval."""
     now = datetime.now(UTC)
-    return models.document_of(
+    return model_documents.document_of(
         fitted.model(
             namespace=fleet.namespace,
             group=group,

@@ -11,14 +11,14 @@ import pytest
 import structlog
 from kubernetes.aio import client, config
 
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.models import KubernetesModels
-from heartbeat_tuner.api import models
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.model_objects import KubernetesModels
+from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.api.model_choice import SPARE
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.metrics.quantities import ABSENCE, CRASH_DOWNTIME
-from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted
+from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME
+from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unfitted
 from heartbeat_tuner.tails.rates import Duration, Rate
 from sandbox.control_plane import ControlPlane
 from sandbox.environment import Sandbox
@@ -97,7 +97,7 @@ def forged(team: Team, **changes: Any) -> dict[str, Any]:
     now = datetime.now(UTC)
     absences = fitted.quantity(largest_s=0.1, tail=fitted.tail(threshold_s=0.05, share=1e-6, largest_s=0.1))
     crashes = fitted.quantity(values=200, rate=Rate(5.0, 6.0), duration=Duration(3.0, 0.4, 8.0))
-    document = models.document_of(
+    document = model_documents.document_of(
         fitted.model(
             namespace=team.namespace,
             group=team.name,
@@ -163,8 +163,8 @@ def test_the_api_server_refuses_what_no_group_is_like(healthy: Team, changes: di
     document = forged(healthy, **changes)
     with pytest.raises(SandboxError, match=r"(?s)invalid|Invalid"):
         healthy.apply(json.dumps(document))
-    with pytest.raises(models.InvalidModelError, match="cannot be used"):
-        models.model_of(document)
+    with pytest.raises(model_documents.InvalidModelError, match="cannot be used"):
+        model_documents.model_of(document)
 
 
 @pytest.mark.row("B9")

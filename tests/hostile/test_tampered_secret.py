@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from heartbeat_tuner.adapters.certificates import Certificates
+from heartbeat_tuner.adapters.certificate.certificates import Certificates
 from sandbox.control_plane import ControlPlane
 from sandbox.environment import Sandbox
 from sandbox.processes import wait_until

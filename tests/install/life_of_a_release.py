@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from heartbeat_tuner.api import crd, fields
+from heartbeat_tuner.api import crd
+from heartbeat_tuner.api.v1alpha1 import fields
 from sandbox import scenario
 from sandbox.demo.measuring import GroupWatch
 from sandbox.processes import wait_until

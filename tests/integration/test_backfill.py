@@ -13,13 +13,14 @@ from typing import Final
 
 import pytest
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.metrics import quantities, queries, resolver
-from heartbeat_tuner.metrics.conventions import catalogue, platform
+from heartbeat_tuner.metrics import measured, quantities
+from heartbeat_tuner.metrics.conventions import known_conventions, platform
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.quantities import Measured, Quantities
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.measured import Measured, Quantities
+from heartbeat_tuner.metrics.raw import queries, resolver
+from heartbeat_tuner.metrics.raw.samples import Series
 from sandbox.backfill import Backfilled, Happened, backfill
 from sandbox.binaries import Binaries
 from sandbox.fleet import JAVA, KAFKAJS, GroupTruth, fleet
@@ -85,8 +86,10 @@ async def _measured(source: PrometheusSource, truth: GroupTruth, history: Backfi
         names = {name for one in conventions for metric in one.metrics for name in metric.names}
         return await source.instant(queries.raw(names, namespaces=[truth.namespace], window=window), at=at)
 
-    by_convention = resolver.by_group(await read(catalogue.CONVENTIONS), catalogue.CONVENTIONS, {place})[place]
-    convention, observed = resolver.followed(by_convention, catalogue.of_library(truth.client))
+    by_convention = resolver.by_group(
+        await read(known_conventions.CONVENTIONS), known_conventions.CONVENTIONS, {place}
+    )[place]
+    convention, observed = resolver.followed(by_convention, known_conventions.of_library(truth.client))
     pods = {(truth.namespace, one.labels[queries.POD_LABEL]) for group in observed.values() for one in group}
     around = resolver.by_pod(await read(platform.CONVENTIONS), platform.CONVENTIONS, pods)
     return Group(truth, history.groups[place], convention, quantities.measured(observed, around))
@@ -139,7 +142,7 @@ def test_rebalances_are_counted_once_and_known_as_planned(groups: Sequence[Group
     """Three members count each. Of a rollout that is quicker than scrapes not all six rebalances are seen."""
     for one in groups:
         found = one.measured.rebalances
-        assert isinstance(found, quantities.Rebalances)
+        assert isinstance(found, measured.Rebalances)
         assert found.unplanned == one.happened.unplanned, one.truth
         assert one.happened.rollouts <= found.planned <= one.happened.planned, one.truth
 

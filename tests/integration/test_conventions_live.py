@@ -11,14 +11,15 @@ from typing import Final
 
 import pytest
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.metrics import queries, record, resolver
-from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics import record
+from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.record import Watched
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw import queries, resolver
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity, Scope
 from tests.exporters import recording
 from tests.exporters.recording import Recording
@@ -126,17 +127,17 @@ async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> t
     of = replayed.recordings[name]
     story, began_s = Story(of), replayed.began_s(name)
     since, now = (datetime.fromtimestamp(began_s + at_s, UTC) for at_s in (story.since_s, story.now_s))
-    conventions = catalogue.of_library(of.meta["client"]["library"]) or catalogue.CONVENTIONS
+    conventions = known_conventions.of_library(of.meta["client"]["library"]) or known_conventions.CONVENTIONS
     found: list[Series] = []
     for quantity in (one for one in Quantity if one.scope is Scope.MEMBER):
-        if names := catalogue.names(conventions, quantity):
+        if names := known_conventions.names(conventions, quantity):
             asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=story.now_s))
             found += await source.instant(asked, at=now)
     group = (name, of.meta["group"])
-    by_convention = resolver.by_group(found, catalogue.CONVENTIONS, {group}).get(group, {})
+    by_convention = resolver.by_group(found, known_conventions.CONVENTIONS, {group}).get(group, {})
     convention, observed = resolver.followed(by_convention, conventions)
     limit_s = of.meta["settings"].get("max_poll_interval_s")
-    watched = Watched(
+    watched = RecordScope(
         policy=worlds.policy(key=ObjectKey(name, "recorded"), group_id=of.meta["group"]),
         pods=[
             Pod(pod, pod, of.meta["pods"][pod]["ip"], datetime.fromtimestamp(began_s + story.since_s, UTC), 0)

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.metrics import fixes
-from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from heartbeat_tuner.doctor import fixes
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox import consumers
 from sandbox.binaries import Binaries
@@ -36,7 +36,7 @@ def bare(tmp_path: Path, binaries: Binaries) -> Iterator[Prometheus]:
     with Prometheus(tmp_path / "bare", binaries, kubeconfig=None) as started:
         now = datetime.now(UTC)
         pushed.push(started.url, site(now))
-        nan = named(java.JMX_EXPORTER, Quantity.POLL_GAP_MAX, "mute", namespace="bank", pod="m-0")
+        nan = named(java_metrics.JMX_EXPORTER, Quantity.POLL_GAP_MAX, "mute", namespace="bank", pod="m-0")
         pushed.push_nan(started.url, nan, at_s=now.timestamp())
         pushed.push(started.url, [flat(now, {"__name__": "app_kafka_rebalance_total", "namespace": "odd", "c": NASTY})])
         yield started
@@ -58,19 +58,21 @@ def flat(now: datetime, labels: dict[str, str], *, age_s: float = 0.0) -> Series
 def site(now: datetime) -> list[Series]:
     """Return a storm, and Java groups: whole, without maxima, ended, of an own client.id, of a nasty name."""
     begins, pods = now - LATELY, worlds.pods()
-    found = counters.exported(counters.stormy(pods, begins, now), kafkajs.EXPORTER)
+    found = counters.exported(counters.stormy(pods, begins, now), kafkajs_metrics.EXPORTER)
     groups: list[tuple[Convention, str, float, set[Quantity]]] = [
-        (java.MICROMETER, "whole", 0, set()),
-        (java.STRIMZI, "poor", 0, {Quantity.POLL_GAP_MAX}),
-        (java.JMX_EXPORTER, "ended", 1500, set()),
-        (java.OPENTELEMETRY, "otel", 0, set()),
-        (java.JMX_EXPORTER, NASTY, 0, set()),
+        (java_metrics.MICROMETER, "whole", 0, set()),
+        (java_metrics.STRIMZI, "poor", 0, {Quantity.POLL_GAP_MAX}),
+        (java_metrics.JMX_EXPORTER, "ended", 1500, set()),
+        (java_metrics.OPENTELEMETRY, "otel", 0, set()),
+        (java_metrics.JMX_EXPORTER, NASTY, 0, set()),
     ]
     for convention, group, age_s, without in groups:
         for quantity in set(convention.by_quantity) - without:
             labels = named(convention, quantity, group, namespace="bank", pod="p-0")
             found.append(flat(now, labels, age_s=age_s))
-    own = named(java.JMX_EXPORTER, Quantity.HEARTBEATS, "x", namespace="bank", pod="q-0") | {"client_id": "billing"}
+    own = named(java_metrics.JMX_EXPORTER, Quantity.HEARTBEATS, "x", namespace="bank", pod="q-0") | {
+        "client_id": "billing"
+    }
     return [*found, flat(now, own)]
 
 
@@ -204,7 +206,7 @@ def test_a_nasty_group_is_asked_for_by_its_name(bare: Prometheus) -> None:
 
 def test_the_counters_that_are_to_be_pasted_are_those_that_are_known(tmp_path: Path) -> None:
     """The JavaScript runs, on a real KafkaJS consumer, and exports each series from the start, at 0."""
-    snippet = fixes.of_quantities(kafkajs.EXPORTER, [Quantity.REBALANCES]).snippet
+    snippet = fixes.of_quantities(kafkajs_metrics.EXPORTER, [Quantity.REBALANCES]).snippet
     *_, program = consumers.kafkajs_command()
     packages = Path(program).parent / "node_modules"
     script = (
@@ -220,10 +222,10 @@ def test_the_counters_that_are_to_be_pasted_are_those_that_are_known(tmp_path: P
         name, _, rest = line.partition("{")
         if rest:
             labels = {"__name__": name, **yaml.safe_load("{" + rest.rpartition("}")[0].replace("=", ": ") + "}")}
-            metric = kafkajs.EXPORTER.metric_of(labels)
+            metric = kafkajs_metrics.EXPORTER.metric_of(labels)
             if metric is not None:
                 told[metric.quantity] = (labels["group_id"], rest.rpartition(" ")[2])
-    assert told == dict.fromkeys(kafkajs.EXPORTER.needed, ("GROUP", "0"))
+    assert told == dict.fromkeys(kafkajs_metrics.EXPORTER.needed, ("GROUP", "0"))
 
 
 def test_it_answers_soon(bare: Prometheus) -> None:

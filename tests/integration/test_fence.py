@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from kubernetes.aio import client, config
 
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.ports import NotLeaderError
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK

@@ -15,10 +15,10 @@ from confluent_kafka import Consumer
 from structlog.testing import capture_logs
 
 from heartbeat_tuner import assembly, settings
-from heartbeat_tuner.adapters.kafka_access import Access
-from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
+from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import Cluster, Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
 from sandbox import kafka_security, network
 from sandbox.kafka import Kafka
 from sandbox.kafka_rights import grant, set_scram_password
@@ -69,18 +69,18 @@ def locked(doors: Doors, tmp_path_factory: pytest.TempPathFactory) -> Iterator[K
         ]
         for consumer in consumers:
             consumer.subscribe([TOPIC])
-            wait_until(lambda: consumer.poll(0.1) or bool(consumer.assignment()), part="kafka", what="an assignment")  # noqa: B023 - awaited in place
+            wait_until(lambda: consumer.poll(0.1) or bool(consumer.assignment()), part="kafka", what=("an assignment"))  # noqa: B023 - awaited in place
         yield broker
         for consumer in consumers:
             consumer.close()
 
 
 @pytest.fixture
-def scram(doors: Doors, locked: Kafka, tmp_path: Path) -> Access:
+def scram(doors: Doors, locked: Kafka, tmp_path: Path) -> KafkaAccess:
     """The usual way in, with a password file of the test's own."""
     password_file = tmp_path / "password"
     password_file.write_text(SCRAM_PASSWORD + "\n")
-    return Access(
+    return KafkaAccess(
         locked.address(SASL_TLS),
         security_protocol="SASL_SSL",
         mechanism="SCRAM-SHA-512",
@@ -91,9 +91,9 @@ def scram(doors: Doors, locked: Kafka, tmp_path: Path) -> Access:
 
 
 @pytest.fixture
-def certified(doors: Doors, locked: Kafka) -> Access:
+def certified(doors: Doors, locked: Kafka) -> KafkaAccess:
     """The way in with a certificate."""
-    return Access(
+    return KafkaAccess(
         locked.address(TLS),
         security_protocol="SSL",
         ca_file=doors.ca,
@@ -102,13 +102,13 @@ def certified(doors: Doors, locked: Kafka) -> Access:
     )
 
 
-async def described(access: Access, *group_ids: str) -> dict[str, Group | UnreadableGroup | None]:
+async def described(access: KafkaAccess, *group_ids: str) -> dict[str, Group | UnreadableGroup | None]:
     """Ask once, as a new operator would."""
     with closing(KafkaGroups({"main": access}, timeout=TIMEOUT)) as groups:
         return dict(await groups.describe("main", group_ids or [GROUP]))
 
 
-async def refusal(access: Access) -> str:
+async def refusal(access: KafkaAccess) -> str:
     """Return the sentence in which a wrong key is told: it keeps secrets, and comes before a request's time is over."""
     began = time.monotonic()
     with capture_logs() as logs, pytest.raises(ClusterUnreachableError) as caught:
@@ -126,7 +126,9 @@ def keep_secrets(*texts: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_SSL", "SASL_PLAINTEXT"])
-async def test_a_password_opens(locked: Kafka, scram: Access, tmp_path: Path, mechanism: str, protocol: str) -> None:
+async def test_a_password_opens(
+    locked: Kafka, scram: KafkaAccess, tmp_path: Path, mechanism: str, protocol: str
+) -> None:
     """By each mechanism, with TLS and without, and with the user's name in a file."""
     user, password = ("plain-user", PLAIN_PASSWORD) if mechanism == "PLAIN" else ("tuner", SCRAM_PASSWORD)
     (tmp_path / "user").write_text(f"{user}\n")
@@ -145,7 +147,7 @@ async def test_a_password_opens(locked: Kafka, scram: Access, tmp_path: Path, me
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-async def test_a_certificate_opens(doors: Doors, certified: Access, tmp_path: Path, *, encrypted: bool) -> None:
+async def test_a_certificate_opens(doors: Doors, certified: KafkaAccess, tmp_path: Path, *, encrypted: bool) -> None:
     """With a key in the clear, and with one that has a password."""
     (tmp_path / "key-password").write_text(KEY_PASSWORD)
     if encrypted:
@@ -159,7 +161,7 @@ async def test_a_certificate_opens(doors: Doors, certified: Access, tmp_path: Pa
     ("mechanism", "words"),
     [("PLAIN", "Invalid username or password"), ("SCRAM-SHA-256", "invalid credentials with SASL mechanism")],
 )
-async def test_a_wrong_password_is_told(scram: Access, mechanism: str, words: str) -> None:
+async def test_a_wrong_password_is_told(scram: KafkaAccess, mechanism: str, words: str) -> None:
     """In the broker's words."""
     assert scram.password_file is not None
     scram.password_file.write_text(WRONG_PASSWORD)
@@ -168,7 +170,7 @@ async def test_a_wrong_password_is_told(scram: Access, mechanism: str, words: st
     assert words in told
 
 
-async def test_an_authority_that_did_not_sign_the_broker_is_told(doors: Doors, scram: Access) -> None:
+async def test_an_authority_that_did_not_sign_the_broker_is_told(doors: Doors, scram: KafkaAccess) -> None:
     """The file is named by its field."""
     told = await refusal(dataclasses.replace(scram, ca_file=doors.other_ca))
     assert "shows a certificate that is not trusted: unable to get local issuer certificate" in told
@@ -184,20 +186,20 @@ async def test_an_authority_that_did_not_sign_the_broker_is_told(doors: Doors, s
     ],
 )
 async def test_what_is_wrong_with_a_broker_s_certificate_is_told(
-    locked: Kafka, certified: Access, listener: str, words: str
+    locked: Kafka, certified: KafkaAccess, listener: str, words: str
 ) -> None:
     """A wrong host name and an old certificate are not a wrong authority."""
     told = await refusal(dataclasses.replace(certified, bootstrap_servers=locked.address(listener)))
     assert f"shows a certificate that is not trusted: {words}" in told
 
 
-async def test_a_missing_certificate_of_our_own_is_told(certified: Access) -> None:
+async def test_a_missing_certificate_of_our_own_is_told(certified: KafkaAccess) -> None:
     """The broker says no more than that it is bad."""
     told = await refusal(dataclasses.replace(certified, cert_file=None, key_file=None))
     assert "does not accept the certificate of tls.certFile (none is set): bad certificate" in told
 
 
-async def test_a_plain_listener_asked_by_tls_is_told(locked: Kafka, certified: Access) -> None:
+async def test_a_plain_listener_asked_by_tls_is_told(locked: Kafka, certified: KafkaAccess) -> None:
     """The wrong port, or the wrong protocol."""
     told = await refusal(dataclasses.replace(certified, bootstrap_servers=locked.bootstrap))
     assert "does not speak TLS there, and securityProtocol is SSL" in told
@@ -206,7 +208,7 @@ async def test_a_plain_listener_asked_by_tls_is_told(locked: Kafka, certified: A
 @pytest.mark.parametrize("listener", [TLS, SASL_TLS, SASL_CLEAR])
 async def test_a_locked_listener_asked_in_the_clear_is_told(locked: Kafka, listener: str) -> None:
     """The broker hangs up, and librdkafka goes on trying: the sentence comes with the end of the request's time."""
-    access = Access(locked.address(listener))
+    access = KafkaAccess(locked.address(listener))
     with (
         closing(KafkaGroups({"main": access}, timeout=timedelta(seconds=2))) as groups,
         pytest.raises(ClusterUnreachableError) as caught,
@@ -218,7 +220,7 @@ async def test_a_locked_listener_asked_in_the_clear_is_told(locked: Kafka, liste
 async def test_a_broker_that_says_nothing_is_no_wrong_protocol() -> None:
     """Something listens and never answers: librdkafka would give the connection up after 10 s, and say no more."""
     with socket.create_server((network.LOOPBACK, 0)) as mute:
-        access = Access(f"{network.LOOPBACK}:{mute.getsockname()[1]}")
+        access = KafkaAccess(f"{network.LOOPBACK}:{mute.getsockname()[1]}")
         with (
             closing(KafkaGroups({"main": access}, timeout=timedelta(seconds=11))) as groups,
             pytest.raises(ClusterUnreachableError, match="did not answer: timed out"),
@@ -226,7 +228,9 @@ async def test_a_broker_that_says_nothing_is_no_wrong_protocol() -> None:
             await groups.describe("main", [GROUP])
 
 
-async def test_keys_that_librdkafka_does_not_take_are_told(doors: Doors, certified: Access, tmp_path: Path) -> None:
+async def test_keys_that_librdkafka_does_not_take_are_told(
+    doors: Doors, certified: KafkaAccess, tmp_path: Path
+) -> None:
     """Before anything is sent, in a sentence that keeps the password."""
     wrong, garbage = tmp_path / "key-password", tmp_path / "garbage.pem"
     wrong.write_text(WRONG_PASSWORD)
@@ -244,7 +248,7 @@ async def test_keys_that_librdkafka_does_not_take_are_told(doors: Doors, certifi
         assert words in told
 
 
-async def test_files_that_changed_are_used_at_once(locked: Kafka, scram: Access) -> None:
+async def test_files_that_changed_are_used_at_once(locked: Kafka, scram: KafkaAccess) -> None:
     """A password that is rotated, at the broker and in the mount, needs no restart; nor does one set right again."""
     assert scram.password_file is not None
     with closing(KafkaGroups({"main": scram}, timeout=TIMEOUT)) as groups:
@@ -262,7 +266,7 @@ async def test_files_that_changed_are_used_at_once(locked: Kafka, scram: Access)
 
 
 async def test_a_certificate_that_changed_under_its_name_is_used_at_once(
-    doors: Doors, certified: Access, tmp_path: Path
+    doors: Doors, certified: KafkaAccess, tmp_path: Path
 ) -> None:
     """As a Secret's mount does it: the path stays, the contents are others."""
     trusted = tmp_path / "ca.crt"
@@ -276,7 +280,7 @@ async def test_a_certificate_that_changed_under_its_name_is_used_at_once(
         assert isinstance((await groups.describe("main", [GROUP]))[GROUP], Group)
 
 
-async def test_a_file_that_vanished_costs_its_own_cluster_only(scram: Access, certified: Access) -> None:
+async def test_a_file_that_vanished_costs_its_own_cluster_only(scram: KafkaAccess, certified: KafkaAccess) -> None:
     """And only until it is back."""
     assert scram.password_file is not None
     with closing(KafkaGroups({"main": scram, "other": certified}, timeout=TIMEOUT)) as groups:
@@ -289,7 +293,7 @@ async def test_a_file_that_vanished_costs_its_own_cluster_only(scram: Access, ce
         assert isinstance((await groups.describe("main", [GROUP]))[GROUP], Group)
 
 
-async def test_the_documented_configuration_opens(locked: Kafka, scram: Access, tmp_path: Path) -> None:
+async def test_the_documented_configuration_opens(locked: Kafka, scram: KafkaAccess, tmp_path: Path) -> None:
     """From the page's file to a group: only address, user and paths are the test's own."""
     text, _ = documents.code_blocks("docs/how-to/kafka-security.md", "yaml")
     for theirs, ours in (
@@ -306,9 +310,9 @@ async def test_the_documented_configuration_opens(locked: Kafka, scram: Access, 
     assert isinstance((await described(assembly.access(cluster)))[GROUP], Group)
 
 
-async def test_a_dead_cluster_does_not_delay_the_others(certified: Access) -> None:
+async def test_a_dead_cluster_does_not_delay_the_others(certified: KafkaAccess) -> None:
     """However many are dead: each is waited for by itself."""
-    dead = {f"dead-{number}": Access(f"127.0.0.1:{port}") for number, port in enumerate(network.free_ports(8))}
+    dead = {f"dead-{number}": KafkaAccess(f"127.0.0.1:{port}") for number, port in enumerate(network.free_ports(8))}
     timeout = timedelta(seconds=4)
     with closing(KafkaGroups({**dead, "main": certified}, timeout=timeout)) as groups:
         waiting = [asyncio.create_task(groups.describe(name, [GROUP])) for name in dead]
@@ -322,7 +326,7 @@ async def test_a_dead_cluster_does_not_delay_the_others(certified: Access) -> No
     assert str(told[0]).endswith("did not answer: Connection refused")
 
 
-async def looked(access: Access, group_ids: Sequence[str]) -> tuple[dict[str, str | Group], Cluster, str]:
+async def looked(access: KafkaAccess, group_ids: Sequence[str]) -> tuple[dict[str, str | Group], Cluster, str]:
     """Return groups, or why they cannot be read; the cluster; and what was logged."""
     with capture_logs() as logs, closing(KafkaGroups({"main": access}, timeout=TIMEOUT)) as groups:
         found = await groups.describe("main", group_ids)
@@ -342,7 +346,7 @@ def command_in(text: str) -> str:
     return found[0]
 
 
-async def test_each_missing_right_is_told_with_the_command_that_grants_it(locked: Kafka, scram: Access) -> None:
+async def test_each_missing_right_is_told_with_the_command_that_grants_it(locked: Kafka, scram: KafkaAccess) -> None:
     """Who does what the sentences say, one after the other, ends with everything readable."""
     set_scram_password(locked.bootstrap, "newcomer", SCRAM_PASSWORD)
     access = dataclasses.replace(scram, username="newcomer")
@@ -378,7 +382,7 @@ async def test_each_missing_right_is_told_with_the_command_that_grants_it(locked
     assert logged == "[]"
 
 
-async def test_a_missing_right_says_whether_there_is_such_a_group_or_not(locked: Kafka, scram: Access) -> None:
+async def test_a_missing_right_says_whether_there_is_such_a_group_or_not(locked: Kafka, scram: KafkaAccess) -> None:
     """Without Describe brokers refuse any name alike; topics are asked for only of a group that is there."""
     set_scram_password(locked.bootstrap, "stranger", SCRAM_PASSWORD)
     access = dataclasses.replace(scram, username="stranger")
@@ -397,7 +401,7 @@ async def test_a_missing_right_says_whether_there_is_such_a_group_or_not(locked:
     assert (there.tells_of_group, missing) == (True, None)
 
 
-async def test_the_documented_rights_are_enough(locked: Kafka, scram: Access) -> None:
+async def test_the_documented_rights_are_enough(locked: Kafka, scram: KafkaAccess) -> None:
     """And no more than what is read with them."""
     set_scram_password(locked.bootstrap, "documented", SCRAM_PASSWORD)
     (block,) = [

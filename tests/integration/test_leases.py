@@ -13,13 +13,13 @@ import pytest
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.leases import KubernetesLeases
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
+from heartbeat_tuner.leader_election.election_thread import ElectionThread
+from heartbeat_tuner.leader_election.elector import Elector
+from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports import Claim
-from heartbeat_tuner.reconcile.election_thread import ElectionThread
-from heartbeat_tuner.reconcile.elector import Elector
-from heartbeat_tuner.reconcile.leadership import Timing
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK
 from sandbox.proxy import FaultProxy

@@ -10,9 +10,9 @@ import pytest
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
-from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads.live_workloads import LiveWorkloads
+from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import Setting

@@ -4,7 +4,7 @@ import json
 import subprocess
 from typing import Any
 
-from heartbeat_tuner.adapters import manifest_yaml
+from heartbeat_tuner.adapters.files import manifest_yaml
 from sandbox.binaries import Binaries
 
 WRITTEN = (
@@ -25,7 +25,7 @@ def test_scalars_are_text_where_kubectl_says_so(binaries: Binaries) -> None:
     differing = [
         scalar
         for key, scalar in scalars.items()
-        if not (_is_number(theirs[key]) and isinstance(document["data"][key], manifest_yaml.Number))
+        if not (_is_number(theirs[key]) and isinstance(document["data"][key], manifest_yaml.UnquotedNumber))
         and theirs[key] != document["data"][key]
     ]
     assert differing == []

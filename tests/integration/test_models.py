@@ -18,14 +18,14 @@ import pytest
 import yaml
 from kubernetes.aio import client, config
 
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.models import FIELD_MANAGER, KubernetesModels
-from heartbeat_tuner.api import crd, models
-from heartbeat_tuner.api.fields import GROUP
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.model_objects import FIELD_MANAGER, KubernetesModels
+from heartbeat_tuner.api import crd, model_documents
+from heartbeat_tuner.api.v1alpha1.fields import GROUP
 from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unfitted, Unreadable
 from heartbeat_tuner.ports import Written
-from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted, Unreadable
-from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError
 from sandbox.network import LOOPBACK
@@ -99,7 +99,7 @@ def groups(namespace: str, *names: str) -> list[GroupModel]:
 
 def test_models_are_read_back_as_they_were_written(plane: ControlPlane, namespace: str) -> None:
     """Every number comes back bit by bit, over several pages; what says the same again is not written again."""
-    refused = Rejected(Reason.BAD_FIT, "Anderson-Darling 9.1")
+    refused = Rejected(RejectionReason.BAD_FIT, "Anderson-Darling 9.1")
     group = groups(namespace, "orders", "Bills", "a", "b", "c")
     group.append(
         fitted.model(
@@ -132,7 +132,7 @@ def test_a_rejected_tail_does_not_take_the_last_good_one_away(plane: ControlPlan
     bad = dataclasses.replace(
         good,
         until=good.until + timedelta(days=1),
-        quantities={"absence": fitted.quantity(tail=Rejected(Reason.BAD_FIT, "Anderson-Darling 9.1"))},
+        quantities={"absence": fitted.quantity(tail=Rejected(RejectionReason.BAD_FIT, "Anderson-Darling 9.1"))},
     )
 
     assert [write(plane, good).written, write(plane, bad).written, write(plane, bad).written] == [1, 1, 0]
@@ -199,7 +199,7 @@ def tail_of(spec: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("sentence", BAD)
 def test_the_api_server_refuses_what_no_fit_can_say(plane: ControlPlane, namespace: str, sentence: str) -> None:
     """Whoever writes it."""
-    document = models.document_of(fitted.model(namespace=namespace))
+    document = model_documents.document_of(fitted.model(namespace=namespace))
     BAD[sentence](document["spec"])
 
     with pytest.raises(SandboxError, match=sentence):
@@ -363,7 +363,7 @@ def test_without_the_definition_there_are_no_models(plane: ControlPlane) -> None
 
 @pytest.mark.parametrize("without", ["", "list", "create", "patch"])
 def test_the_documented_role_is_what_the_fit_needs(plane: ControlPlane, namespace: str, without: str) -> None:
-    """With all of it models are written, and written anew; without any one verb they are not."""
+    """With all of it models are written, and written again; without any one verb they are not."""
     documents = list(yaml.safe_load_all((CRDS.parent / "docs" / "how-to" / "fit.yaml").read_text()))
     (role,) = (one for one in documents if one["kind"] == "ClusterRole")
     (rule,) = role["rules"]

@@ -15,8 +15,8 @@ import pytest
 import trustme
 import yaml
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_access import BasicAuth, ClientCertificate
+from heartbeat_tuner.adapters.prometheus.prometheus_access import BasicAuth, ClientCertificate
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from sandbox.binaries import Binaries
 from sandbox.network import LOOPBACK, free_ports

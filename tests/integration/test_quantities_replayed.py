@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import pytest
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.metrics import quantities, queries, resolver
-from heartbeat_tuner.metrics.conventions import catalogue, platform
-from heartbeat_tuner.metrics.quantities import Measured, Observation, Quantities, Rebalances
-from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.vocabulary import Kind, Quantity, Scope
+from heartbeat_tuner.metrics import quantities
+from heartbeat_tuner.metrics.conventions import known_conventions, platform
+from heartbeat_tuner.metrics.measured import Measured, Observation, Quantities, Rebalances
+from heartbeat_tuner.metrics.raw import queries, resolver
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity, Scope, ValueKind
 from tests.exporters import recording
 from tests.exporters.recording import Recording
 from tests.exporters.replayed import Replayed
@@ -225,11 +226,11 @@ EXPECTED: Final[Mapping[str, _Expected]] = {
 async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> Quantities:
     """Return everything that is measured of a recording's group, from its first sample to its last."""
     of = replayed.recordings[name]
-    conventions = catalogue.of_library(of.meta["client"]["library"]) or catalogue.CONVENTIONS
+    conventions = known_conventions.of_library(of.meta["client"]["library"]) or known_conventions.CONVENTIONS
     found: list[Series] = []
     for quantity in Quantity:
         of_it = conventions if quantity.scope is Scope.MEMBER else platform.CONVENTIONS
-        if names := catalogue.names(of_it, quantity):
+        if names := known_conventions.names(of_it, quantity):
             asked = queries.raw(names, namespaces=[name], window=timedelta(seconds=of.length_s + 1))
             found += await source.instant(asked, at=datetime.fromtimestamp(replayed.ends_at_s, UTC))
     # Instants are those of the recorded minutes.
@@ -238,12 +239,12 @@ async def measured(source: PrometheusSource, replayed: Replayed, name: str) -> Q
         told
         for one in platform.CONVENTIONS
         for it in one.metrics
-        if it.quantity.kind is Kind.INSTANT
+        if it.quantity.kind is ValueKind.INSTANT
         for told in it.names
     }
     found = [_moved(one, moved_s) if one.labels["__name__"] in instants else one for one in found]
     group = (name, of.meta["group"])
-    by_convention = resolver.by_group(found, catalogue.CONVENTIONS, {group}).get(group, {})
+    by_convention = resolver.by_group(found, known_conventions.CONVENTIONS, {group}).get(group, {})
     _, observed = resolver.followed(by_convention, conventions)
     return quantities.measured(
         observed, resolver.by_pod(found, platform.CONVENTIONS, {(name, pod) for pod in of.meta["pods"]})

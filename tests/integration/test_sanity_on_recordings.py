@@ -9,16 +9,17 @@ from typing import Final
 
 import pytest
 
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.clients import catalogue as clients
-from heartbeat_tuner.decision import outside
-from heartbeat_tuner.decision.outside import Outside, Told
+from heartbeat_tuner.decision import from_metrics
+from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
+from heartbeat_tuner.doctor import discovery
+from heartbeat_tuner.doctor.uses import USES
 from heartbeat_tuner.domain.evidence import Record
-from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Objective
-from heartbeat_tuner.metrics import discovery, resolver
-from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.uses import USES
+from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.metrics.raw import resolver
 from tests.exporters import recording
 from tests.exporters.recording import Recording
 from tests.exporters.replayed import Replayed
@@ -43,20 +44,20 @@ def source(replayed: Replayed) -> Iterator[PrometheusSource]:
         yield found
 
 
-def told(of: Recording, **instead: float) -> Told:
+def told(of: Recording, **instead: float) -> StatedFacts:
     """Return what the recording's consumers were given, but for what is said instead."""
     client = clients.client(of.meta["client"]["library"])
     given = {**of.meta["settings"], **instead}
     values = {setting: timedelta(seconds=given[name]) for name, setting in NAMES.items() if given.get(name)}
     settings = client.filled({one: value for one, value in values.items() if one in client.settings})
-    current = CurrentSettings(settings, dict.fromkeys(settings.by_setting, Source.POLICY))
-    return Told("", of.meta["group"], client, current, 1, Objective(timedelta(minutes=1), 1.0))
+    current = CurrentSettings(settings, dict.fromkeys(settings.by_setting, ValueSource.POLICY))
+    return StatedFacts("", of.meta["group"], client, current, 1, Objective(timedelta(minutes=1), 1.0))
 
 
-async def doubted(source: PrometheusSource, said: Told, place: str, times_s: list[float]) -> list[str | None]:
+async def doubted(source: PrometheusSource, said: StatedFacts, place: str, times_s: list[float]) -> list[str | None]:
     """Return what the record contradicts at each time, of those at which there is a record."""
     found: list[str | None] = []
-    for convention in catalogue.OF_GROUPS:
+    for convention in known_conventions.OF_GROUPS:
         if said.client.name not in convention.libraries:
             continue
         for at_s in times_s:
@@ -68,7 +69,7 @@ async def doubted(source: PrometheusSource, said: Told, place: str, times_s: lis
             observed = resolver.by_convention(series, [convention], (place, said.group))[convention]
             if not observed:
                 continue
-            inputs = outside.watched(Outside(said, convention, observed, timedelta(minutes=5), now))
+            inputs = from_metrics.watched(MetricsView(said, convention, observed, timedelta(minutes=5), now))
             if isinstance(inputs.record, Record) and inputs.workload.current is not None:
                 doubt = contradiction(inputs)
                 found.append(None if doubt is None else doubt.message)
@@ -76,7 +77,7 @@ async def doubted(source: PrometheusSource, said: Told, place: str, times_s: lis
 
 
 OF_POLICIES: Final = [
-    name for name in recording.names() if recording.read(name).meta["client"]["library"] in catalogue.LIBRARIES
+    name for name in recording.names() if recording.read(name).meta["client"]["library"] in known_conventions.LIBRARIES
 ]
 
 

@@ -12,16 +12,16 @@ import yaml
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
-from heartbeat_tuner.adapters.slot_views import LiveSlotViews
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.slots.slot_views import LiveSlotViews
+from heartbeat_tuner.adapters.workloads.live_workloads import LiveWorkloads
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import GATE, SLOT_LABEL, TOKEN_ANNOTATION, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.policies import ObjectKey, WorkloadRef
 from heartbeat_tuner.membership import records
-from heartbeat_tuner.membership.values import Record
-from heartbeat_tuner.reconcile import occupation
+from heartbeat_tuner.membership.values import SlotRecord
+from heartbeat_tuner.reconcile.status import slot_occupation
 from sandbox.control_plane import ControlPlane
 from tests.support import documents, worlds
 from tests.support.webhooks import USER
@@ -74,7 +74,7 @@ async def looking(plane: ControlPlane, place: SlotPlace) -> AsyncIterator[LiveSl
         await api.close()
 
 
-def lease(place: SlotPlace, number: int, record: Record) -> dict[str, Any]:
+def lease(place: SlotPlace, number: int, record: SlotRecord) -> dict[str, Any]:
     """Return a slot's Lease."""
     holder, annotations = records.fields(number, record)
     return {
@@ -118,19 +118,19 @@ async def test_slots_and_pods_that_wait_are_seen_with_the_documented_rights(
     def create(one: dict[str, Any]) -> None:
         control_plane.kubectl("create", f"--namespace={namespace}", "--filename=-", stdin=json.dumps(one))
 
-    create(lease(place, 0, Record(since=now, holder="t0")))
-    create(lease(place, 1, Record(since=now)))
+    create(lease(place, 0, SlotRecord(since=now, holder="t0")))
+    create(lease(place, 1, SlotRecord(since=now)))
     create(gated_pod(place, 0, "t0"))
     async with looking(control_plane, place) as slots:
-        found = occupation.shown(await slots.read([place]), place, 3)
+        found = slot_occupation.shown(await slots.read([place]), place, 3)
         assert [(one.state, one.pod) for one in found.first] == [("Held", "waits-0"), ("Free", None)]
         assert [(one.pod, one.id) for one in found.gated_pods] == [("waits-0", place.id_of(0))]
 
-        create(lease(place, 2, Record(since=now, holder="t2")))
+        create(lease(place, 2, SlotRecord(since=now, holder="t2")))
         create(gated_pod(place, 2, "t2"))
         control_plane.kubectl("delete", f"--namespace={namespace}", "lease", place.id_of(1))
         for _ in range(200):
-            found = occupation.shown(await slots.read([place]), place, 3)
+            found = slot_occupation.shown(await slots.read([place]), place, 3)
             if [one.pod for one in found.first] == ["waits-0", "waits-2"]:
                 break
             await asyncio.sleep(0.1)

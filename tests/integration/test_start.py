@@ -1,4 +1,4 @@
-"""What keeps the operator from starting on a real API server: told in one line, and over when it is mended.
+"""What keeps the operator from starting on a real API server: told in one line, and over when it is repaired.
 
 In a cluster the pod is started again by its node, and the line stands in `kubectl describe pod`. What comes up later (a
 Prometheus that is not there, wrong credentials of it) ends nothing: the policies' conditions say it (tests/e2e).
@@ -99,7 +99,7 @@ def with_token(plane: ControlPlane, folder: Path, token: str) -> Path:
 
 
 def test_missing_definitions_are_told_and_recovered_from(bare: ControlPlane, tmp_path: Path) -> None:
-    """The sentence names the command that installs them, which is what mends it."""
+    """The sentence names the command that installs them, which is what repairs it."""
     for name in ("consumergrouppolicies", "consumergroupmodels"):
         bare.kubectl("delete", "crd", f"{name}.heartbeat-tuner.dev", "--ignore-not-found", "--timeout=60s")
     start = Start(tmp_path, bare.kubeconfig)

@@ -20,15 +20,15 @@ import pytest
 from kubernetes.aio import client, config
 
 from bench import cycle_objects
-from heartbeat_tuner.adapters import live_workloads
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.live_workloads import LiveWorkloads
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads import live_workloads
+from heartbeat_tuner.adapters.workloads.live_workloads import LiveWorkloads
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
-from heartbeat_tuner.reconcile import loop_lag
+from heartbeat_tuner.reconcile.liveness import loop_lag
 from sandbox.control_plane import ControlPlane
 from tests.support import worlds
 

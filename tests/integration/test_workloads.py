@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from kubernetes.aio import client, config
 
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
 from heartbeat_tuner.domain.errors import FieldOwnedError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef

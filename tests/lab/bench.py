@@ -18,8 +18,8 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from heartbeat_tuner.clients.client import Client, Protocol
-from heartbeat_tuner.decision.linting import AT_THE_BROKER
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.lint.checked_settings import AT_THE_BROKER
 from sandbox.kafka import Kafka
 from sandbox.kafka_cluster import KafkaCluster
 from sandbox.processes import Process

@@ -1,6 +1,6 @@
 """What the laboratory does to a consumer, and what the catalogue says will come of it.
 
-An experiment is data: settings, what handlers do, what befalls the process. `expect` asks the library's card for the
+An experiment is data: settings, what handlers do, what happens to the process. `expect` asks the library's card for the
 interval that the measurement has to lie in: of the time between two heartbeats, or of the time from an event until the
 group has removed the member.
 """
@@ -66,7 +66,7 @@ class Experiment:
         handler: what the application does with each message.
         handler_time: how long that takes.
         messages: how many messages are there at once; they come again and again while beats are counted.
-        event: what befalls the member; None: its beats are counted.
+        event: what happens to the member; None: its beats are counted.
         leaders: of three brokers, the one that leads each partition; empty: one broker, and one partition.
         wire: how the broker is reached; of one that is cut, the time until the member is removed is measured.
         api: which of the library's interfaces the consumer uses, where it has several; empty: what its card is about.
@@ -226,7 +226,7 @@ _KAFKAJS_CUT: Final = (
     Experiment("the connection is cut for 2 s, S 6 s, W 5 s", _set(s=6, h=1, w=5), 14, wire=Wire.CUT),
     Experiment("the connection is cut for 2 s, S 20 s, W 5 s", _set(s=20, h=1, w=5), 24, wire=Wire.CUT),
 )
-"""It fetches anew before it beats again."""
+"""It fetches again before it beats again."""
 
 _KAFKAJS_ON_THREE: Final = (
     Experiment("three brokers, a partition on each", _set(s=30, h=3, w=5), 42, leaders=BROKERS),

@@ -153,7 +153,7 @@ class Laboratory:
         return Outcome(expected, None, None, 0, note=f"still a member after {experiment.watched_s:.0f} s")
 
     def _cut(self, group: str, experiment: Experiment, expected: Expected) -> Outcome:
-        """Cut all connections behind the proxy, and see whether somebody is removed, or joins anew, until the end."""
+        """Cut all connections behind the proxy, and see whether somebody is removed, or joins again, until the end."""
         tap = self._bench.tap
         assert tap is not None  # nobody enters by it otherwise
         log = self._bench.log_from_here()

@@ -12,7 +12,7 @@ from typing import Any, Final
 import yaml
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Beater, Client, Hung, StaticMembership
+from heartbeat_tuner.clients.client import Beater, Client, Hung, StaticIdSupport
 from heartbeat_tuner.domain import durations
 from tests.lab.verdicts import LETTERS
 
@@ -26,11 +26,11 @@ _BEATERS: Final = MappingProxyType(
 )
 _STATIC: Final = MappingProxyType(
     {
-        StaticMembership.NONE: "no",
-        StaticMembership.WORKS: "yes",
-        StaticMembership.GUARDED: "yes",
-        StaticMembership.STEALS: "yes; twins fight",
-        StaticMembership.LEAVES: "**leaves all the same**",
+        StaticIdSupport.NONE: "no",
+        StaticIdSupport.WORKS: "yes",
+        StaticIdSupport.GUARDED: "yes",
+        StaticIdSupport.STEALS: "yes; twins fight",
+        StaticIdSupport.LEAVES: "**leaves all the same**",
     }
 )
 
@@ -101,7 +101,7 @@ def _computing(client: Client, found: Mapping[str, Row]) -> str:
 
 
 def _cut(found: Mapping[str, Row]) -> str:
-    """Return whether a member whose connection was cut had to join anew: the report counts rebalances by name."""
+    """Return whether a member whose connection was cut had to join again: the report counts rebalances by name."""
     row = next((one for name, one in found.items() if name.startswith("the connection is cut")), None)
     if row is None:
         return "-"

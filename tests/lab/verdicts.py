@@ -4,7 +4,7 @@ A trial starts one idle consumer and looks on for a while: it holds, it is remov
 `verdicts.yaml` keeps what was found; a unit test compares each verdict with the rules, so that a rule that would call
 a working consumer broken, or a broken one sound, fails without a broker.
 
-`python -m tests.lab --settings ROW ...` tries them again, and writes the rows' part of the file anew.
+`python -m tests.lab --settings ROW ...` tries them again, and writes the rows' part of the file again.
 """
 
 import dataclasses
@@ -21,11 +21,11 @@ import yaml
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances, Period, Protocol
-from heartbeat_tuner.decision import linting
-from heartbeat_tuner.decision.lint_rules import CONSUMER_PROTOCOL, LIMIT_BELOW_SESSION, REFUSED, Severity
-from heartbeat_tuner.decision.linting import AT_THE_BROKER, Expectations, Inspected
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.lint import checked_settings, linting
+from heartbeat_tuner.lint.checked_settings import AT_THE_BROKER, Expectations, Inspected
+from heartbeat_tuner.lint.rule_catalogue import CONSUMER_PROTOCOL, LIMIT_BELOW_SESSION, REFUSED, LintSeverity
 from sandbox.request_log import NONE, Heartbeat, JoinGroup, Record, beats_by_error_code, heartbeats
 
 FILE: Final = Path(__file__).with_name("verdicts.yaml")
@@ -92,13 +92,13 @@ class Trial:
         given = {one: value for one, value in self.settings.items() if not (at_broker and one in AT_THE_BROKER)}
         return Inspected.of(card, given, protocol=self.protocol)
 
-    def checked(self) -> tuple[linting.Finding, ...]:
+    def checked(self) -> tuple[checked_settings.LintFinding, ...]:
         """Return what `check` finds."""
         return linting.lint(self.inspected(), Expectations())
 
     def said(self) -> Verdict:
         """Return what is to be expected on the sandbox's broker by the errors that `check` finds."""
-        errors = {found.rule for found in self.checked() if found.rule.severity is Severity.ERROR}
+        errors = {found.rule for found in self.checked() if found.rule.severity is LintSeverity.ERROR}
         short = self.settings.get(Setting.SESSION_TIMEOUT, SANDBOX_MIN_SESSION) < SANDBOX_MIN_SESSION
         if short or errors & {REFUSED, LIMIT_BELOW_SESSION, CONSUMER_PROTOCOL}:
             return Verdict.REFUSED

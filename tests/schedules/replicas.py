@@ -1,4 +1,4 @@
-"""Two replicas of the operator, each behind a wire of its own to the API server, and what befalls them."""
+"""Two replicas of the operator, each behind a wire of its own to the API server, and what happens to them."""
 
 import contextlib
 from typing import Final, Self

@@ -1,4 +1,4 @@
-"""A schedule: what befalls which replica when, drawn from a seed. Pure.
+"""A schedule: what happens to which replica when, drawn from a seed. Pure.
 
 Replicas are told apart by the part they play when the schedule begins: the first one leads then. Whoever leads later
 follows from what happened before.
@@ -11,7 +11,7 @@ from typing import Final
 
 
 class Act(enum.Enum):
-    """What can befall a replica."""
+    """What can happen to a replica."""
 
     KILL = "kill"
     """SIGKILL; it is started again at once, as a kubelet would."""

@@ -48,7 +48,7 @@ class Played:
     Attributes:
         trail: everybody's writes, from the creation of the policies to the end state.
         end: what stood at the end, for each policy in the order of the fleet.
-        hits: what befell a replica that led and was well until then, and when.
+        hits: what happened to a replica that led and was well until then, and when.
         fleet: names of the Deployments that were to be written, with their namespace.
         took_s: how long it all took.
     """
@@ -165,7 +165,7 @@ class Stage:
 
 
 def end_state(fleet: Fleet) -> list[Shown]:
-    """Return what of each policy and Deployment must not depend on what befell the replicas.
+    """Return what of each policy and Deployment must not depend on what happened to the replicas.
 
     Times, names and sentences do. So does `Feasible`: it is said with a verdict to change something, which whoever
     comes after the apply has no more reason to give.

@@ -40,7 +40,7 @@ def test_two_replicas_do_no_harm(stage: Stage, undisturbed: list[Shown], tally: 
 
     One late write is borne here, and one in all schedules together: there is a moment between the last look at the
     leadership and the system call that sends, and who is stopped right there sends when it goes on. It is harmless: it
-    rests on the newest version, too, and the one who leads by then has its own refused and decides anew.
+    rests on the newest version, too, and the one who leads by then has its own refused and decides again.
     """
     played = stage.play(f"seed{seed:02}", schedule.drawn(seed), undisturbed)
     if played.trail.without_lease() and played.stood_still:

@@ -47,7 +47,7 @@ class Trail:
         )
 
     def changes(self) -> int:
-        """Count how often the lease went from one replica to another, or to one that lives anew without its memory."""
+        """Count how often the lease went from one replica to another, or to one that lives again without its memory."""
         identities = [
             str(write.sent.get("spec", {}).get("holderIdentity") or "")
             for write in self._by_replicas()

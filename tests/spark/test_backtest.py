@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from heartbeat_tuner.fitting import backtest, backtest_scores
-from heartbeat_tuner.fitting.backtest_scores import Verdict
+from heartbeat_tuner.fitting.models import backtest, backtest_scores
+from heartbeat_tuner.fitting.models.backtest_scores import BacktestVerdict
 from heartbeat_tuner.tails import drift
 from heartbeat_tuner.tails.histogram import EDGES_S
 from tests.support.fleet_days import TODAY, ago, fleet, of_day
@@ -22,22 +22,25 @@ def test_the_same_fleet_is_foreseen() -> None:
         ago(1),
         TODAY,
     )
-    assert score.verdict is Verdict.HOLDS
+    assert score.verdict is BacktestVerdict.HOLDS
     assert [one.exceeded for one in score.levels] == [1e-2, 1e-3, 1e-4]
     for level in score.levels:
         assert level.groups == 60
         assert level.kept > 0.9
         assert level.within > 0.85
     assert score.levels[0].ratio == pytest.approx(1.0, abs=0.1)
-    assert score.drifted == {drift.Verdict.SAME: 60}
+    assert score.drifted == {drift.DriftVerdict.SAME: 60}
     assert "were predicted; the bound held for" in score.because
 
 
 @pytest.mark.parametrize(
     ("longer", "verdict", "drifted"),
-    [(2.0, Verdict.TOO_LOW, drift.Verdict.LONGER), (0.5, Verdict.TOO_HIGH, drift.Verdict.SHORTER)],
+    [
+        (2.0, BacktestVerdict.TOO_LOW, drift.DriftVerdict.LONGER),
+        (0.5, BacktestVerdict.TOO_HIGH, drift.DriftVerdict.SHORTER),
+    ],
 )
-def test_a_fleet_that_changed_is_not(longer: float, verdict: Verdict, drifted: drift.Verdict) -> None:
+def test_a_fleet_that_changed_is_not(longer: float, verdict: BacktestVerdict, drifted: drift.DriftVerdict) -> None:
     """In either direction."""
     rows = pa.concat_tables([fleet(4, groups=20, newest=ago(2)), fleet(2, groups=20, longer=longer, seed=2)])
     (score,) = backtest.run(rows, fit_until=ago(2)).fleet
@@ -95,7 +98,7 @@ def test_too_little_tells_nothing() -> None:
     """Three exceedances of all groups together are the least that says something."""
     late = of_day(TODAY, {"orders-0": {100: 20}})
     (score,) = backtest.run(pa.concat_tables([fleet(3, groups=2, newest=ago(1)), late]), fit_until=ago(1)).fleet
-    assert score.verdict is Verdict.UNKNOWN
+    assert score.verdict is BacktestVerdict.UNKNOWN
     assert all(one.ratio is None for one in score.levels)
 
 

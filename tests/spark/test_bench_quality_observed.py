@@ -9,10 +9,10 @@ import pytest
 
 from bench import fleets, observed, policies
 from bench.fleets import Group, Kind
-from heartbeat_tuner.metrics import quantities
+from heartbeat_tuner.metrics import measured
+from heartbeat_tuner.models.failure_profile import FailureProcess
 from heartbeat_tuner.tails.histogram import EDGES_S
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Happening
 
 
 @functools.cache
@@ -37,7 +37,7 @@ def test_as_many_blocks_are_watched_as_a_window_has() -> None:
     group = group_of(Kind.CLEAN)
     for window, days in (("1h", 1 / 24), ("1d", 1.0), ("14d", 14.0)):
         rows = seen(group, window).rows
-        blocks = sum(n for _, name, bucket, n in rows if name == quantities.ABSENCE and bucket == -1)
+        blocks = sum(n for _, name, bucket, n in rows if name == measured.ABSENCE and bucket == -1)
         assert blocks == pytest.approx(days * 960 * group.truth.members)
 
 
@@ -45,9 +45,9 @@ def test_as_many_blocks_are_watched_as_a_window_has() -> None:
 def test_who_is_evicted_counts_as_that_and_shows_no_missing_beats(kind: Kind, shows: bool) -> None:  # noqa: FBT001 - a row
     """A session of 20 s removes who is away for 30 s, one of 60 s does not; a gap between polls shows all the same."""
     group = group_of(kind)
-    never = Happening(0.0, Law.constant(1.0))
+    never = FailureProcess(0.0, Law.constant(1.0))
     usual = dataclasses.replace(
-        group.usual, pauses=Happening(10.0, Law.constant(30.0)), node_pauses=never, outages=never
+        group.usual, pauses=FailureProcess(10.0, Law.constant(30.0)), node_pauses=never, outages=never
     )
     held = seen(dataclasses.replace(group, usual=usual, swing=0.0), session_s=60.0)
     gone = seen(dataclasses.replace(group, usual=usual, swing=0.0), session_s=20.0)
@@ -60,8 +60,8 @@ def test_who_is_evicted_counts_as_that_and_shows_no_missing_beats(kind: Kind, sh
 def test_missing_beats_show_less_than_an_absence_was() -> None:
     """Up to 1.25 periods of 20 s do not show, and none that is longer than it was."""
     group = group_of(Kind.LIBRDKAFKA)
-    never = Happening(0.0, Law.constant(1.0))
-    usual = dataclasses.replace(group.usual, pauses=Happening(10.0, Law.constant(20.0)), node_pauses=never)
+    never = FailureProcess(0.0, Law.constant(1.0))
+    usual = dataclasses.replace(group.usual, pauses=FailureProcess(10.0, Law.constant(20.0)), node_pauses=never)
     shown_s = seen(dataclasses.replace(group, usual=usual, swing=0.0)).largest_absence_s
     assert 15.0 < shown_s < 20.0
 
@@ -70,7 +70,7 @@ def test_only_some_libraries_show_gaps_between_polls() -> None:
     """Those longer than the limit show as well, and are evictions."""
     assert seen(group_of(Kind.SLOW)).largest_poll_gap_s is not None
     assert seen(group_of(Kind.KAFKAJS)).largest_poll_gap_s is None
-    assert longest_s(seen(group_of(Kind.SLOW)), quantities.POLL_GAP) > 300.0
+    assert longest_s(seen(group_of(Kind.SLOW)), measured.POLL_GAP) > 300.0
     assert seen(group_of(Kind.SLOW)).evictions > 0
 
 

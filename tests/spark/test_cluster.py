@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
-from heartbeat_tuner.fitting.outcome import Status
+from heartbeat_tuner.fitting.outcome import ExitStatus
 from tests.support import again, fits
 from tests.support.contract_rows import values_lake
 from tests.support.results import content
@@ -18,7 +18,7 @@ def test_two_workers_give_what_one_machine_gives(spark: SparkSession, tmp_path: 
     until = calendar_days.newest_whole_day(datetime.now(UTC))
     lake = values_lake(tmp_path / "lake", [until - DAY * age for age in range(3)])
     here = again.run(tmp_path / "a", again.from_lake(spark, lake), until=until, count=3)
-    assert here.status is Status.DONE
+    assert here.status is ExitStatus.DONE
     with fits.cluster(tmp_path / "cluster", workers=2) as master:
         there = fits.fit(
             "--parquet", str(lake), "--since", "72h", "--until", until.isoformat(), "--master", master,

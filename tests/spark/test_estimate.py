@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from heartbeat_tuner.fitting import estimate
 from heartbeat_tuner.fitting.contract import ContractError
-from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA, bucket_of
-from heartbeat_tuner.tails.model import Reason, Rejected, TailModel
+from heartbeat_tuner.tails.model import Rejected, RejectionReason, TailModel
 from tests.support.fleet_days import TODAY, ago, fleet, of_day, table
 
 NOW = datetime(2026, 11, 22, 1, tzinfo=UTC)
@@ -18,7 +18,7 @@ NOW = datetime(2026, 11, 22, 1, tzinfo=UTC)
 
 def models(rows: pa.Table) -> list[GroupModel]:
     """Return the models as of today."""
-    return list(estimate.models(rows, on=TODAY, fitted_at=NOW, job="fit-1"))
+    return list(model_estimate.models(rows, on=TODAY, fitted_at=NOW, job="fit-1"))
 
 
 def absences(model: GroupModel) -> QuantityModel:
@@ -88,9 +88,9 @@ def test_a_rejected_tail_keeps_its_reason() -> None:
     found = {one.group: absences(one) for one in models(pa.concat_tables([fleet(1, groups=5), watched]))}
     idle, few = found["idle"].tail, found["few"].tail
     assert isinstance(idle, Rejected)
-    assert idle.reason is Reason.NO_VALUES
+    assert idle.reason is RejectionReason.NO_VALUES
     assert isinstance(few, Rejected)
-    assert few.reason is Reason.TOO_FEW_VALUES
+    assert few.reason is RejectionReason.TOO_FEW_VALUES
     assert (found["idle"].values, found["idle"].group_days) == (0, 1.0)
 
 

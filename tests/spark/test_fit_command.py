@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.outcome import Status
+from heartbeat_tuner.fitting.outcome import ExitStatus
 from tests.support import again, fits
 from tests.support.contract_rows import lake, rows_of
 from tests.support.fits import clean
@@ -116,7 +116,7 @@ def test_two_runs_at_once_come_to_the_same(spark: SparkSession, tmp_path: Path) 
     """Each file is whole; a second writer of models says that there is one."""
     source = lake(tmp_path / "lake", DAYS)
     alone = again.run(tmp_path / "alone", again.from_lake(spark, source), until=UNTIL, count=len(DAYS))
-    assert alone.status is Status.DONE
+    assert alone.status is ExitStatus.DONE
     both = [fits.Fit("--parquet", str(source), *SMALL, *places(tmp_path / "both")) for _ in range(2)]
     ended = [one.ended() for one in both]
     assert content(tmp_path / "both") == content(tmp_path / "alone")

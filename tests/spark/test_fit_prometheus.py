@@ -13,7 +13,7 @@ from bench.exporters import write_series
 from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.outcome import Status
+from heartbeat_tuner.fitting.outcome import ExitStatus
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
 from tests.support import again, fits, histories
@@ -67,11 +67,11 @@ def test_whatever_goes_wrong_with_a_day_and_however_a_run_ends_the_days_come_to_
     """What passes is borne; what does not costs its day, which the next run reads; one that is killed costs nothing."""
     whole = again.from_prometheus(spark, prometheus.url, CLUSTER)
     straight = again.run(tmp_path / "straight", whole, until=UNTIL, count=len(DAYS))
-    assert (straight.status, straight.reading.read) == (Status.DONE, DAYS[4::-1])
+    assert (straight.status, straight.reading.read) == (ExitStatus.DONE, DAYS[4::-1])
     expected = days_in(tmp_path / "straight")
 
     mine = tmp_path / "mine"
-    assert again.run(mine, whole, until=DAYS[4], count=1).status is Status.DONE
+    assert again.run(mine, whole, until=DAYS[4], count=1).status is ExitStatus.DONE
     faulty = Faulty(prometheus.url)
     faulty.passing, faulty.partial, faulty.clock, faulty.flooded = DAYS[:4]
     with serving(faulty) as proxy:

@@ -10,14 +10,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from heartbeat_tuner.adapters.model_files import ModelFiles
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
 from heartbeat_tuner.domain.errors import ApiServerError
-from heartbeat_tuner.fitting import estimate, job
+from heartbeat_tuner.fitting import job
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.history import History, HistoryError
-from heartbeat_tuner.fitting.outcome import DayFailure, Outcome, Status
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.fitting.outcome import DayFailure, ExitStatus, FitOutcome
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.ports import Written
-from heartbeat_tuner.tails.group_model import GroupModel
 from tests.support.contract_rows import nothing, rows_of
 
 UNTIL = date(2026, 11, 20)
@@ -65,14 +66,14 @@ def run(
     name: str = "job-1",
     history: History | None = None,
     namespaces: Sequence[str] = (),
-) -> Outcome:
+) -> FitOutcome:
     """Run a job of four days that keeps its days and models in a folder."""
     told, _ = job.run(
-        job.Order(until=UNTIL, since=timedelta(days=4), now=NOW, job=name, namespaces=namespaces),
-        job.Parts(
+        job.RunOrder(until=UNTIL, since=timedelta(days=4), now=NOW, job=name, namespaces=namespaces),
+        job.RunParts(
             days=source.read,
             history=history or History(str(folder / "history")),
-            estimate=functools.partial(estimate.models, on=UNTIL, fitted_at=NOW, job=name),
+            estimate=functools.partial(model_estimate.models, on=UNTIL, fitted_at=NOW, job=name),
             write=write or ModelFiles(folder / "models").write,
         ),
         Heard(),
@@ -93,12 +94,12 @@ def test_a_run_reads_all_days_once_and_the_next_one_none(tmp_path: Path) -> None
     """What is kept is not asked for, and models that say the same are left alone."""
     source = Source(WHOLE)
     first = run(tmp_path, source)
-    assert (first.status, source.asked) == (Status.DONE, list(DAYS))
+    assert (first.status, source.asked) == (ExitStatus.DONE, list(DAYS))
     assert first.reading.values == 4 * 2 * 2_000
     assert first.stored == Written(2, 0, [])
     before = content(tmp_path)
     again = run(tmp_path, source, name="job-2")
-    assert (again.status, len(source.asked)) == (Status.DONE, 4)
+    assert (again.status, len(source.asked)) == (ExitStatus.DONE, 4)
     assert again.stored == Written(0, 2, [])
     assert content(tmp_path) == before
 
@@ -114,7 +115,7 @@ def test_groups_of_a_namespace_that_is_not_asked_for_any_more_get_no_models(tmp_
         return Written(len(models), 0, ())
 
     told = run(tmp_path, Source({}), write=write, namespaces=["shop"])
-    assert told.status is Status.DONE
+    assert told.status is ExitStatus.DONE
     assert {(one.namespace, one.group) for one in named} == {("shop", "orders"), ("shop", "billing")}
 
 
@@ -137,32 +138,32 @@ def test_a_failed_day_costs_itself_and_is_asked_for_again(tmp_path: Path) -> Non
     """Models are fitted from the others."""
     source = Source({**WHOLE, DAYS[1]: DayFailure(DAYS[1], "503 from http://prometheus")})
     first = run(tmp_path, source)
-    assert first.status is Status.IN_PART
+    assert first.status is ExitStatus.IN_PART
     assert first.reading.failures == (DayFailure(DAYS[1], "503 from http://prometheus"),)
     assert first.stored is not None
     assert first.stored.written == 2
     healed = Source(WHOLE)
-    assert run(tmp_path, healed).status is Status.DONE
+    assert run(tmp_path, healed).status is ExitStatus.DONE
     assert healed.asked == [DAYS[1]]
 
 
 def test_nothing_but_failures_writes_no_model(tmp_path: Path) -> None:
     """And leaves none behind that rests on nothing."""
     told = run(tmp_path, Source({day: DayFailure(day, "connection refused") for day in DAYS}))
-    assert (told.status, content(tmp_path)) == (Status.NOTHING, {})
+    assert (told.status, content(tmp_path)) == (ExitStatus.NOTHING, {})
 
 
 def test_good_history_serves_when_the_source_is_gone(tmp_path: Path) -> None:
     """The models of yesterday's history are written, and the missing day is told."""
     run(tmp_path, Source({**WHOLE, DAYS[0]: DayFailure(DAYS[0], "503")}))
     told = run(tmp_path, Source({DAYS[0]: DayFailure(DAYS[0], "connection refused")}))
-    assert (told.status, told.fitted.groups, told.reading.kept) == (Status.IN_PART, 2, 3)
+    assert (told.status, told.fitted.groups, told.reading.kept) == (ExitStatus.IN_PART, 2, 3)
 
 
 def test_a_day_without_data_is_kept_once_a_later_one_has_some(tmp_path: Path) -> None:
     """The last one may still come; the one before will not."""
     source = Source({**WHOLE, DAYS[0]: nothing(), DAYS[2]: nothing()})
-    assert run(tmp_path, source).status is Status.DONE
+    assert run(tmp_path, source).status is ExitStatus.DONE
     source.asked.clear()
     late = dataclasses.replace(source, found=WHOLE)
     assert run(tmp_path, late).reading.read == (DAYS[0],)
@@ -172,7 +173,9 @@ def test_a_day_without_data_is_kept_once_a_later_one_has_some(tmp_path: Path) ->
 def test_a_day_without_data_is_no_quiet_day(tmp_path: Path) -> None:
     """The models rest on as many days as have data."""
     run(tmp_path, Source({**WHOLE, DAYS[2]: nothing()}))
-    (one, _) = estimate.models(History(str(tmp_path / "history")).read(DAYS).rows, on=UNTIL, fitted_at=NOW, job="j")
+    (one, _) = model_estimate.models(
+        History(str(tmp_path / "history")).read(DAYS).rows, on=UNTIL, fitted_at=NOW, job="j"
+    )
     assert one.days == 3
     assert one.quantities["absence"].group_days == pytest.approx(3.0)
 
@@ -180,8 +183,8 @@ def test_a_day_without_data_is_no_quiet_day(tmp_path: Path) -> None:
 def test_no_data_at_all_is_asked_for_again(tmp_path: Path) -> None:
     """Most likely the address, tenant or names are wrong."""
     source = Source(dict.fromkeys(DAYS, nothing()))
-    assert run(tmp_path, source).status is Status.NOTHING
-    assert run(tmp_path, source).status is Status.NOTHING
+    assert run(tmp_path, source).status is ExitStatus.NOTHING
+    assert run(tmp_path, source).status is ExitStatus.NOTHING
     assert len(source.asked) == 8
 
 
@@ -193,7 +196,7 @@ def test_a_broken_file_is_read_again(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     healed = Source(WHOLE)
     told = run(tmp_path, healed)
-    assert (told.status, healed.asked) == (Status.DONE, [DAYS[2]])
+    assert (told.status, healed.asked) == (ExitStatus.DONE, [DAYS[2]])
     assert "is no whole Parquet file" in told.reading.broken[0].message
     assert content(tmp_path) == before
 
@@ -204,7 +207,7 @@ def test_a_broken_file_that_cannot_be_read_again_costs_its_day(tmp_path: Path) -
     path = tmp_path / "history" / f"day={DAYS[3]}" / "histograms.parquet"
     path.write_bytes(b"")
     told = run(tmp_path, Source({DAYS[3]: DayFailure(DAYS[3], "422")}))
-    assert (told.status, told.reading.kept) == (Status.IN_PART, 3)
+    assert (told.status, told.reading.kept) == (ExitStatus.IN_PART, 3)
     assert told.fitted.groups == 2
 
 
@@ -214,8 +217,8 @@ def test_a_broken_file_of_a_day_that_the_source_forgot_is_told_once(tmp_path: Pa
     path = tmp_path / "history" / f"day={DAYS[3]}" / "histograms.parquet"
     path.write_bytes(b"")
     told = run(tmp_path, Source({DAYS[3]: nothing()}))
-    assert (told.status, told.reading.empty) == (Status.IN_PART, (DAYS[3],))
-    assert run(tmp_path, Source({})).status is Status.DONE
+    assert (told.status, told.reading.empty) == (ExitStatus.IN_PART, (DAYS[3],))
+    assert run(tmp_path, Source({})).status is ExitStatus.DONE
     assert "is no whole Parquet file" in told.reading.broken[0].message
 
 
@@ -236,7 +239,7 @@ def test_a_full_disk_ends_the_reading_and_the_rest_is_fitted(tmp_path: Path) -> 
     """What cannot be kept need not be read."""
     source = Source(WHOLE)
     told = run(tmp_path, source, history=Full(str(tmp_path / "history")))
-    assert (told.status, source.asked, told.reading.read) == (Status.IN_PART, list(DAYS[:3]), (DAYS[1], DAYS[0]))
+    assert (told.status, source.asked, told.reading.read) == (ExitStatus.IN_PART, list(DAYS[:3]), (DAYS[1], DAYS[0]))
     assert [one.day for one in told.reading.failures] == [DAYS[3], DAYS[2]]
     assert "No space left on device" in told.reading.failures[1].message
     assert told.fitted.groups == 2
@@ -258,17 +261,17 @@ def test_models_that_cannot_be_written_leave_the_days_kept(tmp_path: Path) -> No
         raise ApiServerError("the API server does not answer")
 
     told = run(tmp_path, Source(WHOLE), write=unreachable)
-    assert told.status is Status.NOTHING
+    assert told.status is ExitStatus.NOTHING
     assert told.stored == Written(0, 0, ("the API server does not answer",))
     healed = Source({})
-    assert run(tmp_path, healed).status is Status.DONE
+    assert run(tmp_path, healed).status is ExitStatus.DONE
     assert healed.asked == []
 
 
 def test_some_models_that_cannot_be_written_are_done_in_part(tmp_path: Path) -> None:
     """A namespace that is forbidden, for example."""
     told = run(tmp_path, Source(WHOLE), write=lambda _: Written(1, 0, ["namespace bank: forbidden"]))
-    assert told.status is Status.IN_PART
+    assert told.status is ExitStatus.IN_PART
 
 
 def test_days_after_the_window_are_left_alone(tmp_path: Path) -> None:
@@ -276,7 +279,7 @@ def test_days_after_the_window_are_left_alone(tmp_path: Path) -> None:
     run(tmp_path, Source(WHOLE))
     History(str(tmp_path / "history")).write(UNTIL + DAY, rows_of(UNTIL + DAY))
     told = run(tmp_path, Source({}))
-    assert (told.status, told.reading.kept) == (Status.DONE, 4)
+    assert (told.status, told.reading.kept) == (ExitStatus.DONE, 4)
 
 
 def test_a_group_that_changed_its_client_rests_on_the_newest_one(tmp_path: Path) -> None:
@@ -288,5 +291,5 @@ def test_a_group_that_changed_its_client_rests_on_the_newest_one(tmp_path: Path)
         written.extend(models)
         return Written(len(models), 0, [])
 
-    assert run(tmp_path, Source(changed), write=keep).status is Status.DONE
+    assert run(tmp_path, Source(changed), write=keep).status is ExitStatus.DONE
     assert {(one.client, one.days) for one in written} == {("kafkajs", 2)}

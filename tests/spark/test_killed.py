@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
-from heartbeat_tuner.fitting.outcome import Status
+from heartbeat_tuner.fitting.outcome import ExitStatus
 from tests.support import again, fits, keeping
 from tests.support.contract_rows import lake
 from tests.support.results import content
@@ -70,14 +70,14 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_does_not_mend(spark: Spar
         )  # fmt: skip
         return run.killed_after(words, more_s)
 
-    def once_more(where: Path) -> Status:
+    def once_more(where: Path) -> ExitStatus:
         return again.run(where, again.from_lake(spark, source), until=until, count=DAYS).status
 
     moments = words_and_more()
     with ThreadPoolExecutor(AT_ONCE) as several:
         were_there = list(several.map(lambda number: killed(number, *moments[number]), range(KILLS)))
     assert sum(were_there) >= KILLS - 1  # the last one may have ended by itself
-    assert once_more(tmp_path / "undisturbed") is Status.DONE
+    assert once_more(tmp_path / "undisturbed") is ExitStatus.DONE
     expected = content(tmp_path / "undisturbed")
     assert len(expected) == DAYS + 2
     for number, (words, more_s) in enumerate(moments):
@@ -99,7 +99,7 @@ def test_the_same_of_runs_that_do_nothing_but_write(tmp_path: Path) -> None:
     assert len(expected) == keeping.DAYS + keeping.GROUPS
     days = keeping.days_of(source)
 
-    def once_more(where: Path) -> Status:
+    def once_more(where: Path) -> ExitStatus:
         return again.run(where, days, until=keeping.UNTIL, count=keeping.DAYS).status
 
     for number, moment_s in enumerate(spread(length_s)):
@@ -121,9 +121,9 @@ def keeper(source: Path, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield one
 
 
-def _check(folder: Path, expected: dict[str, object], once_more: Callable[[Path], Status], when: str) -> None:
+def _check(folder: Path, expected: dict[str, object], once_more: Callable[[Path], ExitStatus], when: str) -> None:
     left = content(folder)
     assert left.items() <= expected.items(), f"half of a file {when}"
-    assert once_more(folder) is Status.DONE
+    assert once_more(folder) is ExitStatus.DONE
     assert content(folder) == expected, f"killed {when}"
     print(f"killed {when}: {len(left)} of {len(expected)} files were there")  # noqa: T201

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from heartbeat_tuner.fitting import contract, lake, lake_reading, lake_rows, lake_survey
-from heartbeat_tuner.fitting.lake import ObservationsError
-from heartbeat_tuner.fitting.lake_reading import Order
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.lake import lake_files, lake_reading, lake_rows, lake_survey
+from heartbeat_tuner.fitting.lake.lake_files import ObservationsError
+from heartbeat_tuner.fitting.lake.lake_reading import LakeOrder
 from heartbeat_tuner.tails.histogram import bucket_of
 
 DAY = date(2026, 11, 20)
@@ -63,8 +64,8 @@ def naive(table: pa.Table, cluster: str = "eu") -> pa.Table:
 
 def read(path: Path, *, shares: int = 1, days: Sequence[date] | None = None) -> tuple[pa.Table, int]:
     """Return the rows that a lake's shares add up to, and how many lines were refused."""
-    found = lake.found(str(path))
-    order = Order(
+    found = lake_files.find_lake(str(path))
+    order = LakeOrder(
         found.uri, found.root, None if days is None else frozenset(days), None if "cluster" in found.types else "eu"
     )
     sent = pa.Table.from_batches(
@@ -117,7 +118,7 @@ def test_the_files_of_a_day_are_spread_over_the_shares(tmp_path: Path) -> None:
     for day in range(4):
         for shard in range(4):
             written(tmp_path / "lake" / f"dt={day}" / f"{shard}.parquet", table)
-    for share in lake_survey.shared_out(lake_survey.surveyed(lake.found(str(tmp_path / "lake"))), 4):
+    for share in lake_survey.shared_out(lake_survey.surveyed(lake_files.find_lake(str(tmp_path / "lake"))), 4):
         assert {piece.path.split("/")[-2] for piece in share} == {f"dt={day}" for day in range(4)}
 
 
@@ -236,10 +237,10 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path, other: pa.Table, said: 
 def test_a_file_that_goes_away_is_named(tmp_path: Path) -> None:
     """Between the look at the folder and the task."""
     path = written(tmp_path / "lake" / "a.parquet", lines(5))
-    found = lake.found(str(tmp_path / "lake"))
+    found = lake_files.find_lake(str(tmp_path / "lake"))
     (share,) = lake_survey.shared_out(lake_survey.surveyed(found), 1)
     path.unlink()
     with pytest.raises(ObservationsError, match=f"^{path}: is not there: "):
-        list(lake_reading.read(Order(found.uri, found.root, None, ""), share))
+        list(lake_reading.read(LakeOrder(found.uri, found.root, None, ""), share))
     with pytest.raises(ObservationsError, match=f"^{path}: is not there: "):
         lake_survey.surveyed(found)

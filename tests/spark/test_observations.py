@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from heartbeat_tuner.fitting import contract, observations
+from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.history import History
-from heartbeat_tuner.fitting.lake import ObservationsError
+from heartbeat_tuner.fitting.lake import observations
+from heartbeat_tuner.fitting.lake.lake_files import ObservationsError
 from heartbeat_tuner.tails.histogram import Histogram, bucket_of
 from tests.support.fleet_days import TODAY, ago, fleet, of_day
 

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from heartbeat_tuner.fitting import contract, job
 from heartbeat_tuner.fitting.calendar_days import DAY
 from heartbeat_tuner.fitting.outcome import DayFailure
-from heartbeat_tuner.fitting.progress import Progress
 from heartbeat_tuner.fitting.reading_days import GIVE_UP_AFTER, SPAN, Read, SparkDays
+from heartbeat_tuner.fitting.reading_progress import Progress
 from tests.support.contract_rows import rows_of, values_lake
 
 UNTIL = date(2026, 11, 20)

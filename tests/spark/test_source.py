@@ -16,11 +16,12 @@ from pyspark.sql import SparkSession
 
 from bench.exporters import write_series
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
-from heartbeat_tuner.fitting import counting, slices, source
-from heartbeat_tuner.fitting.reading import Reading, SourceError
-from heartbeat_tuner.metrics.conventions import kafkajs
-from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from heartbeat_tuner.fitting import source
+from heartbeat_tuner.fitting.prometheus import counting, slice_failures, slices
+from heartbeat_tuner.fitting.prometheus.source_options import SourceError, SourceOptions
+from heartbeat_tuner.metrics.conventions import kafkajs_metrics
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
 from tests.support import counters, histories
@@ -36,7 +37,9 @@ def fleet(since: date = SINCE, until: date = UNTIL) -> list[Series]:
     """Return two groups in two namespaces, of two libraries."""
     return [
         *histories.of_days(since, until),
-        *histories.of_days(since, until, namespace="bank", group="payments", members=1, convention=kafkajs.EXPORTER),
+        *histories.of_days(
+            since, until, namespace="bank", group="payments", members=1, convention=kafkajs_metrics.EXPORTER
+        ),
     ]
 
 
@@ -76,9 +79,9 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
         yield started
 
 
-def reading(url: str, *, until: date = UNTIL, **more: Any) -> Reading:
+def reading(url: str, *, until: date = UNTIL, **more: Any) -> SourceOptions:
     """Return what is to be read of a Prometheus: both days, or the first."""
-    return Reading(PrometheusSettings(url=url), SINCE, until, **more)
+    return SourceOptions(PrometheusSettings(url=url), SINCE, until, **more)
 
 
 def test_days_are_read_as_they_were_measured(spark: SparkSession, prometheus: Prometheus) -> None:
@@ -92,7 +95,7 @@ def test_days_are_read_as_they_were_measured(spark: SparkSession, prometheus: Pr
 
 def test_a_day_alone_has_the_same_rows(spark: SparkSession, prometheus: Prometheus) -> None:
     """As when it is read with others, by one task or by several, of all namespaces or of one."""
-    alone = Reading(
+    alone = SourceOptions(
         PrometheusSettings(url=prometheus.url), UNTIL, UNTIL, namespaces=("bank",), max_concurrent_requests=1
     )
     found = source.read(spark, alone)
@@ -288,15 +291,15 @@ def test_without_telling_a_failure_is_raised(spark: SparkSession) -> None:
 
 def test_the_beginning_of_a_query_is_shown() -> None:
     """A query of hundreds of names is cut."""
-    for query, shown in (("up[6h]", "up[6h]"), ("x" * 5_000, "x" * (source.SHOWN_QUERY - 1) + "…")):
-        assert source.shown(MetricsUnavailableError("no answer", tried=query)) == f"no answer; tried {shown}"
+    for query, shown in (("up[6h]", "up[6h]"), ("x" * 5_000, "x" * (slice_failures.SHOWN_QUERY - 1) + "…")):
+        assert slice_failures.shown(MetricsUnavailableError("no answer", tried=query)) == f"no answer; tried {shown}"
 
 
 def test_what_cannot_be_read_is_said_before_spark_is_asked(spark: SparkSession) -> None:
     """A day that is not over would be kept as a whole one."""
     today = datetime.now(UTC).date()
     with pytest.raises(SourceError, match=f"until {today} cannot be read whole before"):
-        source.read(spark, Reading(PrometheusSettings(url="http://nowhere"), today, today))
+        source.read(spark, SourceOptions(PrometheusSettings(url="http://nowhere"), today, today))
 
 
 def test_a_day_is_one_in_utc_whatever_the_session_says(

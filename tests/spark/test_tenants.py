@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.metrics.quantities import ABSENCE
+from heartbeat_tuner.metrics.measured import ABSENCE
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.tails import neighbours
-from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.law import TIMES_S
 from heartbeat_tuner.tails.model import TailModel
 from heartbeat_tuner.tails.pool import TIMES_S as POOLED_S

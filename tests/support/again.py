@@ -7,26 +7,27 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.fitting import estimate, job, source
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from heartbeat_tuner.fitting import job, source
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days, Table
-from heartbeat_tuner.fitting.outcome import Outcome
-from heartbeat_tuner.fitting.reading import Reading
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.fitting.outcome import FitOutcome
+from heartbeat_tuner.fitting.prometheus.source_options import SourceOptions
 from heartbeat_tuner.fitting.reading_days import SparkDays
-from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from tests.support import keeping
 
 
-def run(folder: Path, days: Days, *, until: date, count: int) -> Outcome:
+def run(folder: Path, days: Days, *, until: date, count: int) -> FitOutcome:
     """Run the job; history and models are those in a folder, as `--history` and `--models` of the tests say."""
     now = datetime.now(UTC)
     told, _ = job.run(
-        job.Order(until=until, since=timedelta(days=count), now=now, job="again"),
-        job.Parts(
+        job.RunOrder(until=until, since=timedelta(days=count), now=now, job="again"),
+        job.RunParts(
             days=days,
             history=History(str(folder / "history")),
-            estimate=partial(estimate.models, on=until, fitted_at=now, job="again"),
+            estimate=partial(model_estimate.models, on=until, fitted_at=now, job="again"),
             write=ModelFiles(folder / "models").write,
         ),
         keeping.Nobody(),
@@ -48,7 +49,7 @@ def from_prometheus(spark: SparkSession, url: str, cluster: str) -> Days:
     """Return days of a Prometheus, none of which fails."""
 
     def day(session: SparkSession, one: date) -> Table:
-        found = source.read(session, Reading(PrometheusSettings(url=url), one, one, cluster))
+        found = source.read(session, SourceOptions(PrometheusSettings(url=url), one, one, cluster))
         assert not found.failures, found.failures
         return found.table
 

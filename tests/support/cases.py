@@ -5,16 +5,16 @@ import math
 from datetime import timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.cli import group_case
-from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.group import group_case
+from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import outside
-from heartbeat_tuner.decision.outside import Outside, Told
-from heartbeat_tuner.domain.liveness import LivenessSettings, Source
+from heartbeat_tuner.decision import from_metrics
+from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
+from heartbeat_tuner.domain.liveness import LivenessSettings, ValueSource
 from heartbeat_tuner.domain.policies import Objective
-from heartbeat_tuner.metrics.conventions import java, kafkajs
-from heartbeat_tuner.tails.group_model import Fitted, GroupModel, Unfitted
-from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
+from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unfitted
+from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from heartbeat_tuner.tails.rates import Duration, Rate
 from tests.support import fitted, worlds
 from tests.support.counters import Answers
@@ -32,7 +32,7 @@ MODEL: Final = fitted.model(
         "restartDowntime": fitted.quantity(
             values=12,
             largest_s=30.0,
-            tail=Rejected(Reason.TOO_FEW_VALUES, "12"),
+            tail=Rejected(RejectionReason.TOO_FEW_VALUES, "12"),
             rate=Rate(0.28, 0.42),
             duration=Duration(math.log(18.0), 0.3, 15.0),
         ),
@@ -41,9 +41,9 @@ MODEL: Final = fitted.model(
 """Three Java members with 12 partitions, watched for two weeks; no crash was seen, and no outage can be."""
 
 
-def told(now: LivenessSettings | None = None, source: Source = Source.POLICY, **changes: Any) -> Told:
+def told(now: LivenessSettings | None = None, source: ValueSource = ValueSource.POLICY, **changes: Any) -> StatedFacts:
     """Return what is said of group shop/orders of three Java members, but for what is said otherwise."""
-    base = Told(
+    base = StatedFacts(
         namespace="shop",
         group="orders",
         client=catalogue.client("java"),
@@ -57,20 +57,22 @@ def told(now: LivenessSettings | None = None, source: Source = Source.POLICY, **
     return dataclasses.replace(base, **changes)
 
 
-def by_model(of: Told | None = None, **changes: Any) -> Case:
+def by_model(of: StatedFacts | None = None, **changes: Any) -> Case:
     """Return what follows of a group that nobody watches."""
     group = told(**changes) if of is None else of
-    return group_case.of(group, outside.unwatched(group, NOW))
+    return group_case.case_of(group, from_metrics.unwatched(group, NOW))
 
 
-def watched(found: Answers, of: Told, **changes: Any) -> Case:
+def watched(found: Answers, of: StatedFacts, **changes: Any) -> Case:
     """Return what follows of a group from its series; `changes` are fields of what is seen of it."""
-    convention = kafkajs.EXPORTER if of.client.name == "kafkajs" else java.JMX_EXPORTER
-    seen = dataclasses.replace(Outside(of, convention, found, HOUR, NOW), **changes)
-    return group_case.of(of, outside.watched(seen), seen=seen)
+    convention = kafkajs_metrics.EXPORTER if of.client.name == "kafkajs" else java_metrics.JMX_EXPORTER
+    seen = dataclasses.replace(MetricsView(of, convention, found, HOUR, NOW), **changes)
+    return group_case.case_of(of, from_metrics.watched(seen), seen=seen)
 
 
-def unmodelled(now: LivenessSettings = worlds.STORM, source: Source = Source.POLICY, **changes: Any) -> Told:
+def unmodelled(
+    now: LivenessSettings = worlds.STORM, source: ValueSource = ValueSource.POLICY, **changes: Any
+) -> StatedFacts:
     """Return what is said of the KafkaJS group of the storm, of which there is no model."""
     plain = {"client": catalogue.client("kafkajs"), "members": None, "partitions": None}
     none = Unfitted(f"no --models FOLDER was given; {group_case.MAKE_A_MODEL}")

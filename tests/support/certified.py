@@ -3,8 +3,8 @@
 import ssl
 from datetime import UTC, datetime
 
-from heartbeat_tuner.adapters import certificates
-from heartbeat_tuner.adapters.certificates import Certificates
+from heartbeat_tuner.adapters.certificate import certificates
+from heartbeat_tuner.adapters.certificate.certificates import Certificates
 from sandbox.network import LOOPBACK
 
 

@@ -8,9 +8,9 @@ import yaml
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Protocol
-from heartbeat_tuner.decision.linting import Expectations, Inspected
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.lint.checked_settings import Expectations, Inspected
 from tests.support import documents
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.tails import histogram
-from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
 
 BLOCKS_A_DAY = 960
 """Of 90 s."""

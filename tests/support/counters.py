@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import Pod
-from heartbeat_tuner.metrics.conventions import java, kafkajs
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 SCRAPE: Final = timedelta(seconds=5)
@@ -19,8 +19,8 @@ _ESCAPE: Final = re.compile(r"\\\\(.)")
 Answers = dict[Quantity, list[Series]]
 """Series by what they are; `exported` gives them an exporter's names and units."""
 
-KAFKAJS: Final = kafkajs.EXPORTER
-JMX: Final = java.JMX_EXPORTER
+KAFKAJS: Final = kafkajs_metrics.EXPORTER
+JMX: Final = java_metrics.JMX_EXPORTER
 
 
 def labels(pod: str, *, namespace: str = "shop", group: str = "orders", **more: str) -> dict[str, str]:

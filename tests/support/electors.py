@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
+from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports import Claim, Lease
-from heartbeat_tuner.reconcile.leadership import Timing
 
 QUICK = Timing(timedelta(seconds=1), timedelta(milliseconds=600), timedelta(milliseconds=20))
 

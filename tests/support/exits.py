@@ -15,18 +15,18 @@ from typing import Any, Final
 
 from kubernetes.aio import client, config
 
-from heartbeat_tuner.adapters import manifests
-from heartbeat_tuner.adapters.kubernetes_api import APPLY, FIELD_MANAGER, KubernetesApi
-from heartbeat_tuner.adapters.policies import KubernetesPolicies
-from heartbeat_tuner.adapters.workloads import KubernetesWorkloads
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import APPLY, FIELD_MANAGER, KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.policy_objects import KubernetesPolicies
+from heartbeat_tuner.adapters.workloads import manifests
+from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
 from heartbeat_tuner.api.applied import ANNOTATION
-from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
+from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.policies import Policy
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.reconcile.cycle import Cycle
-from heartbeat_tuner.reconcile.gathering import Gatherer
-from heartbeat_tuner.reconcile.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from sandbox.control_plane import ControlPlane
 from tests.support import counters, stages, worlds

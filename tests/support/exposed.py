@@ -3,23 +3,23 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from heartbeat_tuner.adapters.telemetry import Telemetry
-from heartbeat_tuner.api.status_v1alpha1 import Status
+from heartbeat_tuner.adapters.http.telemetry import Telemetry
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.domain.exposed import Point
+from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey
-from heartbeat_tuner.reconcile import exposing, reporting
 from heartbeat_tuner.reconcile.outcomes import Decided, Outcome
+from heartbeat_tuner.reconcile.status import metric_points, reporting
 from tests.support import tuned, worlds
 
 CURED = worlds.settings("30s", "1s", "1s")
 
 
-def points_of(outcome: Outcome) -> tuple[Point, ...]:
+def points_of(outcome: Outcome) -> tuple[MetricPoint, ...]:
     """Return the points of a policy that was never looked at before."""
     policy = outcome.inputs.policy if isinstance(outcome, Decided) else None
     status = reporting.status_after(Status(), outcome, generation=1, now=worlds.NOW).status
-    return exposing.points(policy, outcome, status)
+    return metric_points.points(policy, outcome, status)
 
 
 def cheaper() -> Decided:
@@ -41,7 +41,7 @@ def cured() -> Decided:
     return Decided(situation, decide(situation), Application(CURED, worlds.STORM, worlds.NOW, "workload-1"))
 
 
-def telemetry(points: Mapping[ObjectKey, Sequence[Point]] | None = None) -> Telemetry:
+def telemetry(points: Mapping[ObjectKey, Sequence[MetricPoint]] | None = None) -> Telemetry:
     """Return what an operator exposes that has made one pass: over these policies, or else one of each kind."""
     found = Telemetry()
     if points is None:

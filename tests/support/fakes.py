@@ -13,17 +13,18 @@ from typing import Any
 
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, ClusterUnreachableError, WriteConflictError
-from heartbeat_tuner.domain.evidence import Cluster, Group, Holdings, MissingWorkload, UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.models.group_model import Fitted, Unfitted, Unreadable
 from heartbeat_tuner.ports import Clock, Groups, ListPage
-from heartbeat_tuner.reconcile.group_looks import GroupLooks
+from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
-from heartbeat_tuner.tails.group_model import Fitted, Unfitted, Unreadable
 from tests.support import counters, worlds
 from tests.support.counters import Answers
 

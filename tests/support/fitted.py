@@ -5,9 +5,9 @@ import math
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-from heartbeat_tuner.tails.group_model import Fitted, GroupModel, QuantityModel
+from heartbeat_tuner.models.group_model import Fitted, GroupModel, QuantityModel
 from heartbeat_tuner.tails.histogram import EDGES_S, SCHEMA
-from heartbeat_tuner.tails.model import Source, TailModel
+from heartbeat_tuner.tails.model import TailModel, ThresholdSource
 
 UNTIL: Final = date(2026, 3, 1)
 """The day before `worlds.NOW`."""
@@ -20,7 +20,7 @@ TAIL: Final = TailModel(
     log_scale=math.log(0.5),
     covariance=(0.0025, -0.0005, 0.004),
     fraction=0.01,
-    source=Source.OWN,
+    source=ThresholdSource.OWN,
     samples=20_160.0,
     exceedances=201.5,
     largest_s=6.0,

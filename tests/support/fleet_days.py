@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.histogram import Histogram
-from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
 
 TODAY = date(2026, 11, 21)
 BLOCKS_A_DAY = 960

@@ -20,10 +20,10 @@ import yaml
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER
-from heartbeat_tuner.api.fields import API_VERSION
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
-from heartbeat_tuner.metrics.samples import Sample
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import FIELD_MANAGER
+from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
+from heartbeat_tuner.metrics.raw.samples import Sample
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox import scenario
 from sandbox.control_plane import ControlPlane

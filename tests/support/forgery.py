@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from heartbeat_tuner.adapters.certificates import Certificates
+from heartbeat_tuner.adapters.certificate.certificates import Certificates
 from sandbox.network import LOOPBACK
 from tests.support import certified
 

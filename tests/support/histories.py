@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
-from heartbeat_tuner.metrics.conventions import java, platform
+from heartbeat_tuner.metrics.conventions import java_metrics, platform
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.samples import Samples, Series
+from heartbeat_tuner.metrics.raw.samples import Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 SCRAPE_S: Final = 60.0
@@ -35,7 +35,7 @@ def of_days(
     group: str = "orders",
     namespace: str = "shop",
     members: int = 2,
-    convention: Convention = java.JMX_EXPORTER,
+    convention: Convention = java_metrics.JMX_EXPORTER,
     every_s: float = SCRAPE_S,
     seed: int = 0,
 ) -> list[Series]:

@@ -4,16 +4,16 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.metrics import discovery
-from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.doctor import discovery
+from heartbeat_tuner.doctor.diagnosis import diagnose
+from heartbeat_tuner.doctor.inventory import Diagnosis, Inventory
+from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.diagnosis import diagnose
-from heartbeat_tuner.metrics.inventory import Diagnosis, Inventory
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.worlds import NOW
 
-CONVENTIONS: Final = catalogue.OF_GROUPS
+CONVENTIONS: Final = known_conventions.OF_GROUPS
 
 
 def labelled(convention: Convention, group: str = "orders", **labels: str) -> dict[str, str]:

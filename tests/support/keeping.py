@@ -9,10 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from heartbeat_tuner.adapters.model_files import ModelFiles
-from heartbeat_tuner.fitting import calendar_days, estimate, job
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from heartbeat_tuner.fitting import calendar_days, job
 from heartbeat_tuner.fitting.history import History
 from heartbeat_tuner.fitting.job import Days
+from heartbeat_tuner.fitting.models import model_estimate
 from tests.support.contract_rows import lake
 
 UNTIL = date(2026, 11, 20)
@@ -53,11 +54,11 @@ def main() -> None:
     days, folder = days_of(Path(sys.argv[1])), Path(sys.argv[2])
     print("begun", flush=True)  # noqa: T201 - who kills wants to know
     job.run(
-        job.Order(until=UNTIL, since=timedelta(days=DAYS), now=NOW, job="kept"),
-        job.Parts(
+        job.RunOrder(until=UNTIL, since=timedelta(days=DAYS), now=NOW, job="kept"),
+        job.RunParts(
             days=days,
             history=History(str(folder / "history")),
-            estimate=functools.partial(estimate.models, on=UNTIL, fitted_at=NOW, job="kept"),
+            estimate=functools.partial(model_estimate.models, on=UNTIL, fitted_at=NOW, job="kept"),
             write=ModelFiles(folder / "models").write,
         ),
         Nobody(),

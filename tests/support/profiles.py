@@ -1,14 +1,14 @@
-"""Groups to reckon with: nothing befalls them unless a test says so."""
+"""Groups to compute with: nothing happens to them unless a test says so."""
 
 import math
 from typing import Any, Final
 
 import numpy as np
 
+from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
-NEVER: Final = Happening(0.0, Law.constant(1.0))
+NEVER: Final = FailureProcess(0.0, Law.constant(1.0))
 
 
 def calm(**changes: Any) -> Profile:
@@ -35,19 +35,19 @@ def calm(**changes: Any) -> Profile:
     return Profile(**{**usual, **changes})
 
 
-def often(per_day: float, median_s: float, sigma: float) -> Happening:
+def often(per_day: float, median_s: float, sigma: float) -> FailureProcess:
     """Return something that lasts a lognormal time."""
-    return Happening(per_day, Law.lognormal(median_s, sigma))
+    return FailureProcess(per_day, Law.lognormal(median_s, sigma))
 
 
-def pareto(per_day: float, above_s: float, scale_s: float, shape: float) -> Happening:
+def pareto(per_day: float, above_s: float, scale_s: float, shape: float) -> FailureProcess:
     """Return something whose times follow a generalised Pareto law above a time that all reach."""
 
     def exceedance(times: np.ndarray) -> np.ndarray:
         beyond = np.maximum(times - above_s, 0.0)
         return np.asarray(np.exp(-np.log1p(shape * beyond / scale_s) / shape))
 
-    return Happening(per_day, Law.of(exceedance))
+    return FailureProcess(per_day, Law.of(exceedance))
 
 
 def shares(ratio: float) -> float:

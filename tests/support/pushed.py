@@ -4,7 +4,7 @@ import json
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 
 _PATH = "/api/v1/otlp/v1/metrics"
 

@@ -7,16 +7,16 @@ from typing import Any, Final
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision.tuning import Answer, Question
-from heartbeat_tuner.decision.tuning import goal as answer
+from heartbeat_tuner.decision.optimize.questions import Answer, Question
+from heartbeat_tuner.decision.optimize.tuning import goal as answer
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Delivery, Happening, Profile, Rebalancing
 
-NEVER = Happening(0.0, Law.constant(0.0))
+NEVER = FailureProcess(0.0, Law.constant(0.0))
 
 
 def seconds(time_s: float) -> timedelta:
@@ -24,10 +24,10 @@ def seconds(time_s: float) -> timedelta:
     return timedelta(seconds=time_s)
 
 
-def happening(per_day: float, median_s: float, sigma: float = 0.5, *, doubt: float = 1.0) -> Happening:
+def happening(per_day: float, median_s: float, sigma: float = 0.5, *, doubt: float = 1.0) -> FailureProcess:
     """Return something lognormal, and that it happens at most so many times as often."""
     law = Law.lognormal(median_s, sigma)
-    return Happening(per_day, law, upper_per_day=doubt * per_day * np.asarray(law.exceedances))
+    return FailureProcess(per_day, law, upper_per_day=doubt * per_day * np.asarray(law.exceedances))
 
 
 QUIET = Profile(

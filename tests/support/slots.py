@@ -9,8 +9,8 @@ from typing import Any
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.membership.values import GroupProtocol, Pod, Record, Remove, Slot, Write
-from heartbeat_tuner.webhook.enrolment import Enrolment
+from heartbeat_tuner.membership.values import GroupProtocol, Remove, Slot, SlotPod, SlotRecord, Write
+from heartbeat_tuner.webhook.admission.enrolment import Enrolment
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 DEPLOYMENT = ObjectKey("shop", "orders-consumer")
@@ -36,9 +36,9 @@ def enrolment(**changed: Any) -> Enrolment:
 PLACE = enrolment().slots
 
 
-def pod(number: int, token: str, **changed: Any) -> Pod:
+def pod(number: int, token: str, **changed: Any) -> SlotPod:
     """Return a pod that runs."""
-    one = Pod(name=f"orders-consumer-{token}", uid=token, version="1", created_at=NOW, token=token, slot=number)
+    one = SlotPod(name=f"orders-consumer-{token}", uid=token, version="1", created_at=NOW, token=token, slot=number)
     return dataclasses.replace(one, **changed)
 
 
@@ -90,7 +90,7 @@ class FakeSlots:
         self.as_of: datetime | None = NOW
         self.stored: dict[int, Slot] = {}
         self.seen: dict[int, Slot] = {}
-        self.bodies: list[Pod] = []
+        self.bodies: list[SlotPod] = []
         self.lifted: list[str] = []
         self.evicted: list[str] = []
         self.refreshed = 0
@@ -99,10 +99,10 @@ class FakeSlots:
         self.allowed = True
         self.refusal: Exception | None = None
         self.unwritable: set[int] = set()
-        self.elsewhere: dict[SlotPlace, Sequence[Pod]] = {}
+        self.elsewhere: dict[SlotPlace, Sequence[SlotPod]] = {}
         self._version = 0
 
-    def put(self, number: int, record: Record | None, *, seen: bool = True) -> None:
+    def put(self, number: int, record: SlotRecord | None, *, seen: bool = True) -> None:
         """Store a Lease as somebody else does."""
         self._version += 1
         self.stored[number] = Slot(number, str(self._version), record)
@@ -114,7 +114,7 @@ class FakeSlots:
         assert place == PLACE
         return list(self.seen.values())
 
-    def pods(self, place: SlotPlace) -> Sequence[Pod]:
+    def pods(self, place: SlotPlace) -> Sequence[SlotPod]:
         """Return the pods."""
         assert place == PLACE
         return list(self.bodies)
@@ -146,7 +146,7 @@ class FakeSlots:
         self.refreshed += 1
         self.as_of = None if self.lost else self.as_of
 
-    def gated(self) -> Mapping[SlotPlace, Sequence[Pod]]:
+    def gated(self) -> Mapping[SlotPlace, Sequence[SlotPod]]:
         """Return the pods that wait."""
         waiting = [one for one in self.bodies if one.gated]
         return {**({PLACE: waiting} if waiting else {}), **self.elsewhere}
@@ -157,12 +157,12 @@ class FakeSlots:
             raise ApiServerError("down")
         return self.allowed
 
-    async def lift(self, place: SlotPlace, pod: Pod) -> None:
+    async def lift(self, place: SlotPlace, pod: SlotPod) -> None:
         """Take a gate off."""
         assert place == PLACE
         self.lifted.append(pod.name)
 
-    async def evict(self, place: SlotPlace, pod: Pod) -> None:
+    async def evict(self, place: SlotPlace, pod: SlotPod) -> None:
         """Have a pod replaced."""
         assert place == PLACE or pod in self.elsewhere[place]
         if self.refusal is not None:

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.prometheus import PrometheusSource
-from heartbeat_tuner.adapters.prometheus_access import Access
+from heartbeat_tuner.adapters.prometheus.prometheus_access import PrometheusAccess
+from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.ports import Clock
 
 
@@ -15,9 +15,9 @@ from heartbeat_tuner.ports import Clock
 def reading(
     url: str, *, timeout_s: float = 5.0, max_answer_bytes: int = 2**20, clock: Clock | None = None, **access: Any
 ) -> Iterator[PrometheusSource]:
-    """Give a source; `access` is what `Access` takes beside the address."""
+    """Give a source; `access` is what `PrometheusAccess` takes beside the address."""
     source = PrometheusSource(
-        Access(url, **access),
+        PrometheusAccess(url, **access),
         timeout=timedelta(seconds=timeout_s),
         max_answer_bytes=max_answer_bytes,
         clock=clock or SystemClock(),

@@ -5,16 +5,17 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.grants import Grant, Grants
+from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.ports import MetricsSource
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
-from heartbeat_tuner.reconcile.gathering import Gatherer
-from heartbeat_tuner.reconcile.model_shelf import ModelShelf
+from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore, StorePart
 from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
@@ -87,7 +88,7 @@ class Stage:
         self.restart()
 
     def restart(self) -> None:
-        """Start the operator anew: what it had in memory is gone."""
+        """Start the operator again: what it had in memory is gone."""
         self.shelf = ModelShelf(self.models)
         self.operator = Cycle(
             store=StorePart(self.store, self.shard),

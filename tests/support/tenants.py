@@ -13,17 +13,18 @@ import numpy as np
 import pyarrow as pa
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import estimate as profiles
-from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.estimate import Facts
-from heartbeat_tuner.decision.tuning import Answer, Question
+from heartbeat_tuner.decision.optimize import tuning
+from heartbeat_tuner.decision.optimize.questions import Answer, Question
+from heartbeat_tuner.decision.profile import group_profile as profiles
+from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.policies import Objective
-from heartbeat_tuner.fitting import contract, estimate
-from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
-from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+from heartbeat_tuner.models.group_model import GroupModel
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
 from heartbeat_tuner.tails.histogram import bucket_of
-from heartbeat_tuner.tails.history import GROUP_BLOCKS, MEMBER_BLOCKS
-from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 UNTIL: Final = date(2026, 3, 1)
 DAYS: Final = 14
@@ -96,7 +97,8 @@ def models(*several: Iterable[Row]) -> dict[tuple[str, str], GroupModel]:
     )
     fitted_at = datetime(2026, 3, 2, tzinfo=UTC)
     return {
-        (one.namespace, one.group): one for one in estimate.models(table, on=UNTIL, fitted_at=fitted_at, job="tenants")
+        (one.namespace, one.group): one
+        for one in model_estimate.models(table, on=UNTIL, fitted_at=fitted_at, job="tenants")
     }
 
 

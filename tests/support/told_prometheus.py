@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from heartbeat_tuner.adapters import prometheus_answers
-from heartbeat_tuner.adapters.prometheus_failures import OPERATOR, Failure
+from heartbeat_tuner.adapters.prometheus import prometheus_answers
+from heartbeat_tuner.adapters.prometheus.prometheus_failures import OPERATOR, Failure
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from tests.support import counters
 from tests.support.counters import Asked
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from tests.support import fitted, worlds
 
 

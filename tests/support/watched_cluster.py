@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from datetime import timedelta
 from typing import Any
 
-from heartbeat_tuner.adapters import api_paths
+from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.domain.errors import ApiServerError
 
 Document = dict[str, Any]

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from heartbeat_tuner.adapters.pages import FRESH_S
+from heartbeat_tuner.adapters.http.pages import FRESH_S
 from sandbox import network
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK, free_ports

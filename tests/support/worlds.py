@@ -14,11 +14,12 @@ from heartbeat_tuner.clients import catalogue, java
 from heartbeat_tuner.clients.client import Circumstances
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.evidence import Cluster, Group, GroupState, Member, Pod, Record, Unknown, Workload
-from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupState, Member
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Mode, Objective, ObjectKey, Policy, Range, WorkloadRef
 from heartbeat_tuner.domain.rollouts import Rollout
-from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, Unfitted
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
 
 NOW: Final = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 HOUR: Final = timedelta(hours=1)
@@ -98,7 +99,7 @@ def pods(count: int = 3) -> tuple[Pod, ...]:
     return tuple(pod(number) for number in range(count))
 
 
-def current(now: LivenessSettings, source: Source = Source.POD) -> CurrentSettings:
+def current(now: LivenessSettings, source: ValueSource = ValueSource.POD) -> CurrentSettings:
     """Return what is set now, all found in one place."""
     return CurrentSettings(now, dict.fromkeys(Setting, source))
 

@@ -7,7 +7,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from heartbeat_tuner.adapters.kubernetes_api import FIELD_MANAGER
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import FIELD_MANAGER
 from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.policies import Application
 from tests.support import worlds

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from heartbeat_tuner import assembly, settings
-from heartbeat_tuner.adapters.kafka_access import Access
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 
 
 def test_the_configuration_s_files_are_the_access_s(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_the_configuration_s_files_are_the_access_s(tmp_path: Path) -> None:
         """
     )
     (cluster,) = settings.load(tmp_path / "config.yaml").kafka.clusters.values()
-    assert assembly.access(cluster) == Access(
+    assert assembly.access(cluster) == KafkaAccess(
         "kafka:9093",
         security_protocol="SASL_SSL",
         mechanism="PLAIN",

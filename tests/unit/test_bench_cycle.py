@@ -14,11 +14,11 @@ from bench import cycle, cycle_objects
 from bench.cycle_exporter import SERIES, Page, subjects
 from bench.cycle_objects import Prototypes
 from bench.cycle_seen import Passed, Statuses, longest_lag_s
-from heartbeat_tuner.adapters import manifests
-from heartbeat_tuner.adapters.telemetry import Telemetry
-from heartbeat_tuner.metrics import resolver
-from heartbeat_tuner.metrics.conventions import catalogue, kafkajs
-from heartbeat_tuner.reconcile import reading_plan
+from heartbeat_tuner.adapters.http.telemetry import Telemetry
+from heartbeat_tuner.adapters.workloads import manifests
+from heartbeat_tuner.metrics.conventions import kafkajs_metrics, known_conventions
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.reconcile.series import reading_plan
 from sandbox.audit import Write
 from sandbox.environment import OPERATOR_USER
 
@@ -33,9 +33,9 @@ def test_a_pod_exports_seven_series_of_which_the_operator_finds_its_own() -> Non
     found = set()
     for series in SERIES:
         labels = {**series.labels(subject, subject.pods[0]), "__name__": series.name}
-        place = resolver.place_of(labels, catalogue.CONVENTIONS, {(subject.namespace, subject.name)})
+        place = resolver.place_of(labels, known_conventions.CONVENTIONS, {(subject.namespace, subject.name)})
         if place is not None:
-            assert place.convention == kafkajs.EXPORTER
+            assert place.convention == kafkajs_metrics.EXPORTER
             found.add(place.metric.quantity)
     assert {quantity for quantity in reading_plan.READ if reading_plan.needs("kafkajs", quantity)} <= found
 

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from bench import fit_truth
-from heartbeat_tuner.metrics.quantities import ABSENCE, POLL_GAP
-from heartbeat_tuner.tails.group_model import GroupModel
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.group_model import GroupModel
 from sandbox.fleet import GroupTruth, Usual, fleet
 from tests.support import fitted
 

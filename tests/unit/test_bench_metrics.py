@@ -4,9 +4,9 @@ import os
 
 from bench import exporters, metrics
 from bench.exporters import Page, members
-from heartbeat_tuner.metrics import resolver
-from heartbeat_tuner.metrics.conventions import catalogue, java
-from heartbeat_tuner.reconcile import reading_plan
+from heartbeat_tuner.metrics.conventions import java_metrics, known_conventions
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.reconcile.series import reading_plan
 
 
 def test_a_member_exports_sixty_series_of_which_the_operator_finds_its_own() -> None:
@@ -16,9 +16,9 @@ def test_a_member_exports_sixty_series_of_which_the_operator_finds_its_own() -> 
     assert len(lines) == len(set(lines)) == 60
     for quantity, name in exporters.KNOWN.items():
         labels = {**member.labels(), "__name__": name}
-        place = resolver.place_of(labels, catalogue.CONVENTIONS, {(member.namespace, member.group)})
+        place = resolver.place_of(labels, known_conventions.CONVENTIONS, {(member.namespace, member.group)})
         assert place is not None
-        assert (place.metric.quantity, place.convention) == (quantity, java.JMX_EXPORTER)
+        assert (place.metric.quantity, place.convention) == (quantity, java_metrics.JMX_EXPORTER)
 
 
 def test_all_that_a_record_needs_is_among_them() -> None:

@@ -14,7 +14,7 @@ from heartbeat_tuner.cli import fit
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.settings import sections
-from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from tests.support import documents, worlds
 from tests.support.pipelines import first_hold
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from heartbeat_tuner import settings
 from heartbeat_tuner.domain.errors import InvalidSettingsError
 from heartbeat_tuner.domain.grants import Grant
-from heartbeat_tuner.settings import webhook
+from heartbeat_tuner.settings import webhook_settings
 
 MINIMAL = """
 prometheus: {url: "http://prometheus:9090"}
@@ -472,12 +472,12 @@ def test_the_webhook_has_defaults_for_all_and_is_called_by_its_service(tmp_path:
     path, account = tmp_path / "webhook.yaml", tmp_path / "namespace"
     path.write_text("certificate: {names: [127.0.0.1]}")
     account.write_text("tuner\n")
-    found = webhook.load(path)
+    found = webhook_settings.load(path)
     assert (found.admission.port, found.http.port, found.drain) == (8443, 8080, timedelta(seconds=5))
     namespace = found.certificate.where(account)
     assert found.certificate.made_out_to(namespace) == ("heartbeat-tuner-webhook.tuner.svc", "127.0.0.1")
     path.write_text("certificate: {namespace: here}")
-    assert webhook.load(path).certificate.where(account) == "here"
+    assert webhook_settings.load(path).certificate.where(account) == "here"
 
 
 @pytest.mark.parametrize(
@@ -494,10 +494,10 @@ def test_what_the_webhook_cannot_use_is_refused_by_field(tmp_path: Path, text: s
     path = tmp_path / "webhook.yaml"
     path.write_text(text)
     with pytest.raises(InvalidSettingsError, match=field):
-        webhook.load(path)
+        webhook_settings.load(path)
 
 
 def test_outside_a_pod_the_webhook_s_secret_needs_a_namespace(tmp_path: Path) -> None:
     """It says which field gives it."""
     with pytest.raises(InvalidSettingsError, match=r"certificate\.namespace is not set"):
-        webhook.CertificateSettings().where(tmp_path / "nothing")
+        webhook_settings.CertificateSettings().where(tmp_path / "nothing")

@@ -115,7 +115,7 @@ subjects:
 
 {{/*
 The leases by which the operator's replicas agree, as a list in YAML and CEL: the one, and with shards one for each and
-that of a replica which waits for one (reconcile/candidates.py).
+that of a replica which waits for one (leader_election/candidates.py).
 */}}
 {{- define "heartbeat-tuner.leases" -}}
 {{- $name := include "heartbeat-tuner.fullname" . -}}

@@ -1,5 +1,5 @@
-"""One outside system per module: the real ends of `ports`.
+"""One outside system per room: the real ends of `ports`. Only these modules import the clients of those systems.
 
-`prometheus`, `kafka_admin`, `kubernetes_api` (requests), `workloads` and `policies` (what they are used for),
-`telemetry` (our own metrics and probes, with `policy_series`). Only these modules import the clients of those systems.
+`kubernetes`, `workloads`, `slots` and `certificate` speak to the API server, `kafka` and `prometheus` to those, `files`
+reads files, `http` serves our own pages. A new outside system is a new room.
 """

@@ -11,9 +11,9 @@ from typing import Final
 
 import pydantic
 
-from heartbeat_tuner.api import fields
-from heartbeat_tuner.api import status_v1alpha1 as api
-from heartbeat_tuner.api.status_v1alpha1 import Applied, SomeValues, Values
+from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1 import status_v1alpha1 as api
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Applied, SettingValues, SomeValues
 from heartbeat_tuner.domain import durations, moments
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Intent, TakenBack
@@ -25,9 +25,9 @@ MAX_MANAGER: Final = 128
 """Characters of a field manager's name: the API server takes no more."""
 
 
-def values_of(settings: LivenessSettings) -> Values:
+def values_of(settings: LivenessSettings) -> SettingValues:
     """Return settings in the API's notation."""
-    return Values.model_validate(
+    return SettingValues.model_validate(
         {setting.value: durations.show(value) for setting, value in settings.by_setting.items()}
     )
 
@@ -66,9 +66,9 @@ def intent_of(writing: api.Writing) -> Intent:
     return Intent(application_of(writing.change), writing.revision)
 
 
-def noted_of(taken_back: TakenBack) -> api.TakenBack:
+def noted_of(taken_back: TakenBack) -> api.TakenBackStatus:
     """Return values that were taken back, in the API's notation."""
-    return api.TakenBack(
+    return api.TakenBackStatus(
         applied=applied_of(taken_back.application),
         seen=f"{taken_back.seen.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
         generation=taken_back.generation,
@@ -76,7 +76,7 @@ def noted_of(taken_back: TakenBack) -> api.TakenBack:
     )
 
 
-def taken_back_of(noted: api.TakenBack) -> TakenBack:
+def taken_back_of(noted: api.TakenBackStatus) -> TakenBack:
     """Return the values that are noted as taken back."""
     return TakenBack(
         application=application_of(noted.applied),
@@ -118,12 +118,12 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
     return found
 
 
-def settings_of(values: Values) -> LivenessSettings:
+def settings_of(values: SettingValues) -> LivenessSettings:
     """Return what was written in the API's notation."""
     return LivenessSettings.of(durations_of(values))
 
 
-def durations_of(values: Values | SomeValues) -> dict[Setting, timedelta]:
+def durations_of(values: SettingValues | SomeValues) -> dict[Setting, timedelta]:
     """Return the values that there are, by setting."""
     given = values.model_dump(by_alias=True, exclude_none=True)
     return {Setting(name): durations.parse(text) for name, text in given.items()}

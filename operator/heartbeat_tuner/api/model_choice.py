@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, Generic, TypeVar
 
-from heartbeat_tuner.api import models
+from heartbeat_tuner.api import model_documents
 
 PER_GROUP: Final = 4
 """Newest models of one group that are kept: there may be one for each Kafka cluster that the fit was told of."""
@@ -39,7 +39,7 @@ class ModelChoice(Generic[Held]):
 
     def add(self, document: Mapping[str, Any]) -> None:
         """Keep an object, or leave out the oldest for it; one that names no group is none."""
-        spec, namespace = document.get("spec"), models.key_of(document).namespace
+        spec, namespace = document.get("spec"), model_documents.key_of(document).namespace
         if not isinstance(spec, Mapping) or not isinstance(spec.get("groupId"), str):
             return
         self._number += 1  # no two are of one rank: what is held cannot be ordered
@@ -50,7 +50,7 @@ class ModelChoice(Generic[Held]):
             if place in self._asked
             else (self._spare.setdefault(namespace, []), SPARE)
         )
-        newest = (str(spec.get("until")), str(spec.get("fittedAt")), models.key_of(document).name)
+        newest = (str(spec.get("until")), str(spec.get("fittedAt")), model_documents.key_of(document).name)
         if len(held) == most and newest < held[0][0]:
             return  # it would be the first to go
         heapq.heappush(held, (newest, self._number, self._hold(document)))

@@ -4,93 +4,98 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails import model
-from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails.model import Source, TailModel
+from heartbeat_tuner.tails.model import TailModel, ThresholdSource
 
-REASONS: Final = {"".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.Reason}
+REASONS: Final = {
+    "".join(word.capitalize() for word in reason.name.split("_")): reason for reason in model.RejectionReason
+}
 
 _REASON_NAMES: Final = {reason: name for name, reason in REASONS.items()}
 
-SOURCES: Final[Mapping[str, Source]] = {"Own": Source.OWN, "Fleet": Source.FLEET}
+SOURCES: Final[Mapping[str, ThresholdSource]] = {"Own": ThresholdSource.OWN, "Fleet": ThresholdSource.FLEET}
 
 _SOURCE_NAMES: Final = {source: name for name, source in SOURCES.items()}
 
 _LONGEST_DETAIL: Final = 1024
 
 
-def spec_of(one: GroupModel) -> dict[str, Any]:
+def spec_of(group_model: GroupModel) -> dict[str, Any]:
     """Return the spec as it is to be checked: as a whole, so that what is wrong is told with its place."""
-    fitted = sum(1 for quantity in one.quantities.values() if isinstance(quantity.tail, TailModel))
+    fitted = sum(1 for quantity in group_model.quantities.values() if isinstance(quantity.tail, TailModel))
     return {
-        "groupId": one.group,
-        "cluster": one.cluster,
-        "client": one.client,
-        "histogramSchema": one.schema,
-        "since": one.since.isoformat(),
-        "until": one.until.isoformat(),
-        "days": one.days,
-        "fittedAt": _moment_of(one.fitted_at),
-        "job": one.job,
+        "groupId": group_model.group,
+        "cluster": group_model.cluster,
+        "client": group_model.client,
+        "histogramSchema": group_model.schema,
+        "since": group_model.since.isoformat(),
+        "until": group_model.until.isoformat(),
+        "days": group_model.days,
+        "fittedAt": _moment_of(group_model.fitted_at),
+        "job": group_model.job,
         "fitted": fitted,
-        "rejected": len(one.quantities) - fitted,
-        "quantities": [_quantity_of(name, quantity) for name, quantity in sorted(one.quantities.items())],
+        "rejected": len(group_model.quantities) - fitted,
+        "quantities": [_quantity_of(name, quantity) for name, quantity in sorted(group_model.quantities.items())],
     }
 
 
-def _quantity_of(name: str, one: QuantityModel) -> dict[str, Any]:
+def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": name,
-        "values": one.values,
-        "memberDays": one.member_days,
-        "groupDays": one.group_days,
-        "largestSeconds": one.largest_s,
-        "medianSeconds": one.median_s,
+        "values": quantity_model.values,
+        "memberDays": quantity_model.member_days,
+        "groupDays": quantity_model.group_days,
+        "largestSeconds": quantity_model.largest_s,
+        "medianSeconds": quantity_model.median_s,
     }
-    if one.rate is not None:
-        found["rate"] = {"mean": one.rate.mean, "upper": one.rate.upper}
-    if one.duration is not None:
-        lasts = one.duration
+    if quantity_model.rate is not None:
+        found["rate"] = {"mean": quantity_model.rate.mean, "upper": quantity_model.rate.upper}
+    if quantity_model.duration is not None:
+        lasts = quantity_model.duration
         found["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
-    if one.pool is not None:
+    if quantity_model.pool is not None:
         found["pool"] = {
-            "days": one.pool.days,
-            "groups": one.pool.groups,
-            "timesSeconds": list(one.pool.times_s),
-            "perDay": list(one.pool.per_day),
-            "spreads": list(one.pool.spreads),
+            "days": quantity_model.pool.days,
+            "groups": quantity_model.pool.groups,
+            "timesSeconds": list(quantity_model.pool.times_s),
+            "perDay": list(quantity_model.pool.per_day),
+            "spreads": list(quantity_model.pool.spreads),
         }
-    if isinstance(one.tail, TailModel):
-        found["tail"] = _tail_of(one.tail)
+    if isinstance(quantity_model.tail, TailModel):
+        found["tail"] = _tail_of(quantity_model.tail)
     else:
-        found["rejected"] = {"reason": _REASON_NAMES[one.tail.reason], "detail": one.tail.detail[:_LONGEST_DETAIL]}
-    if one.kept is not None:
+        found["rejected"] = {
+            "reason": _REASON_NAMES[quantity_model.tail.reason],
+            "detail": quantity_model.tail.detail[:_LONGEST_DETAIL],
+        }
+    if quantity_model.kept is not None:
         found["kept"] = {
-            "since": one.kept.since.isoformat(),
-            "until": one.kept.until.isoformat(),
-            "fittedAt": _moment_of(one.kept.fitted_at),
-            "valuesPerDay": one.kept.per_day,
-            "tail": _tail_of(one.kept.tail),
+            "since": quantity_model.kept.since.isoformat(),
+            "until": quantity_model.kept.until.isoformat(),
+            "fittedAt": _moment_of(quantity_model.kept.fitted_at),
+            "valuesPerDay": quantity_model.kept.per_day,
+            "tail": _tail_of(quantity_model.kept.tail),
         }
     return found
 
 
-def _tail_of(one: TailModel) -> dict[str, Any]:
-    shape, between, log_scale = one.covariance
+def _tail_of(tail: TailModel) -> dict[str, Any]:
+    shape, between, log_scale = tail.covariance
     return {
-        "thresholdSeconds": one.threshold_s,
-        "share": one.share,
-        "shareLogSd": one.share_log_sd,
-        "shape": one.shape,
-        "logScale": one.log_scale,
+        "thresholdSeconds": tail.threshold_s,
+        "share": tail.share,
+        "shareLogSd": tail.share_log_sd,
+        "shape": tail.shape,
+        "logScale": tail.log_scale,
         "covariance": {"shape": shape, "shapeLogScale": between, "logScale": log_scale},
-        "fraction": one.fraction,
-        "source": _SOURCE_NAMES[one.source],
-        "samples": one.samples,
-        "exceedances": one.exceedances,
-        "largestSeconds": one.largest_s,
-        "andersonDarling": one.anderson_darling,
-        "distance": one.distance,
+        "fraction": tail.fraction,
+        "source": _SOURCE_NAMES[tail.source],
+        "samples": tail.samples,
+        "exceedances": tail.exceedances,
+        "largestSeconds": tail.largest_s,
+        "andersonDarling": tail.anderson_darling,
+        "distance": tail.distance,
     }
 
 

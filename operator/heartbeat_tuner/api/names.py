@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from heartbeat_tuner.api.fields import rules
+from heartbeat_tuner.api.v1alpha1.fields import rules
 
 LABEL: Final = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 """A DNS-1123 label. Regular expressions of this module mean the same in Python and in CEL."""

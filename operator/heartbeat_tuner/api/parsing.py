@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 
 import pydantic
 
-from heartbeat_tuner.api import fields
 from heartbeat_tuner.api.applied import application_of, intent_of, taken_back_of
-from heartbeat_tuner.api.naming_v1alpha1 import AUTO, Metrics
-from heartbeat_tuner.api.rollout_v1alpha1 import Rollout, plain
-from heartbeat_tuner.api.spec_v1alpha1 import Bounds, Client, DeclaredSettings, Spec
-from heartbeat_tuner.api.status_v1alpha1 import CONSUMER, Applied, Ownership, Status, TakenBack
-from heartbeat_tuner.api.status_v1alpha1 import Contradicted as Seen
+from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
+from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import Bounds, ClientSpec, DeclaredSettings, Spec
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Applied, OwnershipStatus, Status, TakenBackStatus
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
@@ -52,9 +52,9 @@ def status_of(body: Mapping[str, Any]) -> Status:
     except pydantic.ValidationError:
         return Status(
             applied=_readable(body, "applied", Applied),
-            taken_back=_readable(body, "takenBack", TakenBack),
+            taken_back=_readable(body, "takenBack", TakenBackStatus),
             contradicted=_readable(body, "contradicted", Seen),
-            group_ownership=_readable(body, "groupOwnership", Ownership),
+            group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
         )
 
 
@@ -80,7 +80,7 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
         spec = Spec.model_validate(body.get("spec") or {})
         return _policy(body, spec, status_of(body))
     except pydantic.ValidationError as error:
-        raise InvalidPolicyError(fields.told(error, "spec")) from error
+        raise InvalidPolicyError(fields.first_error(error, "spec")) from error
 
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
@@ -148,7 +148,7 @@ def _ownership(status: Status) -> GroupOwnership | None:
     )
 
 
-def _env_names(client: Client) -> dict[Setting, str]:
+def _env_names(client: ClientSpec) -> dict[Setting, str]:
     """Return the environment name of each setting: the policy's where it has one, else the library's."""
     overrides = {} if client.env is None else client.env.model_dump(by_alias=True, exclude_none=True)
     preset = catalogue.client(client.library).env_preset
@@ -210,10 +210,10 @@ def _naming(metrics: Metrics | None, library: str) -> Naming:
     return naming
 
 
-def _windows(rollout: Rollout) -> tuple[Window, ...]:
+def _windows(rollout: RolloutSpec) -> tuple[Window, ...]:
     return tuple(
-        Window(plain(one.schedule), durations.parse(one.duration), ZoneInfo(one.time_zone))
-        for one in rollout.windows or ()
+        Window(plain(window.schedule), durations.parse(window.duration), ZoneInfo(window.time_zone))
+        for window in rollout.windows or ()
     )
 
 

@@ -84,8 +84,8 @@ def ordinal_id(policy_uid: str, stateful_set: ObjectKey, number: int) -> str:
 def parse(namespace: str, text: str) -> tuple[SlotPlace, int] | None:
     """Return the place and number of an id; None where it is none of ours."""
     # A pod's variable may hold a megabyte, in which the pattern would look for an id at each character.
-    found = _ID.fullmatch(text) if len(text) <= LONGEST_ID else None
-    return None if found is None else (SlotPlace(namespace, found["prefix"]), int(found["number"]))
+    match = _ID.fullmatch(text) if len(text) <= LONGEST_ID else None
+    return None if match is None else (SlotPlace(namespace, match["prefix"]), int(match["number"]))
 
 
 def deployment_of(metadata: Mapping[str, Any]) -> str | None:

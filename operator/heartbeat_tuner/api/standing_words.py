@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from heartbeat_tuner.api.fields import MAX_MESSAGE
+from heartbeat_tuner.api.v1alpha1.fields import MAX_MESSAGE
 from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.sentences import Identity
 

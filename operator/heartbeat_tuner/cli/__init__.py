@@ -1,7 +1,8 @@
-"""The command line: one module per command, loaded when it is called.
+"""The command line: one module per command, loaded when it is called; what commands share stands in rooms below.
 
 What a user can get wrong ends as one sentence and exit status 2, never as a traceback. `check` has to answer at once
 in somebody's CI, so no command pays for what only another one imports (the operator's clients take over a second).
+A new command is a module here, and a name in `COMMANDS`.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """`heartbeat-tuner check`: a linter for liveness settings, for people's own CI; it needs no metrics and no cluster.
 
-`sources` reads, `decision.linting` and `decision.remedies` judge, `verdicts` writes. Nothing here may import the
-operator's clients: the answer has to come at once (import-linter holds that).
+`settings_sources` reads, `lint.linting` and `lint.suggestions` judge, `check_output` writes. Nothing here may import
+the operator's clients: the answer has to come at once (import-linter holds that).
 """
 
 import functools
@@ -13,22 +13,22 @@ from typing import Final
 
 import click
 
-from heartbeat_tuner.cli import sources, verdicts
+from heartbeat_tuner.cli.checking import check_output, settings_sources
+from heartbeat_tuner.cli.checking.check_output import CheckVerdict
+from heartbeat_tuner.cli.checking.settings_sources import CheckRequest, CheckSubject
 from heartbeat_tuner.cli.options import client_of, duration
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.cli.sources import Subject, Wanted
-from heartbeat_tuner.cli.verdicts import Verdict
 from heartbeat_tuner.cli.wording import listed
 from heartbeat_tuner.clients import presets
 from heartbeat_tuner.clients.client import Client, Protocol
-from heartbeat_tuner.decision import linting, remedies
-from heartbeat_tuner.decision.lint_rules import Severity
-from heartbeat_tuner.decision.linting import Expectations
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.lint import checked_settings, linting, suggestions
+from heartbeat_tuner.lint.checked_settings import Expectations
+from heartbeat_tuner.lint.rule_catalogue import LintSeverity
 
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,252}")
-_FAILING: Final = {"error": {Severity.ERROR}, "warning": {Severity.ERROR, Severity.WARNING}}
+_FAILING: Final = {"error": {LintSeverity.ERROR}, "warning": {LintSeverity.ERROR, LintSeverity.WARNING}}
 
 
 @click.command("check", short_help="Check liveness settings: no metrics, no cluster.")
@@ -123,7 +123,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
         raise UsageProblem(str(error)) from error
     expectations = Expectations(brokers, max_detection_time, handler_time, blocking_messages)
     checked = [_verdict(subject, expectations) for subject in subjects]
-    text = verdicts.as_json(checked) if output == "json" else verdicts.as_text(checked, wanted)
+    text = check_output.as_json(checked) if output == "json" else check_output.as_text(checked, wanted)
     click.echo(text, nl=False)
     if any(finding.rule.severity in _FAILING[fail_on] for verdict in checked for finding in verdict.findings):
         raise click.exceptions.Exit(1)
@@ -140,9 +140,9 @@ def _suit(client: Client, handler_time: timedelta | None, preset: str | None) ->
         raise UsageProblem(f"--preset {preset}: {client.title} is known with {listed(list(client.presets))}")
 
 
-def _verdict(subject: Subject, expectations: Expectations) -> Verdict:
+def _verdict(subject: CheckSubject, expectations: Expectations) -> CheckVerdict:
     findings = linting.lint(subject.inspected, expectations)
-    return Verdict(subject, findings, remedies.suggest(subject.inspected, expectations, findings))
+    return CheckVerdict(subject, findings, suggestions.suggest(subject.inspected, expectations, findings))
 
 
 def _wanted(
@@ -151,7 +151,7 @@ def _wanted(
     protocol: str | None,
     preset: str,
     overrides: tuple[str, ...],
-) -> Wanted:
+) -> CheckRequest:
     given = {setting: value for setting, value in flags.items() if value is not None}
     for setting in given:
         _known(client, setting, _option(setting), _option)
@@ -175,7 +175,7 @@ def _wanted(
             raise UsageProblem(
                 f"--env: {variable} is the variable of {twin} and of {setting}; one variable cannot hold two settings"
             )
-    return Wanted(
+    return CheckRequest(
         client, given, names, presets.group_protocol(preset), None if protocol is None else Protocol(protocol)
     )
 
@@ -196,7 +196,9 @@ def _known(client: Client, setting: Setting, given: str, instead: Callable[[Sett
         return
     stand_in = client.stand_in(setting)
     hint = "" if stand_in is None else f"; say it with {instead(stand_in)}"
-    raise UsageProblem(f"{given}: {client.title} has no {linting.NAMES[setting]}: {client.part_of(setting)}{hint}")
+    raise UsageProblem(
+        f"{given}: {client.title} has no {checked_settings.NAMES[setting]}: {client.part_of(setting)}{hint}"
+    )
 
 
 def _override(variable: str, setting: Setting) -> str:
@@ -204,17 +206,17 @@ def _override(variable: str, setting: Setting) -> str:
 
 
 def _option(setting: Setting) -> str:
-    return f"--{linting.NAMES[setting].replace(' ', '-')}"
+    return f"--{checked_settings.NAMES[setting].replace(' ', '-')}"
 
 
 def _subjects(
-    wanted: Wanted,
+    wanted: CheckRequest,
     env_file: Path | None,
     filenames: tuple[Path, ...],
     container: str | None,
     *,
     naming: object,
-) -> list[Subject]:
+) -> list[CheckSubject]:
     if env_file is not None and filenames:
         raise UsageProblem("--env-file and --filename cannot be used together: run the command twice")
     if container is not None and not filenames:
@@ -224,5 +226,9 @@ def _subjects(
             "--env and --preset say which variables of a file to read: name the file with --env-file or --filename"
         )
     if env_file is not None:
-        return sources.from_env_file(wanted, env_file)
-    return sources.from_manifests(wanted, filenames, container) if filenames else sources.from_flags(wanted)
+        return settings_sources.from_env_file(wanted, env_file)
+    return (
+        settings_sources.from_manifests(wanted, filenames, container)
+        if filenames
+        else settings_sources.from_flags(wanted)
+    )

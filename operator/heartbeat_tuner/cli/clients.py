@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from heartbeat_tuner.cli import cards
+from heartbeat_tuner.cli.checking import cards
 from heartbeat_tuner.cli.options import client_of
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, sentence, table, wrapped
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision.linting import NAMES
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.lint.checked_settings import NAMES
 
 
 @click.command("clients", short_help="List the client libraries, or show the card of one.")
@@ -37,7 +37,7 @@ def command(*, name: str | None, client_version: str | None, output: str) -> Non
 def overview(clients: list[Client]) -> str:
     """Return a line for each client."""
     head = ("client", "measured", "beats from", "defaults")
-    rows = [head, *((one.name, one.measured, one.beater.value, _defaults(one)) for one in clients)]
+    rows = [head, *((client.name, client.measured, client.beater.value, _defaults(client)) for client in clients)]
     legend = ", ".join(f"{cards.LETTERS[setting]} {NAMES[setting]}" for setting in Setting)
     more = "`heartbeat-tuner clients NAME` shows how one beats, what it is set by and what its end costs."
     return "\n".join([*table(rows, ""), "", wrapped(f"{legend}. {more}", "")]) + "\n"
@@ -88,11 +88,15 @@ def _section(title: str, texts: Sequence[str] = (), bullet: str = "") -> list[st
 
 
 def _settings(client: Client) -> list[tuple[str, str, str]]:
-    return [(NAMES[one], client.names[one], durations.show(client.defaults[one])) for one in client.settings]
+    return [
+        (NAMES[setting], client.names[setting], durations.show(client.defaults[setting])) for setting in client.settings
+    ]
 
 
 def _defaults(client: Client) -> str:
-    return ", ".join(f"{cards.LETTERS[one]} {durations.show(client.defaults[one])}" for one in client.settings)
+    return ", ".join(
+        f"{cards.LETTERS[setting]} {durations.show(client.defaults[setting])}" for setting in client.settings
+    )
 
 
 def _summary(client: Client) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def _summary(client: Client) -> dict[str, Any]:
         "measured": client.measured,
         "versions": {"oldest": client.versions[0], "newest": client.versions[1]},
         "beater": client.beater.value,
-        "defaults": {one.value: durations.to_ms(client.defaults[one]) for one in client.settings},
+        "defaults": {setting.value: durations.to_ms(client.defaults[setting]) for setting in client.settings},
     }
 
 
@@ -123,8 +127,8 @@ def _object(client: Client, version: str | None) -> dict[str, Any]:
         "noDifference": cards.beats(client)[1],
         "delays": cards.delays(client),
         "mustCover": cards.must_cover(client),
-        "names": {one.value: client.names[one] for one in client.settings},
-        "lacks": {one.value: text for one, text in cards.lacks(client).items()},
+        "names": {setting.value: client.names[setting] for setting in client.settings},
+        "lacks": {setting.value: text for setting, text in cards.lacks(client).items()},
         "variables": {preset: cards.variables(client, preset) for preset in client.presets},
         "format": client.format.value,
         "ends": [

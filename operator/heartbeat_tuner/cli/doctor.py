@@ -1,6 +1,6 @@
 """`heartbeat-tuner doctor`: what a Prometheus has of consumer groups, what is missing, and how to get it.
 
-Four queries, whatever its size; `metrics.diagnosis` says what the answers mean. What labels and names say is somebody
+Four queries, whatever its size; `doctor.diagnosis` says what the answers mean. What labels and names say is somebody
 else's text: it is shown escaped and cut.
 """
 
@@ -13,18 +13,18 @@ from typing import Any, Final
 import click
 import yaml
 
-from heartbeat_tuner.cli import asking
-from heartbeat_tuner.cli.asking import Asked
-from heartbeat_tuner.cli.cards import LETTERS
+from heartbeat_tuner.cli.checking.cards import LETTERS
+from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.wording import shown, table, wrapped
+from heartbeat_tuner.doctor import diagnosis
+from heartbeat_tuner.doctor.findings import DoctorFinding, DoctorSeverity
+from heartbeat_tuner.doctor.fixes import Fix
+from heartbeat_tuner.doctor.inventory import Diagnosis, FoundGroup
+from heartbeat_tuner.doctor.metric_coverage import Covered
+from heartbeat_tuner.doctor.uses import USES
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.metrics import diagnosis
-from heartbeat_tuner.metrics.conventions import catalogue
-from heartbeat_tuner.metrics.coverage import Covered
-from heartbeat_tuner.metrics.findings import Finding, Severity
-from heartbeat_tuner.metrics.fixes import Fix
-from heartbeat_tuner.metrics.inventory import Diagnosis, FoundGroup
-from heartbeat_tuner.metrics.uses import USES
+from heartbeat_tuner.metrics.conventions import known_conventions
 
 SUBJECTS: Final = 5
 """How many groups one finding names."""
@@ -45,7 +45,7 @@ FORMATS: Final = ("text", "json", "yaml")
 
 
 @click.command("doctor", short_help="Say what a Prometheus has of consumer groups, and what is missing.")
-@asking.options
+@prometheus_options.options
 @click.option("--group", help="Say it of this group only.")
 @click.option("--output", "-o", type=click.Choice(FORMATS), default="text", show_default=True)
 def command(*, group: str | None, output: str, **given: Any) -> None:
@@ -55,9 +55,9 @@ def command(*, group: str | None, output: str, **given: Any) -> None:
 
     Exit status: 0 if all groups can be measured in full, 1 if something is missing, 2 if Prometheus could not be asked.
     """
-    asked = asking.asked(**given)
-    inventory = asking.run(asked, lambda source: asking.inventory(source, asked, around=True))
-    found = diagnosis.diagnose(inventory, catalogue.OF_GROUPS)
+    asked = prometheus_options.asked(**given)
+    inventory = prometheus_options.run(asked, lambda source: prometheus_options.inventory(source, asked, around=True))
+    found = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS)
     if group is not None:
         found = found.only(group)
     click.echo(as_text(found, asked) if output == "text" else as_document(document(found), output), nl=False)
@@ -65,12 +65,12 @@ def command(*, group: str | None, output: str, **given: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-def as_text(found: Diagnosis, asked: Asked) -> str:
+def as_text(found: Diagnosis, asked: PrometheusTarget) -> str:
     """Return a table of the groups, what is read of them, and the findings, the worst first."""
     blocks = []
     if found.groups:
         blocks += ["\n".join(_groups(found.groups)), "\n".join(_uses(found.groups))]
-    if covered := [one.covered for one in found.groups if one.covered is not None]:
+    if covered := [group.covered for group in found.groups if group.covered is not None]:
         blocks.append("\n".join(_covered(covered)))
     pasted = len(found.groups) == 1
     blocks += ["\n".join(finding_text(several, pasted=pasted)) for several in _alike(found.findings)]
@@ -96,28 +96,28 @@ def document(found: Diagnosis) -> dict[str, Any]:
     return {
         "groups": [
             {
-                "namespace": one.namespace,
-                "group": one.group,
-                "convention": one.convention.name,
-                "pods": list(one.pods),
-                "members": one.members,
-                "scrapeIntervalSeconds": _seconds(one.interval),
-                "newestSampleAgeSeconds": _seconds(one.age),
-                "measurable": one.measurable,
-                "quantities": {quantity.camel: quantity in one.there for quantity in (*one.there, *one.missing)},
-                "covered": None if one.covered is None else _covered_document(one.covered),
+                "namespace": group.namespace,
+                "group": group.group,
+                "convention": group.convention.name,
+                "pods": list(group.pods),
+                "members": group.members,
+                "scrapeIntervalSeconds": _seconds(group.interval),
+                "newestSampleAgeSeconds": _seconds(group.age),
+                "measurable": group.measurable,
+                "quantities": {quantity.camel: quantity in group.there for quantity in (*group.there, *group.missing)},
+                "covered": None if group.covered is None else _covered_document(group.covered),
             }
-            for one in found.groups
+            for group in found.groups
         ],
         "findings": [
             {
-                "id": one.id,
-                "severity": one.severity.value,
-                "subject": list(one.subject),
-                "message": one.message,
-                "fix": fix_object(one.fix),
+                "id": finding.id,
+                "severity": finding.severity.value,
+                "subject": list(finding.subject),
+                "message": finding.message,
+                "fix": fix_object(finding.fix),
             }
-            for one in found.findings
+            for finding in found.findings
         ],
     }
 
@@ -125,10 +125,16 @@ def document(found: Diagnosis) -> dict[str, Any]:
 def _covered_document(covered: Covered) -> dict[str, Any]:
     return {
         "quantities": {
-            one.name: {"measurable": one.measurable, "because": one.because or None, "fix": fix_object(one.fix)}
-            for one in covered.quantities
+            quantity.name: {
+                "measurable": quantity.measurable,
+                "because": quantity.because or None,
+                "fix": fix_object(quantity.fix),
+            }
+            for quantity in covered.quantities
         },
-        "absencesShownBy": {one.name.lower().replace("_", "-"): count for one, count in covered.shown_by.items()},
+        "absencesShownBy": {
+            absence_signal.name.lower().replace("_", "-"): count for absence_signal, count in covered.shown_by.items()
+        },
     }
 
 
@@ -137,7 +143,7 @@ def fix_object(fix: Fix | None) -> dict[str, str] | None:
     return None if fix is None else {"do": fix.sentence, "language": fix.language, "snippet": fix.snippet}
 
 
-def finding_text(several: Sequence[Finding], *, pasted: bool = True) -> list[str]:
+def finding_text(several: Sequence[DoctorFinding], *, pasted: bool = True) -> list[str]:
     """Return findings that differ in their subjects only as lines.
 
     Args:
@@ -145,12 +151,12 @@ def finding_text(several: Sequence[Finding], *, pasted: bool = True) -> list[str
         pasted: whether to show what to paste even where nothing has to be done: it would hide what has to.
     """
     first = several[0]
-    subjects = [_subject(one) for one in several[:SUBJECTS]]
+    subjects = [_subject(doctor_finding) for doctor_finding in several[:SUBJECTS]]
     more = [f"and {len(several) - SUBJECTS} more"] if len(several) > SUBJECTS else []
     about = ", ".join([*subjects, *more])
     message = f"{about}: {first.message}" if about.strip() else first.message
     lines = [f"{first.severity}: {first.id}", wrapped(f"{shown(message, SHOWN_MESSAGE)}.", "  ")]
-    if first.fix is not None and first.severity is Severity.INFO and not pasted:
+    if first.fix is not None and first.severity is DoctorSeverity.INFO and not pasted:
         lines.append(wrapped(f"Fix: {first.fix.sentence} (--group shows what to paste).", "  "))
     elif first.fix is not None:
         lines.append(wrapped(f"Fix: {first.fix.sentence}{':' if first.fix.snippet else '.'}", "  "))
@@ -162,16 +168,16 @@ def _groups(groups: Sequence[FoundGroup]) -> list[str]:
     head = ("group", "namespace", "exported by", "members", "pods", "scraped", "newest", "lacks")
     rows = [
         (
-            shown(one.group),
-            shown(one.namespace),
-            one.convention.name,
-            str(one.members) if one.members else "-",
-            str(len(one.pods)) if one.pods else "-",
-            "-" if one.interval is None else f"every {durations.about(one.interval)}",
-            "-" if one.age is None else f"{durations.about(one.age)} ago",
-            _lacks(one),
+            shown(group.group),
+            shown(group.namespace),
+            group.convention.name,
+            str(group.members) if group.members else "-",
+            str(len(group.pods)) if group.pods else "-",
+            "-" if group.interval is None else f"every {durations.about(group.interval)}",
+            "-" if group.age is None else f"{durations.about(group.age)} ago",
+            _lacks(group),
         )
-        for one in groups
+        for group in groups
     ]
     return table([head, *rows], "")
 
@@ -186,8 +192,8 @@ def _uses(groups: Sequence[FoundGroup]) -> list[str]:
     """Return what is read, for which settings and what for, and of how many groups it is there."""
     rows = []
     for quantity, use in USES.items():
-        there = sum(quantity in one.there for one in groups)
-        wanted = there + sum(quantity in one.missing for one in groups)
+        there = sum(quantity in group.there for group in groups)
+        wanted = there + sum(quantity in group.missing for group in groups)
         if wanted:
             letters = " ".join(LETTERS[setting] for setting in use.settings)
             rows.append((quantity.camel, f"{there} of {wanted}", letters, use.tells))
@@ -197,26 +203,31 @@ def _uses(groups: Sequence[FoundGroup]) -> list[str]:
 def _covered(several: Sequence[Covered]) -> list[str]:
     """Return what can be measured, of how many groups, and why not of the others."""
     rows = []
-    for of_all in zip(*(one.quantities for one in several), strict=True):
+    for of_all in zip(*(covered.quantities for covered in several), strict=True):
         there = sum(one.measurable for one in of_all)
         because = Counter(one.because for one in of_all if one.because)
-        told = "; ".join(f"{why} ({count})" if len(several) > 1 else why for why, count in because.most_common(REASONS))
-        rows.append((of_all[0].name, f"{there} of {len(of_all)}", shown(told, SHOWN_REASONS)))
-    witnesses = Counter(witness for one in several for witness in one.shown_by)
-    by = ", ".join(f"{one.value} ({count})" if len(several) > 1 else one.value for one, count in witnesses.items())
+        sentence = "; ".join(
+            f"{why} ({count})" if len(several) > 1 else why for why, count in because.most_common(REASONS)
+        )
+        rows.append((of_all[0].name, f"{there} of {len(of_all)}", shown(sentence, SHOWN_REASONS)))
+    witnesses = Counter(signal for covered in several for signal in covered.shown_by)
+    by = ", ".join(
+        f"{absence_signal.value} ({count})" if len(several) > 1 else absence_signal.value
+        for absence_signal, count in witnesses.items()
+    )
     rows[0] = (*rows[0][:2], f"shown by {by}" if by else rows[0][2])
     return [line.rstrip() for line in table([("what can be measured", "groups", "what of it"), *rows], "")]
 
 
-def _alike(findings: Sequence[Finding]) -> list[list[Finding]]:
+def _alike(findings: Sequence[DoctorFinding]) -> list[list[DoctorFinding]]:
     """Return findings that say the same of different subjects together."""
-    found: dict[tuple[str, str, Fix | None], list[Finding]] = {}
-    for one in findings:
-        found.setdefault((one.id, one.message, one.fix), []).append(one)
+    found: dict[tuple[str, str, Fix | None], list[DoctorFinding]] = {}
+    for finding in findings:
+        found.setdefault((finding.id, finding.message, finding.fix), []).append(finding)
     return list(found.values())
 
 
-def _subject(finding: Finding) -> str:
+def _subject(finding: DoctorFinding) -> str:
     """Return what a finding is about: a group and its namespace, or a job, its namespace and examples."""
     first, *rest = [shown(one) for one in finding.subject] or [""]
     title = f"job {first or '(none)'}" if finding.id in _OF_JOBS else first
@@ -224,13 +235,14 @@ def _subject(finding: Finding) -> str:
     return f"{title} ({', '.join(told)})" if told else title
 
 
-def _summary(found: Diagnosis, asked: Asked) -> str:
-    counts = {severity: sum(one.severity is severity for one in found.findings) for severity in Severity}
-    whole = sum(one.measurable for one in found.groups)
+def _summary(found: Diagnosis, asked: PrometheusTarget) -> str:
+    counts = {severity: sum(finding.severity is severity for finding in found.findings) for severity in DoctorSeverity}
+    whole = sum(group.measurable for group in found.groups)
     where = f" of {', '.join(map(shown, asked.namespaces))}" if asked.namespaces else ""
     return (
-        f"{_counted(counts[Severity.ERROR], 'error')}, {_counted(counts[Severity.WARNING], 'warning')}, "
-        f"{counts[Severity.INFO]} for information; {whole} of {_counted(len(found.groups), 'group')}{where} measurable"
+        f"{_counted(counts[DoctorSeverity.ERROR], 'error')}, {_counted(counts[DoctorSeverity.WARNING], 'warning')}, "
+        f"{counts[DoctorSeverity.INFO]} for information; "
+        f"{whole} of {_counted(len(found.groups), 'group')}{where} measurable"
     )
 
 

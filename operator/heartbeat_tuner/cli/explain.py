@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from heartbeat_tuner.cli import chain, explaining, group_case, group_options
 from heartbeat_tuner.cli.doctor import as_document
-from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.group import chain, chain_links, group_case, group_options
+from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.cli.recommend import missing_object, missing_text, title
 
 
@@ -30,18 +30,18 @@ def as_text(case: Case) -> str:
     blocks = []
     if case.inputs is not None:
         blocks.append(title(case))
-        blocks += [chain.as_lines(place, link) for place, link in enumerate(explaining.chain(case), 1)]
+        blocks += [chain.as_lines(place, link) for place, link in enumerate(chain_links.chain(case), 1)]
     blocks += missing_text(case)
     return "\n\n".join(blocks) + "\n"
 
 
 def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
-    told, links = case.told, [] if case.inputs is None else explaining.chain(case)
+    facts, links = case.told, [] if case.inputs is None else chain_links.chain(case)
     return {
-        "namespace": told.namespace,
-        "group": told.group,
-        "client": told.client.name,
+        "namespace": facts.namespace,
+        "group": facts.group,
+        "client": facts.client.name,
         "links": chain.as_objects(links),
         "missing": missing_object(case),
     }

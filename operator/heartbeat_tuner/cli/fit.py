@@ -13,8 +13,8 @@ from typing import Any, Final
 import click
 
 from heartbeat_tuner.api import names
-from heartbeat_tuner.cli import asking
-from heartbeat_tuner.cli.fit_order import KUBERNETES, FitOrder
+from heartbeat_tuner.cli.fit_run.fit_order import KUBERNETES, FitOrder
+from heartbeat_tuner.cli.group import prometheus_options
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 
@@ -27,7 +27,7 @@ _EARLIEST: Final = date(1971, 1, 2)
 
 
 @click.command("fit", short_help="Fit models of all groups from weeks of history (needs Spark).")
-@asking.optional
+@prometheus_options.optional
 @click.option("--parquet", metavar="PATH", help="Read values from Parquet files instead, here or in a lake.")
 @click.option(
     "--history", metavar="PATH", required=True, help="Where days are kept: a folder, or s3://, gs://, hdfs://."
@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
     _check_ends(url, parquet, models, backtest=backtest)
     _suit(since, cluster)
     order = FitOrder(
-        prometheus=None if url is None else asking.access(url=url, **access),
+        prometheus=None if url is None else prometheus_options.access(url=url, **access),
         parquet=parquet,
         history=history,
         models=models,
@@ -79,7 +79,7 @@ def command(  # noqa: PLR0913 - one parameter for each option
         as_json=output == "json",
     )
     _find_spark()
-    run = importlib.import_module("heartbeat_tuner.cli.fit_run").run
+    run = importlib.import_module("heartbeat_tuner.cli.fit_run.fit_job").run
     raise click.exceptions.Exit(run(order, datetime.now(UTC)))
 
 
@@ -110,9 +110,9 @@ def _find_spark() -> None:
 
 def _day(text: str | None) -> date | None:
     try:
-        found = None if text is None else date.fromisoformat(text)
+        day = None if text is None else date.fromisoformat(text)
     except ValueError:
         raise UsageProblem(f"--until {text!r}: is no day; write one like 2026-11-20") from None
-    if found is not None and found < _EARLIEST:
+    if day is not None and day < _EARLIEST:
         raise UsageProblem(f"--until {text}: choose a day from {_EARLIEST} on; times are counted from 1970")
-    return found
+    return day

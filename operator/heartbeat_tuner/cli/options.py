@@ -34,7 +34,7 @@ def duration(text: str) -> timedelta:
     return found
 
 
-class Number(click.FloatRange):
+class FiniteNumber(click.FloatRange):
     """A number within a range; what is none, and still a float, is not."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
@@ -52,7 +52,7 @@ def client_of(name: str, version: str | None) -> Client:
         UsageProblem: the name or the version is unknown; it names the nearest that is known.
     """
     try:
-        found = catalogue.client(name)
-        return found if version is None else catalogue.at_version(found, version)
+        client = catalogue.client(name)
+        return client if version is None else catalogue.at_version(client, version)
     except ValueError as error:
         raise UsageProblem(str(error)) from error

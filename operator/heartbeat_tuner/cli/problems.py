@@ -1,9 +1,9 @@
-"""What a user can mend."""
+"""What a user can repair."""
 
 import click
 
 
 class UsageProblem(click.ClickException):
-    """Something the user can mend; shown as one sentence."""
+    """Something the user can repair; shown as one sentence."""
 
     exit_code = 2

@@ -9,24 +9,25 @@ from typing import Any
 
 import click
 
-from heartbeat_tuner.cli import group_case, group_options
 from heartbeat_tuner.cli.doctor import as_document, finding_text, fix_object
-from heartbeat_tuner.cli.forecasts import forecast_object, forecast_rows
-from heartbeat_tuner.cli.group_case import Case
-from heartbeat_tuner.cli.group_options import default, tuned
-from heartbeat_tuner.cli.option_values import option
+from heartbeat_tuner.cli.group import group_case, group_options
+from heartbeat_tuner.cli.group.forecasts import forecast_object, forecast_rows
+from heartbeat_tuner.cli.group.group_case import Case
+from heartbeat_tuner.cli.group.group_options import default, tuned
+from heartbeat_tuner.cli.group.option_values import option
 from heartbeat_tuner.cli.wording import shown, table, wrapped
-from heartbeat_tuner.decision import outside
-from heartbeat_tuner.decision.linting import NAMES
-from heartbeat_tuner.decision.outside import Outside
-from heartbeat_tuner.decision.tuning import CONSUMER_INTERVAL
+from heartbeat_tuner.decision import from_metrics
+from heartbeat_tuner.decision.from_metrics import MetricsView
+from heartbeat_tuner.decision.optimize.questions import CONSUMER_INTERVAL
+from heartbeat_tuner.doctor.findings import DoctorSeverity
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.evidence import Cluster, Record, Unknown
+from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.kafka_groups import Cluster
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.verdicts import Decision, Verdict
-from heartbeat_tuner.metrics.findings import Severity
-from heartbeat_tuner.tails.group_model import Unfitted
-from heartbeat_tuner.tails.profile import Rebalancing
+from heartbeat_tuner.lint.checked_settings import NAMES
+from heartbeat_tuner.models.failure_profile import Rebalancing
+from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_VALUES = frozenset({Verdict.UNKNOWN, Verdict.INFEASIBLE})
 
@@ -63,24 +64,24 @@ def as_text(case: Case) -> str:
 
 def missing_text(case: Case) -> list[str]:
     """Return what is missing to measure the group, and how to get it."""
-    missing = [one for one in case.findings if one.severity is not Severity.INFO]
-    return ["\n".join(finding_text([one])) for one in missing]
+    missing = [finding for finding in case.findings if finding.severity is not DoctorSeverity.INFO]
+    return ["\n".join(finding_text([doctor_finding])) for doctor_finding in missing]
 
 
 def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
     found: dict[str, Any] = {"verdict": Verdict.UNKNOWN.value}
     if case.inputs is not None and case.decision is not None:
-        told, decision = case.told, case.decision
-        target, now = decision.target, told.current
+        facts, decision = case.told, case.decision
+        target, now = decision.target, facts.current
         found = {
             "verdict": decision.verdict.value,
             "reason": decision.finding.reason.value,
             "message": decision.finding.message,
             "advice": decision.advice,
-            "namespace": told.namespace,
-            "group": told.group,
-            "client": told.client.name,
+            "namespace": facts.namespace,
+            "group": facts.group,
+            "client": facts.client.name,
             "convention": None if case.seen is None else case.seen.convention.name,
             "pods": sorted(pod.name for pod in case.inputs.workload.pods),
             "members": len(case.inputs.group.members) or None,
@@ -104,8 +105,11 @@ def document(case: Case) -> dict[str, Any]:
 
 def missing_object(case: Case) -> list[dict[str, Any]]:
     """Return what is missing, as plain values."""
-    missing = [one for one in case.findings if one.severity is not Severity.INFO]
-    return [{"id": one.id, "message": one.message, "fix": fix_object(one.fix)} for one in missing]
+    missing = [finding for finding in case.findings if finding.severity is not DoctorSeverity.INFO]
+    return [
+        {"id": doctor_finding.id, "message": doctor_finding.message, "fix": fix_object(doctor_finding.fix)}
+        for doctor_finding in missing
+    ]
 
 
 def model_object(case: Case) -> dict[str, Any]:
@@ -113,13 +117,13 @@ def model_object(case: Case) -> dict[str, Any]:
     model = case.told.model
     if isinstance(model, Unfitted):
         return {"name": None, "message": model.message}
-    one = model.model
+    group_model = model.model
     return {
         "name": model.name,
-        "cluster": one.cluster,
-        "days": one.days,
-        "since": one.since.isoformat(),
-        "until": one.until.isoformat(),
+        "cluster": group_model.cluster,
+        "days": group_model.days,
+        "since": group_model.since.isoformat(),
+        "until": group_model.until.isoformat(),
         "message": case.asked.message if isinstance(case.asked, Unfitted) else "",
     }
 
@@ -132,7 +136,7 @@ def static_ids_object(case: Case) -> dict[str, Any] | None:
 
 def title(case: Case) -> str:
     """Return which group this is, and how it is known; empty if nothing could be read of it."""
-    told, inputs = case.told, case.inputs
+    facts, inputs = case.told, case.inputs
     if inputs is None:
         return ""
     pods, group = len(inputs.workload.pods), inputs.group
@@ -140,8 +144,8 @@ def title(case: Case) -> str:
         how = f"{len(group.members)} members, {group.partitions} partitions, by its model alone"
     else:
         how = f"{pods} pod{'' if pods == 1 else 's'}, measured by {case.seen.convention.title}"
-    place = f" ({shown(told.namespace)})" if told.namespace else ""
-    return wrapped(f"{shown(told.group)}{place}: {told.client.title}, {how}", "", "  ")
+    place = f" ({shown(facts.namespace)})" if facts.namespace else ""
+    return wrapped(f"{shown(facts.group)}{place}: {facts.client.title}, {how}", "", "  ")
 
 
 def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]:
@@ -158,9 +162,9 @@ def _told(case: Case, record: Record | Unknown, decision: Decision) -> list[str]
     return blocks
 
 
-def measured(seen: Outside, record: Record) -> list[tuple[str, str]]:
+def measured(seen: MetricsView, record: Record) -> list[tuple[str, str]]:
     """Return what was measured, beside what the settings give, as lines."""
-    period = outside.expected(seen)
+    period = from_metrics.expected(seen)
     given = f"{durations.show(period.shortest)} to {durations.show(period.longest)}"
     beat = "none was accepted" if record.beat_period is None else durations.about(record.beat_period)
     rows = [
@@ -179,10 +183,10 @@ def measured(seen: Outside, record: Record) -> list[tuple[str, str]]:
     return rows
 
 
-def _measured_object(seen: Outside, record: Record | Unknown) -> dict[str, Any] | None:
+def _measured_object(seen: MetricsView, record: Record | Unknown) -> dict[str, Any] | None:
     if not isinstance(record, Record):
         return None
-    period = outside.expected(seen)
+    period = from_metrics.expected(seen)
     return {
         "since": record.since.isoformat(),
         "until": record.until.isoformat(),
@@ -205,13 +209,13 @@ def _table(case: Case, decision: Decision) -> list[str]:
     rows = [("setting", "now", "recommended", "reason")]
     for setting, value in tuned(now).items():
         assumed = " (assumed)" if setting in current.assumed else ""
-        said = f"{durations.show(value)}{assumed}"
+        sentence = f"{durations.show(value)}{assumed}"
         if decision.verdict in _NO_VALUES:
-            rows.append((NAMES[setting], said, "-", decision.finding.reason.value))
+            rows.append((NAMES[setting], sentence, "-", decision.finding.reason.value))
         elif target is None or setting not in moved:
-            rows.append((NAMES[setting], said, durations.show(value), "as it is"))
+            rows.append((NAMES[setting], sentence, durations.show(value), "as it is"))
         else:
-            rows.append((NAMES[setting], said, durations.show(target[setting]), decision.finding.reason.value))
+            rows.append((NAMES[setting], sentence, durations.show(target[setting]), decision.finding.reason.value))
     return table([*rows, *forecast_rows(case)], "")
 
 
@@ -221,23 +225,23 @@ def notes(case: Case) -> list[str]:
     known = inputs is not None and (isinstance(inputs.record, Record) or case.found is not None)
     if inputs is None or not known:
         return [] if case.seen is None else _model_notes(case)
-    found = []
+    notes = []
     why = _otherwise(case, inputs.record)
     if why:
-        found.append(
+        notes.append(
             f"the members do not beat as these settings say: {why}; say which with "
             f"{', '.join(map(option, tuned(current.settings)))}."
         )
     if current.assumed:
-        found.append(
+        notes.append(
             f"{_whose_defaults(case)}, and the answer rests on that; say what is set with "
             f"{', '.join(map(option, current.assumed))}."
         )
-    found += _model_notes(case)
-    found.append(
+    notes += _model_notes(case)
+    notes.append(
         f"no broker was asked: {_broker_bounds(case, inputs.cluster)}, and its brokers to be {inputs.cluster.brokers}."
     )
-    return found
+    return notes
 
 
 def _whose_defaults(case: Case) -> str:
@@ -264,21 +268,21 @@ def _model_notes(case: Case) -> list[str]:
         return [f"no model: {case.told.model.message}. Without one nobody knows what rare delays cost."]
     if isinstance(case.asked, Unfitted):
         return [f"the model is not used: {case.asked.message}; say --members and --partitions."]
-    found = [f"assumed of the group: {' and '.join(case.assumed)}."] if case.assumed else []
+    model_notes = [f"assumed of the group: {' and '.join(case.assumed)}."] if case.assumed else []
     if case.told.rebalancing is Rebalancing.CONSUMER:
-        found.append(
+        model_notes.append(
             "in a group of the consumer protocol the session and the heartbeat are the broker's: set "
             "consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group."
         )
     if case.found is not None and case.found.wait_for_restart:
-        found.append("the change does not pay for a rollout of its own: make it with the next deploy.")
+        model_notes.append("the change does not pay for a rollout of its own: make it with the next deploy.")
     if case.found is not None and case.found.only_recommend:
-        found.append("the operator would only recommend it yet: what is shortened wants 7 days of history.")
-    return found
+        model_notes.append("the operator would only recommend it yet: what is shortened wants 7 days of history.")
+    return model_notes
 
 
 def _otherwise(case: Case, record: Record | Unknown) -> str:
-    return outside.otherwise(case.seen, record) if case.seen is not None and isinstance(record, Record) else ""
+    return from_metrics.otherwise(case.seen, record) if case.seen is not None and isinstance(record, Record) else ""
 
 
 def harmless(message: str) -> str:

@@ -9,7 +9,7 @@ import click
 
 from heartbeat_tuner import bootstrap, handlers
 from heartbeat_tuner import settings as operator_settings
-from heartbeat_tuner.adapters import events
+from heartbeat_tuner.adapters.kubernetes import kubernetes_events
 from heartbeat_tuner.cli import json_lines
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain.errors import TunerError
@@ -31,5 +31,5 @@ def command(config: Path) -> None:
         watch = functools.partial(handlers.watch, namespaces=settings.kubernetes.namespaces)
         asyncio.run(bootstrap.run_operator(settings, watch))
     except TunerError as error:
-        asyncio.run(events.tell_own_pod(str(error)))
+        asyncio.run(kubernetes_events.tell_own_pod(str(error)))
         raise UsageProblem(str(error)) from error

@@ -1,7 +1,7 @@
 """`heartbeat-tuner simulate`: one group played out, under what is set and under something else.
 
-What befalls it is what its model says. The play shares no line with the formulas by which values are chosen; both stand
-beside each other. Seldom things want many days: in one month, chance brings none or two of them.
+What happens to it is what its model says. The play shares no line with the formulas by which values are chosen; both
+stand beside each other. Seldom things want many days: in one month, chance brings none or two of them.
 """
 
 import contextlib
@@ -12,24 +12,24 @@ from typing import Any
 
 import click
 
-from heartbeat_tuner.cli import group_case, group_options, playing
 from heartbeat_tuner.cli.doctor import as_document
-from heartbeat_tuner.cli.forecasts import number
-from heartbeat_tuner.cli.group_case import Case
-from heartbeat_tuner.cli.group_options import settings_of, tuned
-from heartbeat_tuner.cli.option_values import assignment, flag, time
-from heartbeat_tuner.cli.options import Number
-from heartbeat_tuner.cli.playing import Figures, Scene
+from heartbeat_tuner.cli.group import group_case, group_options, playing
+from heartbeat_tuner.cli.group.forecasts import number
+from heartbeat_tuner.cli.group.group_case import Case
+from heartbeat_tuner.cli.group.group_options import settings_of, tuned
+from heartbeat_tuner.cli.group.option_values import assignment, flag, time
+from heartbeat_tuner.cli.group.playing import GroupFigures, Scene
+from heartbeat_tuner.cli.options import FiniteNumber
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.recommend import harmless, missing_object, missing_text, title
 from heartbeat_tuner.cli.wording import table, wrapped
-from heartbeat_tuner.decision.linting import NAMES
-from heartbeat_tuner.decision.outside import Told
-from heartbeat_tuner.decision.tuning import Question
+from heartbeat_tuner.decision.from_metrics import StatedFacts
+from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.tails.group_model import Unfitted
-from heartbeat_tuner.tails.profile import Profile
+from heartbeat_tuner.lint.checked_settings import NAMES
+from heartbeat_tuner.models.failure_profile import Profile
+from heartbeat_tuner.models.group_model import Unfitted
 
 LONGEST_DAYS = 3_650
 
@@ -39,7 +39,7 @@ class Plan:
     """What to play.
 
     Attributes:
-        profile: what befalls the group.
+        profile: what happens to the group.
         now: what is set.
         then: what else is to be tried: its settings, and whether members are static; None where nothing is.
         why: where that comes from.
@@ -64,7 +64,7 @@ class Plan:
 @click.option("--rollout", is_flag=True, help="Say what replacing every pod once costs, too.")
 @click.option(
     "--days",
-    type=Number(0, LONGEST_DAYS, min_open=True),
+    type=FiniteNumber(0, LONGEST_DAYS, min_open=True),
     default=30.0,
     show_default=True,
     help="How long to play.",
@@ -104,7 +104,7 @@ def command(
 
 
 def planned(case: Case, tried: LivenessSettings | None, *, static: bool | None) -> Plan | None:
-    """Return what to play; None if nothing is known of what befalls the group.
+    """Return what to play; None if nothing is known of what happens to the group.
 
     Args:
         case: the group.
@@ -148,23 +148,23 @@ def as_text(case: Case, plan: Plan, scenes: list[Scene], days: float, seed: int)
     blocks = [] if case.inputs is None else [title(case)]
     rows = [("", "now", "by formula", *(("what if", "by formula") if len(scenes) > 1 else ()))]
     rows += [
-        _row(NAMES[setting], [durations.show(one.settings[setting]) for one in scenes])
+        _row(NAMES[setting], [durations.show(scene.settings[setting]) for scene in scenes])
         for setting in tuned(scenes[0].settings)
     ]
     if scenes[0].static != scenes[-1].static:
-        rows.append(_row("membership", ["static" if one.static else "dynamic" for one in scenes]))
+        rows.append(_row("membership", ["static" if scene.static else "dynamic" for scene in scenes]))
     for name, say in _FIGURES:
-        cells = [say(figures) for one in scenes for figures in (one.played, one.formula)]
+        cells = [say(figures) for scene in scenes for figures in (scene.played, scene.formula)]
         if any(cell != "-" for cell in cells):
             rows.append((name, *cells))
     blocks.append("\n".join(line.rstrip() for line in table(rows, "")))
     floor = number(scenes[0].formula.floor_per_day)
     length = f"{number(days)} day{'' if days == 1 else 's'}"
-    told = (
+    sentence = (
         f"Played for {length} with seed {seed}; stalled partition-seconds are those beside {floor} a day that no "
         f"setting can change. What is rare wants many days, like --days 365."
     )
-    blocks.append(wrapped(told, ""))
+    blocks.append(wrapped(sentence, ""))
     if len(scenes) > 1:
         blocks.append(wrapped(f"What if: {plan.why}.", ""))
     else:
@@ -180,19 +180,19 @@ def nothing(case: Case) -> str:
 
 def document(case: Case, plan: Plan | None, scenes: list[Scene], days: float, seed: int) -> dict[str, Any]:
     """Return the same as plain values."""
-    told = case.told
+    facts = case.told
     names = ("now", "whatIf")
     return {
-        "namespace": told.namespace,
-        "group": told.group,
-        "client": told.client.name,
+        "namespace": facts.namespace,
+        "group": facts.group,
+        "client": facts.client.name,
         "days": days,
         "seed": seed,
         "message": _why(case) if plan is None and case.asked is not None else "",
         "scenes": {
             name: {
                 "settingsMilliseconds": {
-                    one.value: durations.to_ms(time) for one, time in tuned(scene.settings).items()
+                    setting.value: durations.to_ms(time) for setting, time in tuned(scene.settings).items()
                 },
                 "membership": "static" if scene.static else "dynamic",
                 "played": _figures_object(scene.played),
@@ -212,12 +212,12 @@ def _optional(value: float | None, unit: str = "") -> str:
     return "-" if value is None else f"{number(value)}{unit}"
 
 
-_FIGURES: tuple[tuple[str, Callable[[Figures], str]], ...] = (
-    ("false evictions a month", lambda one: number(one.evictions_per_month)),
-    ("rebalances a day", lambda one: number(one.rebalances_per_day)),
-    ("stalled partition-s a day", lambda one: number(one.stalled_per_day)),
-    ("detection of a crash", lambda one: _optional(one.detection_s, " s")),
-    ("stalled by a rollout, partition-s", lambda one: _optional(one.rollout)),
+_FIGURES: tuple[tuple[str, Callable[[GroupFigures], str]], ...] = (
+    ("false evictions a month", lambda group_figures: number(group_figures.evictions_per_month)),
+    ("rebalances a day", lambda group_figures: number(group_figures.rebalances_per_day)),
+    ("stalled partition-s a day", lambda group_figures: number(group_figures.stalled_per_day)),
+    ("detection of a crash", lambda group_figures: _optional(group_figures.detection_s, " s")),
+    ("stalled by a rollout, partition-s", lambda group_figures: _optional(group_figures.rollout)),
 )
 
 
@@ -225,24 +225,24 @@ def _row(name: str, values: list[str]) -> tuple[str, ...]:
     return (name, *(cell for value in values for cell in (value, "")))
 
 
-def _figures_object(one: Figures) -> dict[str, float | None]:
+def _figures_object(group_figures: GroupFigures) -> dict[str, float | None]:
     return {
-        "evictionsPerMonth": one.evictions_per_month,
-        "rebalancesPerDay": one.rebalances_per_day,
-        "stalledPartitionSecondsPerDay": one.stalled_per_day,
-        "unavoidablePartitionSecondsPerDay": one.floor_per_day,
-        "detectionSeconds": one.detection_s,
-        "rolloutPartitionSeconds": one.rollout,
+        "evictionsPerMonth": group_figures.evictions_per_month,
+        "rebalancesPerDay": group_figures.rebalances_per_day,
+        "stalledPartitionSecondsPerDay": group_figures.stalled_per_day,
+        "unavoidablePartitionSecondsPerDay": group_figures.floor_per_day,
+        "detectionSeconds": group_figures.detection_s,
+        "rolloutPartitionSeconds": group_figures.rollout,
     }
 
 
-def _tried(told: Told, changes: tuple[str, ...]) -> LivenessSettings | None:
+def _tried(facts: StatedFacts, changes: tuple[str, ...]) -> LivenessSettings | None:
     """Return what is set with other values.
 
     Raises:
         UsageProblem: a change cannot be meant, or the library would not start with these values.
     """
-    client, now, given = told.client, told.current.settings, {}
+    client, now, given = facts.client, facts.current.settings, {}
     for text in changes:
         setting, value = assignment(client, text, "--to")
         if setting in given:

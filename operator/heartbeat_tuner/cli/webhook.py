@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from heartbeat_tuner.adapters import events
+from heartbeat_tuner.adapters.kubernetes import kubernetes_events
 from heartbeat_tuner.cli import json_lines
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.settings import webhook as webhook_settings
-from heartbeat_tuner.webhook import standing
+from heartbeat_tuner.settings import webhook_settings
+from heartbeat_tuner.webhook import app
 
 
 @click.command("webhook")
@@ -27,7 +27,7 @@ def command(config: Path) -> None:
         settings = webhook_settings.load(config)
         json_lines.configure()
         gc.freeze()  # else each full collection walks all that was imported, 50 ms in which no review is answered
-        asyncio.run(standing.run_webhook(settings))
+        asyncio.run(app.run_webhook(settings))
     except TunerError as error:
-        asyncio.run(events.tell_own_pod(str(error)))
+        asyncio.run(kubernetes_events.tell_own_pod(str(error)))
         raise UsageProblem(str(error)) from error

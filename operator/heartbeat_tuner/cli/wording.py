@@ -52,5 +52,5 @@ def shown(text: str, limit: int = SHOWN) -> str:
     return cut if len(cut) <= limit else f"{cut[: limit - 1]}…"
 
 
-def _harmless(one: str) -> str:
-    return one if one.isprintable() else one.encode("unicode_escape", "backslashreplace").decode()
+def _harmless(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode()

@@ -17,7 +17,9 @@ _FAMILIES: Final = (golang, java, kafkajs, librdkafka, node, python)
 CLIENTS: Final[Mapping[str, Client]] = MappingProxyType(
     {
         client.name: client
-        for client in sorted((one for family in _FAMILIES for one in family.CLIENTS), key=lambda client: client.name)
+        for client in sorted(
+            (client for family in _FAMILIES for client in family.CLIENTS), key=lambda client: client.name
+        )
     }
 )
 
@@ -35,7 +37,7 @@ def client(name: str) -> Client:
     return CLIENTS[name]
 
 
-def at_version(of: Client, version: str) -> Client:
+def at_version(client: Client, version: str) -> Client:
     """Return the card of `of` as it was in a version: `2.8`, `v2.8.1`; `3` is `3.0`.
 
     Raises:
@@ -43,15 +45,16 @@ def at_version(of: Client, version: str) -> Client:
     """
     asked = _numbers(version)
     if not asked:
-        raise ValueError(f"version {version!r} is none; write it like {of.measured}")
-    oldest, newest = of.versions
+        raise ValueError(f"version {version!r} is none; write it like {client.measured}")
+    oldest, newest = client.versions
     if not _numbers(oldest) <= asked[:2] <= _numbers(newest):
         nearest = oldest if asked < _numbers(oldest) else newest
         raise ValueError(
-            f"{of.title} {version} is unknown; the nearest known version is {nearest} (known are {oldest} to {newest})"
+            f"{client.title} {version} is unknown; the nearest known version is {nearest} (known are {oldest} to "
+            f"{newest})"
         )
-    since = [release for release in of.releases if asked < _numbers(release.before)]
-    found = dataclasses.replace(of, releases=tuple(release for release in of.releases if release not in since))
+    since = [release for release in client.releases if asked < _numbers(release.before)]
+    found = dataclasses.replace(client, releases=tuple(release for release in client.releases if release not in since))
     for release in reversed(since):
         values = LivenessSettings.of({**found.defaults.by_setting, **release.defaults})
         advice = (*found.advice, f"Before {release.before}: {release.note}.") if release.note else found.advice

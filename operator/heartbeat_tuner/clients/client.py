@@ -84,7 +84,7 @@ class Hung(enum.StrEnum):
     UNNOTICED = "keeps its partitions for ever"
 
 
-class StaticMembership(enum.StrEnum):
+class StaticIdSupport(enum.StrEnum):
     """What `group.instance.id` does."""
 
     NONE = "not supported"
@@ -96,7 +96,7 @@ class StaticMembership(enum.StrEnum):
     @property
     def holds(self) -> bool:
         """Whether a member that comes back finds its partitions, and two with one id do not go on for ever."""
-        return self in {StaticMembership.WORKS, StaticMembership.GUARDED}
+        return self in {StaticIdSupport.WORKS, StaticIdSupport.GUARDED}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Client:
     ignores_broker_settings: bool = False
     leaves_on_close: bool = True
     closing_fetches: int = 0
-    static_membership: StaticMembership = StaticMembership.NONE
+    static_membership: StaticIdSupport = StaticIdSupport.NONE
     others: tuple[Property, ...] = ()
     releases: tuple[Release, ...] = ()
     handles_messages: bool = True

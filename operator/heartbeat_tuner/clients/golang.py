@@ -22,7 +22,7 @@ from heartbeat_tuner.clients.client import (
     Hung,
     Period,
     Property,
-    StaticMembership,
+    StaticIdSupport,
 )
 from heartbeat_tuner.clients.formats import Format
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
@@ -83,7 +83,7 @@ SARAMA: Final = Client(
     rejoin_waits_for_handler=True,
     hung=Hung.UNNOTICED,
     closing_fetches=1,
-    static_membership=StaticMembership.WORKS,
+    static_membership=StaticIdSupport.WORKS,
     others=(Property("Net.ReadTimeout", "30s", "of joining, too"),),
     advice=(
         (
@@ -125,7 +125,7 @@ FRANZ_GO: Final = Client(
     interval_may_reach_session=True,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     hung=Hung.UNNOTICED,
-    static_membership=StaticMembership.WORKS,
+    static_membership=StaticIdSupport.WORKS,
     advice=("Groups are cooperative unless you say otherwise: a rebalance stops only the partitions that move.",),
 )
 

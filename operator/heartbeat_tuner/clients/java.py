@@ -26,7 +26,7 @@ from heartbeat_tuner.clients.client import (
     Property,
     Protocol,
     Release,
-    StaticMembership,
+    StaticIdSupport,
 )
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
@@ -95,7 +95,7 @@ JAVA: Final = Client(
     rebalance_wait=Setting.MAX_POLL_INTERVAL,
     protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
     hung=Hung.LEAVES,
-    static_membership=StaticMembership.WORKS,
+    static_membership=StaticIdSupport.WORKS,
     others=(
         _POLL_RECORDS,
         Property("retry.backoff.ms", "100", "the heartbeat thread's longest sleep: so much later a beat may be"),
@@ -133,7 +133,7 @@ JAVA_KIP848: Final = dataclasses.replace(
     names=_GROUP_NAMES,
     interval_may_reach_session=None,
     protocols=(Protocol.CONSUMER,),
-    static_membership=StaticMembership.GUARDED,
+    static_membership=StaticIdSupport.GUARDED,
     others=(_POLL_RECORDS,),
     releases=(),
     advice=(

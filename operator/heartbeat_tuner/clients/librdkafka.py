@@ -23,7 +23,7 @@ from heartbeat_tuner.clients.client import (
     Property,
     Protocol,
     Release,
-    StaticMembership,
+    StaticIdSupport,
 )
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
@@ -95,7 +95,7 @@ CONFLUENT_PYTHON: Final = Client(
     rebalance_wait=Setting.MAX_POLL_INTERVAL,
     protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
     hung=Hung.LEAVES,
-    static_membership=StaticMembership.WORKS,
+    static_membership=StaticIdSupport.WORKS,
     others=(Property("socket.timeout.ms", "60000", "of all requests but the group's"),),
     releases=(Release("1.7", MappingProxyType({Setting.SESSION_TIMEOUT: timedelta(seconds=10)})),),
     advice=(

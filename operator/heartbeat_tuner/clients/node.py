@@ -23,7 +23,7 @@ from heartbeat_tuner.clients.client import (
     Period,
     Property,
     Protocol,
-    StaticMembership,
+    StaticIdSupport,
 )
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
@@ -126,7 +126,7 @@ PLATFORMATIC: Final = Client(
     protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
     ignores_broker_settings=True,
     hung=Hung.UNNOTICED,
-    static_membership=StaticMembership.LEAVES,
+    static_membership=StaticIdSupport.LEAVES,
     others=(
         Property(
             "requestTimeout", "30000", "of joining, too: a rebalance that takes longer fails here and is tried again"

@@ -19,7 +19,7 @@ from heartbeat_tuner.clients.client import (
     Period,
     Property,
     Release,
-    StaticMembership,
+    StaticIdSupport,
 )
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 
@@ -58,7 +58,7 @@ KAFKA_PYTHON: Final = Client(
     presets=MappingProxyType({presets.PLAIN: presets.upper(_NAMES)}),
     rebalance_wait=Setting.MAX_POLL_INTERVAL,
     hung=Hung.LEAVES,
-    static_membership=StaticMembership.WORKS,
+    static_membership=StaticIdSupport.WORKS,
     others=(
         Property(
             "max_poll_records", "500", "how many messages one poll hands out: all have to be handled within the limit"
@@ -103,7 +103,7 @@ AIOKAFKA: Final = Client(
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     hung=Hung.LEAVES,
     shares=MappingProxyType({Setting.REBALANCE_TIMEOUT: 1}),
-    static_membership=StaticMembership.STEALS,
+    static_membership=StaticIdSupport.STEALS,
     others=(Property("request_timeout_ms", "40000", "of joining, too: it must be above rebalance_timeout_ms"),),
     releases=(Release("0.10", MappingProxyType({}), "there is no static membership"),),
     advice=(

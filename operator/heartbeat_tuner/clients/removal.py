@@ -1,4 +1,4 @@
-"""How long after something befell a member its group knows: what follows from a library's card.
+"""How long after something happened to a member its group knows: what follows from a library's card.
 
 The coordinator removes a member S after the last beat that it received, so S - P to S after the member died, and at
 once where the member says that it leaves; some end their fetches before they say so. What a hung handler costs depends
@@ -14,7 +14,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 
 
 class Event(enum.StrEnum):
-    """What befalls a member."""
+    """What happens to a member."""
 
     KILLED = "its process is killed"
     PAUSED = "its process stands still, for longer than the session"

@@ -1,7 +1,6 @@
-"""Verbs: from what is known of a group (`input`) to one `Decision`. Pure; the time is an argument.
+"""From what is known of a group (`input`) to one `Decision`. Pure; the time is an argument.
 
-`pipeline` is the order of the steps and nothing else. They ask `assessment` (what does the record show?), `choice`
-(which values would cure it?), `tuning` (which would be better, where it asks for nothing?), `gates` (may they be
-written now?).
-`rules` says which values may be set at all, whoever chooses; `heartbeat_budget` looks at all groups of a Kafka cluster.
+`pipeline` is the order of the steps and nothing else. What a step asks stands in a room of its own: `profile` (what
+happens to the group), `cost`, `evictions` (what its record and a model show), `optimize` (which values), `gates`
+(may they be written now). A new step belongs in `steps` and `pipeline`, a new fact of a group in `input`.
 """

@@ -1,7 +1,7 @@
 """Everything one decision rests on.
 
-It is made in one place for each road to a decision: `reconcile.gathering` for the operator, `outside` for who has
-metrics or a model alone. A new fact of a group is added here, filled in there, and used by one step.
+It is made in one place for each road to a decision: `reconcile.gather.gathering` for the operator, `from_metrics` for
+who has metrics or a model alone. A new fact of a group is added here, filled in there, and used by one step.
 """
 
 import dataclasses
@@ -9,11 +9,12 @@ from datetime import datetime
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances, Client, Period
-from heartbeat_tuner.decision.rules import Limit
-from heartbeat_tuner.domain.evidence import Cluster, Group, Member, Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, Member
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import GroupOwnership, Policy
-from heartbeat_tuner.tails.group_model import Fitted, Unfitted
+from heartbeat_tuner.limits.allowed_values import Limit
+from heartbeat_tuner.models.group_model import Fitted, Unfitted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

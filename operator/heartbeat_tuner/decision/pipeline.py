@@ -1,4 +1,4 @@
-"""The order of a decision, in one place; each step is a function of `steps`, each gate one of `gates`.
+"""The order of a decision, in one place; each step is a function of `steps`, each gate one of `write_gates`.
 
 The steps are asked in turn, and the first that has something to say decides. What can be said without a model goes
 first: the record's demands are cured at once, whatever a model says. A group whose record asks for nothing may still
@@ -15,12 +15,14 @@ import functools
 from collections.abc import Callable
 from typing import Final
 
-from heartbeat_tuner.decision import gates, question, reviews, steps, tuning
-from heartbeat_tuner.decision.gates import Gate, ProposedChange
+from heartbeat_tuner.decision import reviews, steps
+from heartbeat_tuner.decision.gates import write_gates
+from heartbeat_tuner.decision.gates.write_gates import Gate, ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize import question, tuning
+from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.reviews import Review
 from heartbeat_tuner.decision.steps import Derived, Step
-from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Trace, TraceStep
@@ -106,24 +108,24 @@ PIPELINE: Final = Pipeline(
     # What lasts comes before what passes, what somebody asked for before what is going on.
     gates=(
         # May anything be written at all?
-        gates.policy_is_suspended,
+        write_gates.policy_is_suspended,
         # Before the mode: who only reads what is recommended has to know that it rests on an assumption.
-        gates.setting_is_assumed,
-        gates.mode_is_recommend,
+        write_gates.setting_is_assumed,
+        write_gates.mode_is_recommend,
         # Is enough known for it to be more than shown?
-        gates.data_are_too_few,
+        write_gates.data_are_too_few,
         # Is it the workload that is written? What follows is about rollouts.
-        gates.mode_is_initial,
-        gates.values_were_taken_back,
+        write_gates.mode_is_initial,
+        write_gates.values_were_taken_back,
         # Can what nothing urgent demands wait?
-        gates.restart_comes_anyway,
-        gates.group_is_rebalancing,
+        write_gates.restart_comes_anyway,
+        write_gates.group_is_rebalancing,
         # Is now the time?
-        gates.rollout_is_paused,
-        gates.rollout_is_in_progress,
-        gates.field_is_owned_by_another,
-        gates.change_is_cooling_down,
-        gates.every_window_is_closed,
+        write_gates.rollout_is_paused,
+        write_gates.rollout_is_in_progress,
+        write_gates.field_is_owned_by_another,
+        write_gates.change_is_cooling_down,
+        write_gates.every_window_is_closed,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,
@@ -144,7 +146,7 @@ def decide(
 
     Args:
         inputs: what is known of it.
-        answer: says which values it should have; `remembering` has one that does not answer the same twice.
+        answer: says which values it should have; `answer_cache` has one that does not answer the same twice.
         expected: says what values bring that the record demands; likewise.
         advise: says whether static ids pay; likewise.
     """

@@ -7,15 +7,17 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Protocol
-from heartbeat_tuner.decision import foresight, question, soundness, static_ids
+from heartbeat_tuner.decision.evictions import expected_evictions
+from heartbeat_tuner.decision.gates import soundness
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.linting import Expectations
+from heartbeat_tuner.decision.optimize import question, static_ids
 from heartbeat_tuner.decision.steps import Derived
 from heartbeat_tuner.domain.policies import Mode, StaticMembership
 from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.sentences import join
 from heartbeat_tuner.domain.verdicts import Decision
-from heartbeat_tuner.tails.group_model import NO_MODEL, Unfitted
+from heartbeat_tuner.lint.checked_settings import Expectations
+from heartbeat_tuner.models.group_model import NO_MODEL, Unfitted
 
 Review = Callable[[DecisionInput, Decision, Derived], Decision]
 
@@ -33,7 +35,7 @@ def healthy_values_hold_at_rest(inputs: DecisionInput, decision: Decision, _deri
 def outlook_is_told(inputs: DecisionInput, decision: Decision, _derived: Derived) -> Decision:
     """Add what a model expects, and what a rollout of the recommended values would stop."""
     current = None if inputs.workload.current is None else inputs.workload.current.settings
-    expected = foresight.outlook(inputs.model, inputs.period, current, decision.target)
+    expected = expected_evictions.outlook(inputs.model, inputs.period, current, decision.target)
     outlook = join("", (expected, decision.outlook, _disturbance(inputs, decision)))
     return dataclasses.replace(decision, outlook=outlook)
 

@@ -9,25 +9,20 @@ import functools
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from heartbeat_tuner.decision import (
-    assessment,
-    choice,
-    consent,
-    contradictions,
-    plausibility,
-    question,
-    rules,
-    tuning,
-)
+from heartbeat_tuner.decision.evictions import assessment, contradictions
+from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.tuning import Answer, Question
-from heartbeat_tuner.domain.evidence import Group, Record, Unknown, Unwatched
+from heartbeat_tuner.decision.optimize import question, remedy, tuning
+from heartbeat_tuner.decision.optimize.questions import Answer, Question
+from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
+from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Verdict
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.limits import allowed_values, plausibility
+from heartbeat_tuner.models.group_model import Unfitted
 
 _T = TypeVar("_T")
 
@@ -172,13 +167,13 @@ def values_are_unreadable(inputs: DecisionInput, derived: Derived) -> Decision |
 def record_contradicts_the_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Decide nothing from values that are not in force."""
     group, workload, brokers = inputs.group, inputs.workload, inputs.cluster.brokers
-    doubt = contradictions.found(inputs.policy, workload, group, brokers, derived.record, derived.current)
+    doubt = contradictions.find_contradiction(inputs.policy, workload, group, brokers, derived.record, derived.current)
     return None if doubt is None else contradictions.decision(doubt)
 
 
 def record_contradicted_them_before(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing while an earlier record's proof stands."""
-    doubt = contradictions.remembered(inputs.policy, inputs.workload.template)
+    doubt = contradictions.noted_finding(inputs.policy, inputs.workload.template)
     return None if doubt is None else contradictions.decision(doubt)
 
 
@@ -232,7 +227,7 @@ def values_are_good_enough(inputs: DecisionInput, derived: Derived) -> Decision 
 def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Leave the values where a model asks for shorter limits, and the group's own record does not agree."""
     answer, change = _answer(derived), (derived.current.settings, _target(derived))
-    refused = consent.refusal(derived.record, change, inputs.client, inputs.period, now=inputs.now)
+    refused = record_consent.refusal(derived.record, change, inputs.client, inputs.period, now=inputs.now)
     if not refused:
         return None
     forecast = tuning.forecast(answer)
@@ -322,10 +317,10 @@ def _consumer_protocol(group: Group) -> Finding:
 def _cured(inputs: DecisionInput, record: Record, current: LivenessSettings, finding: Finding) -> Decision:
     """Return the decision for a finding that asks for other values."""
     client, policy, cluster, model = inputs.client, inputs.policy, inputs.cluster, inputs.model
-    chosen = choice.choose(client, policy, cluster, model, record, current, cause=finding.reason)
-    if isinstance(chosen, rules.Infeasible):
+    chosen = remedy.choose(client, policy, cluster, model, record, current, cause=finding.reason)
+    if isinstance(chosen, allowed_values.Infeasible):
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, finding.message), advice=chosen.message)
-    if rules.within_band(current, chosen.settings):
+    if allowed_values.within_band(current, chosen.settings):
         already = "The values set already are what this rule gives: look for the cause elsewhere"
         return Decision(Verdict.UNKNOWN, finding, advice=already)
     return Decision(Verdict.CHANGE, finding, advice=chosen.message, target=chosen.settings)

@@ -24,7 +24,7 @@ LONGEST: Final = timedelta(hours=2_562_047)
 """What Go's durations hold, in whole hours: 292 years."""
 
 
-_REMEMBERED: Final = 4_096
+_CACHED: Final = 4_096
 """Durations: ten thousand policies have some hundreds of different ones, forty each, and are read again and again."""
 
 _SHORT: Final = 32
@@ -37,7 +37,7 @@ def parse(text: str) -> timedelta:
     Raises:
         ValueError: `text` is not in Go's notation, or longer than Go can hold; the message shows what is right.
     """
-    return _remembered(text) if len(text) <= _SHORT else _parsed(text)
+    return _cached(text) if len(text) <= _SHORT else _parsed(text)
 
 
 def _parsed(text: str) -> timedelta:
@@ -49,10 +49,10 @@ def _parsed(text: str) -> timedelta:
     return timedelta(milliseconds=round(total_ms))
 
 
-_remembered: Final = functools.lru_cache(maxsize=_REMEMBERED)(_parsed)
+_cached: Final = functools.lru_cache(maxsize=_CACHED)(_parsed)
 
 
-@functools.lru_cache(maxsize=_REMEMBERED)
+@functools.lru_cache(maxsize=_CACHED)
 def show(duration: timedelta) -> str:
     """Return the shortest Go notation of `duration`, to the millisecond.
 

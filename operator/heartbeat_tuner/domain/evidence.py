@@ -8,10 +8,10 @@ import dataclasses
 import enum
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from heartbeat_tuner.domain import liveness
-from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout, Strategy
@@ -88,27 +88,8 @@ class Record:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Member:
-    """A group member as the coordinator describes it.
-
-    Attributes:
-        member_id: made by the coordinator (or by the client, in the consumer protocol), anew with each membership.
-        host: the address it connects from.
-        client_id: the client's own name, which its metrics carry, too.
-        instance_id: `group.instance.id` of a static member; None for a dynamic one.
-        partitions: how many it has been given.
-    """
-
-    member_id: str
-    host: str
-    client_id: str = ""
-    instance_id: str | None = None
-    partitions: int = 0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class MemberChange:
-    """A living pod was seen with another member id than before: removed, or a consumer made anew.
+    """A living pod was seen with another member id than before: removed, or a consumer made again.
 
     Attributes:
         at: when the new id was seen.
@@ -119,7 +100,7 @@ class MemberChange:
     pod: str
 
 
-class Witness(enum.Enum):
+class AbsenceSignal(enum.Enum):
     """What showed an absence."""
 
     GC_PAUSE = "a pause of garbage collection"
@@ -144,110 +125,10 @@ class Absence:
     """
 
     pod: str
-    witness: Witness
+    signal: AbsenceSignal
     seen_s: float
     at_least_s: float
     at_most_s: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupConfig:
-    """What the broker prescribes to the members of one group of the consumer protocol (KIP-848)."""
-
-    session_timeout: timedelta
-    heartbeat_interval: timedelta
-
-
-class GroupState(enum.Enum):
-    """The state of a group, in Kafka's words."""
-
-    EMPTY = "Empty"
-    PREPARING_REBALANCE = "PreparingRebalance"
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    STABLE = "Stable"
-    RECONCILING = "Reconciling"
-    """Of the consumer protocol; stands for Assigning, too, since librdkafka does not tell the two apart."""
-    UNKNOWN = "Unknown"
-    """None of those that a classic group is known to have."""
-
-
-_MOVING: Final = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.RECONCILING})
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Group:
-    """A consumer group as the coordinator describes it.
-
-    Attributes:
-        state: at that moment.
-        consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
-        config: what the broker prescribes; None for a classic group, or where it may not be read.
-        assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
-    """
-
-    group_id: str
-    state: GroupState
-    members: tuple[Member, ...]
-    consumer_protocol: bool = False
-    config: GroupConfig | None = None
-    assignor: str = ""
-
-    @property
-    def rebalancing(self) -> bool:
-        """Whether partitions are being moved between members."""
-        return self.state in _MOVING
-
-    @property
-    def partitions(self) -> int | None:
-        """How many partitions the members have in all; None while they are being moved, when none can be counted."""
-        return sum(member.partitions for member in self.members) if self.state is GroupState.STABLE else None
-
-    def prescribed(self, current: CurrentSettings) -> CurrentSettings:
-        """Return what is in force: in a group of the consumer protocol S and H are the broker's, not the client's."""
-        if self.config is None:
-            return current
-        return CurrentSettings(
-            dataclasses.replace(
-                current.settings,
-                session_timeout=self.config.session_timeout,
-                heartbeat_interval=self.config.heartbeat_interval,
-            ),
-            {**current.sources, Setting.SESSION_TIMEOUT: Source.GROUP, Setting.HEARTBEAT_INTERVAL: Source.GROUP},
-        )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class UnreadableGroup:
-    """A group that its coordinator would not describe, for example for lack of a right; the cluster itself answers.
-
-    Attributes:
-        message: why.
-        tells_of_group: whether the answer would be another if there were no such group.
-        unread: nobody waited for its coordinator in this cycle: the next one begins with it.
-    """
-
-    message: str
-    tells_of_group: bool = True
-    unread: bool = False
-
-
-DEFAULT_MIN_SESSION: Final = timedelta(seconds=6)
-DEFAULT_MAX_SESSION: Final = timedelta(minutes=30)
-"""`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
-
-CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
-CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
-"""The same of groups of KIP-848, `group.consumer.…`; what H may be there is `tuning.CONSUMER_INTERVAL`."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cluster:
-    """What the Kafka cluster allows and how many brokers it has; assumed bounds say so."""
-
-    brokers: int
-    min_session_timeout: timedelta
-    max_session_timeout: timedelta
-    bounds_assumed: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -349,8 +230,8 @@ class Workload:
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""
         ours, needed = self.kept_env.get(policy.workload.container, {}), self.to_write(target)
-        wanted = {one for one, name in policy.env_names.items() if one in needed or ours.get(name)}
-        return {**ours, **policy.entries({one: target[one] for one in wanted})}
+        wanted = {setting for setting, name in policy.env_names.items() if setting in needed or ours.get(name)}
+        return {**ours, **policy.entries({setting: target[setting] for setting in wanted})}
 
     def to_write(self, target: LivenessSettings) -> tuple[Setting, ...]:
         """Return the settings that a write has to name so that the pods of its rollout have `target`.
@@ -361,9 +242,9 @@ class Workload:
         if self.current is None:
             return ()
         sources = self.current.sources
-        kept = {one for one in self.unlike_template if sources.get(one) is Source.POD}
-        moved = {*kept, *liveness.changed(self.current.settings, target)}
-        return tuple(one for one in target.by_setting if one in moved)
+        settings = {setting for setting in self.unlike_template if sources.get(setting) is ValueSource.POD}
+        moved = {*settings, *liveness.changed(self.current.settings, target)}
+        return tuple(setting for setting in target.by_setting if setting in moved)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """What the operator tells Prometheus of each policy: the families of metrics, and one policy's points of them.
 
-A catalogue without a client library: `reconcile.exposing` says which points a policy has, `adapters.telemetry` exports
-them, `docs/reference/metrics.md` is made from here. Every family has a policy's namespace and name as its first labels,
-and few points per policy, so that series grow with policies and with nothing else. What is not known has no point.
+A catalogue without a client library: `reconcile.status.metric_points` says which points a policy has,
+`adapters.http.telemetry` exports them, `docs/reference/metrics.md` is made from here. Every family has a policy's
+namespace and name as its first labels, and few points per policy, so that series grow with policies and with nothing
+else. What is not known has no point.
 """
 
 import dataclasses
@@ -12,7 +13,7 @@ from typing import Final, NamedTuple
 PREFIX: Final = "heartbeat_tuner_policy_"
 
 
-class Values(enum.StrEnum):
+class ValuesLabel(enum.StrEnum):
     """Of which values a point speaks: the label `values`."""
 
     SET = "set"
@@ -46,7 +47,7 @@ class Family:
         return f"{PREFIX}{self.name}"
 
 
-class Point(NamedTuple):
+class MetricPoint(NamedTuple):
     """One number of one policy.
 
     Attributes:

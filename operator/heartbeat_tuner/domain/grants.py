@@ -26,8 +26,8 @@ class Grant:
     def covers(self, namespace: str, group_id: str) -> bool:
         """Whether it gives the group to the namespace."""
         return not {namespace, EVERY}.isdisjoint(self.namespaces) and any(
-            group_id.startswith(one.removesuffix(EVERY)) if one.endswith(EVERY) else group_id == one
-            for one in self.groups
+            group_id.startswith(group.removesuffix(EVERY)) if group.endswith(EVERY) else group_id == group
+            for group in self.groups
         )
 
 

@@ -88,7 +88,7 @@ class LivenessSettings:
         return self.by_setting[setting]
 
 
-class Source(enum.StrEnum):
+class ValueSource(enum.StrEnum):
     """Where a set value was found, in the order of trust."""
 
     GROUP = "group configuration"
@@ -103,12 +103,12 @@ class CurrentSettings:
     """What is set now, and where each value was found."""
 
     settings: LivenessSettings
-    sources: Mapping[Setting, Source]
+    sources: Mapping[Setting, ValueSource]
 
     @property
     def assumed(self) -> tuple[Setting, ...]:
         """The settings that nothing names, so that the library's default is assumed."""
-        return tuple(setting for setting, source in self.sources.items() if source is Source.DEFAULT)
+        return tuple(setting for setting, source in self.sources.items() if source is ValueSource.DEFAULT)
 
 
 def changed(before: LivenessSettings, after: LivenessSettings) -> tuple[Setting, ...]:

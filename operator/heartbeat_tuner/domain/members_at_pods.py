@@ -10,7 +10,8 @@ import functools
 import ipaddress
 from collections.abc import Iterable
 
-from heartbeat_tuner.domain.evidence import Member, Pod
+from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.kafka_groups import Member
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -1,6 +1,7 @@
 """How a workload replaces its pods, how far it has come, and which of its pods fail.
 
-`adapters.rollouts` reads these from Kubernetes objects; `reconcile.landing` says what they mean for a change of ours.
+`adapters.workloads.rollout_state` reads these from Kubernetes objects; `reconcile.status.landing` says what they mean
+for a change of ours.
 """
 
 import dataclasses
@@ -72,7 +73,7 @@ class Rollout:
 
     def crashing(self, now: datetime) -> Failing | None:
         """Return the first pod that crashes again and again; None if none does."""
-        return next((one for one in self.failing if one.is_crashing(now)), None)
+        return next((failing for failing in self.failing if failing.is_crashing(now)), None)
 
     def worst(self, now: datetime) -> Failing | None:
         """Return the first pod that fails and has not stayed ready since; None if none does."""

@@ -112,11 +112,11 @@ def facts(sentence: str) -> Mapping[str, float | str]:
 
     Of several facts with the same name the first counts; what is empty is left out.
     """
-    found: dict[str, float | str] = {}
+    facts: dict[str, float | str] = {}
     for part in _parts(sentence):
         if isinstance(part, Fact) and part.value != "":
-            found.setdefault(part.name, part.value if isinstance(part.value, int | float) else part.text)
-    return found
+            facts.setdefault(part.name, part.value if isinstance(part.value, int | float) else part.text)
+    return facts
 
 
 def identity(sentence: str) -> Identity:

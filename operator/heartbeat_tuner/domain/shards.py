@@ -16,7 +16,7 @@ from typing import Final
 MOST_SHARDS: Final = 16
 """Each replica looks at every shard's lease all the time, so more would cost the API server more than they bring."""
 
-_REMEMBERED: Final = 2**16
+_CACHED: Final = 2**16
 """Namespaces whose shard is not worked out again with each cycle."""
 
 Within = Callable[[str], bool]
@@ -28,7 +28,7 @@ def everywhere(_namespace: str) -> bool:
     return True
 
 
-@functools.lru_cache(_REMEMBERED)
+@functools.lru_cache(_CACHED)
 def shard_of(namespace: str, shards: int) -> int:
     """Return the number of the shard, from 0, that a namespace belongs to; the same in every process."""
 

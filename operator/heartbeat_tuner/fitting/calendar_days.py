@@ -42,9 +42,9 @@ def window(until: date, length: timedelta) -> tuple[date, ...]:
     return tuple(until - DAY * age for age in reversed(range(max(length // DAY, 1))))
 
 
-def missing(window: Sequence[date], kept: Collection[date]) -> tuple[date, ...]:
+def missing(window: Sequence[date], days: Collection[date]) -> tuple[date, ...]:
     """Return the days that are to be read, the newest first: they tell most, should the run not come to its end."""
-    return tuple(sorted(set(window) - set(kept), reverse=True))
+    return tuple(sorted(set(window) - set(days), reverse=True))
 
 
 def settled(without_data: Collection[date], with_data: Collection[date]) -> tuple[date, ...]:
@@ -60,13 +60,13 @@ def settled(without_data: Collection[date], with_data: Collection[date]) -> tupl
 
 def spans(days: Collection[date]) -> list[tuple[date, date]]:
     """Return days as runs of neighbours (first, last), ascending: what a sentence says of many."""
-    found: list[tuple[date, date]] = []
+    spans: list[tuple[date, date]] = []
     for day in sorted(days):
-        if found and day - found[-1][1] == DAY:
-            found[-1] = (found[-1][0], day)
+        if spans and day - spans[-1][1] == DAY:
+            spans[-1] = (spans[-1][0], day)
         else:
-            found.append((day, day))
-    return found
+            spans.append((day, day))
+    return spans
 
 
 def last_known(with_data: Collection[date]) -> date | None:

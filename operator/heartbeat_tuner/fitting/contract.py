@@ -1,8 +1,8 @@
 """The rows that every part of the fit hands to the next, as Arrow knows them: a histogram in long form.
 
 A row says how many values of one quantity, of one group on one day (UTC), lie in a bucket of `tails.histogram`. Two
-buckets below 0 count what was watched instead: `MEMBER_BLOCKS` and `GROUP_BLOCKS` of `tails.history`. Rows of the same
-key are merged by adding `n`, in any order.
+buckets below 0 count what was watched instead: `MEMBER_BLOCKS` and `GROUP_BLOCKS` of `tails.day_weights`. Rows of the
+same key are merged by adding `n`, in any order.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ import pyarrow.fs
 
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import arrays
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS
 from heartbeat_tuner.tails.histogram import BUCKETS, SCHEMA
-from heartbeat_tuner.tails.history import GROUP_BLOCKS
 
 NAMES: Final = ("cluster", "namespace", "group", "client", "quantity")
 """The columns of text: whose values they are, and of what."""

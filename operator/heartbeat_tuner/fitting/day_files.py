@@ -44,11 +44,11 @@ class OtherRowsError(Exception):
     """A file that says it is whole, and is not what was written."""
 
 
-def decoded(file: pa.NativeFile, day: date, said: str) -> pa.Table:
+def decoded(file: pa.NativeFile, day: date, sentence: str) -> pa.Table:
     """Return the rows in a day's file, columns of text as dictionaries."""
     parquet = pq.ParquetFile(file, read_dictionary=list(contract.NAMES), page_checksum_verification=True)
     metadata = parquet.metadata.metadata or {}
-    contract.check_schema(metadata, said)
+    contract.check_schema(metadata, sentence)
     stored = parquet.read()
     stored.validate(full=True)
     table = stored.add_column(0, "day", arrays.numbers(np.full(stored.num_rows, day_number(day)), pa.date32()))

@@ -45,7 +45,7 @@ class HistoryError(TunerError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Held:
+class StoredDays:
     """What a history holds of some days.
 
     Attributes:
@@ -66,10 +66,10 @@ class Held:
         """The rows of all whole days, ordered by day; nothing is copied, each chunk has dictionaries of its own."""
         return pa.concat_tables([pa.Table.from_batches([], HELD), *self.tables.values()])
 
-    def __or__(self, other: "Held") -> "Held":
+    def __or__(self, other: "StoredDays") -> "StoredDays":
         """Return both; the days of the other replace those that are in both."""
         tables, broken = {**self.tables, **other.tables}, {**self.broken, **other.broken}
-        return Held(
+        return StoredDays(
             {day: tables[day] for day in sorted(tables) if day not in other.broken},
             {day: broken[day] for day in sorted(broken) if day not in other.tables},
         )
@@ -99,12 +99,12 @@ class History:
         Raises:
             HistoryError: the folder cannot be listed.
         """
-        found = []
+        days = []
         for entry in self._listed(self._root):
             day = _day_of(entry.base_name)
             if day is not None and any(one.base_name == FILE for one in self._listed(entry.path)):
-                found.append(day)
-        return sorted(found)
+                days.append(day)
+        return sorted(days)
 
     def write(self, day: date, rows: pa.Table) -> None:
         """Replace a day's file; one without rows says that the day was read and had nothing.
@@ -127,14 +127,14 @@ class History:
         except OSError as error:
             raise _unwritten(self._said(target), error) from error
 
-    def read(self, days: Collection[date]) -> Held:
+    def read(self, days: Collection[date]) -> StoredDays:
         """Return the rows of some days; a broken or missing file costs its day only."""
         wanted = sorted(set(days))
         with ThreadPoolExecutor(_READERS) as threads:
             found = dict(zip(wanted, threads.map(self._read_or_broken, wanted), strict=True))
-        return Held(
+        return StoredDays(
             {day: one for day, one in found.items() if isinstance(one, pa.Table)},
-            {day: one for day, one in found.items() if isinstance(one, HistoryError)},
+            {day: history_error for day, history_error in found.items() if isinstance(history_error, HistoryError)},
         )
 
     def _read_or_broken(self, day: date) -> "pa.Table | HistoryError":
@@ -150,21 +150,21 @@ class History:
             HistoryError: no file, no whole Parquet file, or one that this version does not understand.
         """
         path = self.path(day)
-        said = self._said(path)
+        sentence = self._said(path)
         again = "delete it, and the next run reads the day again"
         try:
             with self._files.open_input_file(path) as file:
-                return decoded(file, day, said)
+                return decoded(file, day, sentence)
         except OtherRowsError as error:
-            raise HistoryError(f"{said}: {error}: {again}") from error
+            raise HistoryError(f"{sentence}: {error}: {again}") from error
         except ContractError as error:
             raise HistoryError(str(error)) from error
         except FileNotFoundError as error:
-            raise HistoryError(f"{said}: is not there: the next run reads the day") from error
+            raise HistoryError(f"{sentence}: is not there: the next run reads the day") from error
         except PermissionError as error:
-            raise HistoryError(f"{said}: may not be read: give the job the right to read it") from error
+            raise HistoryError(f"{sentence}: may not be read: give the job the right to read it") from error
         except (pa.ArrowException, OSError, LookupError, ValueError) as error:  # what PyArrow makes of broken files
-            raise HistoryError(f"{said}: is no whole Parquet file ({_first_line(error)}): {again}") from error
+            raise HistoryError(f"{sentence}: is no whole Parquet file ({_first_line(error)}): {again}") from error
 
     def path(self, day: date) -> str:
         """Return where a day's file lies, within its file system."""
@@ -200,10 +200,10 @@ def _day_of(name: str) -> date | None:
         return None
 
 
-def _unwritten(said: str, error: OSError) -> HistoryError:
+def _unwritten(sentence: str, error: OSError) -> HistoryError:
     fix = _FIXES.get(error.errno or 0, "make the place writable")
     return HistoryError(
-        f"{said}: cannot be written ({_first_line(error)}): {fix}; what was there before is whole, "
+        f"{sentence}: cannot be written ({_first_line(error)}): {fix}; what was there before is whole, "
         "and the next run writes the day"
     )
 

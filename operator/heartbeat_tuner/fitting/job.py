@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import arrays, calendar_days, outcome
-from heartbeat_tuner.fitting.outcome import DayFailure, Outcome, Reading
+from heartbeat_tuner.fitting.outcome import DayFailure, FitOutcome, HistoryReading
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.ports import Written
-from heartbeat_tuner.tails.group_model import GroupModel
 
 Table = Any
 """A `pyarrow.Table` of the contract's rows."""
@@ -28,7 +28,7 @@ Days = Callable[[Sequence[date]], Iterator[tuple[date, Table | DayFailure]]]
 """Reads days, one after the other: the rows of each, none if it has no data, or why there are none."""
 
 
-class Kept(Protocol):
+class StoredTables(Protocol):
     """What a history gives of some days; see `history.Held`."""
 
     @property
@@ -43,13 +43,13 @@ class Kept(Protocol):
         """Return both; the days of the other replace those that are in both."""
 
 
-class History(Protocol):
+class DayStore(Protocol):
     """What keeps days; see `history.History`."""
 
     def days(self) -> Collection[date]:
         """Return the days that are kept, broken ones among them."""
 
-    def read(self, days: Collection[date]) -> Kept:
+    def read(self, days: Collection[date]) -> StoredTables:
         """Return what is kept of these days."""
 
     def write(self, day: date, rows: Table) -> None:
@@ -67,7 +67,7 @@ class Teller(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Order:
+class RunOrder:
     """What a run is to do.
 
     Attributes:
@@ -86,23 +86,23 @@ class Order:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Parts:
+class RunParts:
     """What a run stands on.
 
     Attributes:
         days: the source.
         history: what is kept.
-        estimate: fits the models; see `estimate.models`.
+        estimate: fits the models; see `model_estimate.models`.
         write: stores the models; None if they are only to be counted.
     """
 
     days: Days
-    history: History
+    history: DayStore
     estimate: Callable[[Table], Sequence[GroupModel]]
     write: Callable[[Sequence[GroupModel]], Written] | None
 
 
-def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
+def run(order: RunOrder, parts: RunParts, teller: Teller) -> tuple[FitOutcome, Table]:
     """Carry it out; return what came of it, and the rows that the models rest on.
 
     Raises:
@@ -122,16 +122,16 @@ def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
         added = parts.history.read(found.kept)
         found.failures.extend(_failures(added))
         held |= added
-    reading = Reading(
+    reading = HistoryReading(
         window=(window[0], window[-1]),
         kept=len(kept),
         read=tuple(sorted(found.values)),
         empty=tuple(sorted(found.empty)),
         values=sum(found.values.values()),
-        failures=tuple(sorted(found.failures, key=lambda one: one.day)),
+        failures=tuple(sorted(found.failures, key=lambda failure: failure.day)),
         broken=broken,
     )
-    teller.stage("read", **told(reading))
+    teller.stage("read", **reading_counts(reading))
 
     rows = _asked_for(held.rows, order.namespaces)
     models = parts.estimate(rows)
@@ -141,7 +141,7 @@ def run(order: Order, parts: Parts, teller: Teller) -> tuple[Outcome, Table]:
     if parts.write is not None:
         stored = _written(models, parts.write)
         teller.stage("write", written=stored.written, unchanged=stored.unchanged, failed=len(stored.failed))
-    return Outcome(order.job, reading, fitted, stored, time.monotonic() - began), rows
+    return FitOutcome(order.job, reading, fitted, stored, time.monotonic() - began), rows
 
 
 def _asked_for(rows: Table, namespaces: Sequence[str]) -> Table:
@@ -150,7 +150,7 @@ def _asked_for(rows: Table, namespaces: Sequence[str]) -> Table:
     return rows.filter(pc.is_in(rows["namespace"], value_set=pa.array(namespaces, pa.string())))
 
 
-def told(reading: Reading) -> dict[str, int]:
+def reading_counts(reading: HistoryReading) -> dict[str, int]:
     """Return the counts of what was read."""
     return {
         "days": len(reading.read),
@@ -167,7 +167,7 @@ def _written(models: Sequence[GroupModel], write: Callable[[Sequence[GroupModel]
         return Written(0, 0, (str(error),))
 
 
-def _failures(held: Kept) -> tuple[DayFailure, ...]:
+def _failures(held: StoredTables) -> tuple[DayFailure, ...]:
     return tuple(DayFailure(day, str(held.broken[day])) for day in sorted(held.broken))
 
 
@@ -181,37 +181,37 @@ class _Read:
     failures: list[DayFailure] = dataclasses.field(default_factory=list)
 
 
-def _read(missing: Sequence[date], kept: Collection[date], parts: Parts, teller: Teller) -> _Read:
+def _read(missing: Sequence[date], kept: Collection[date], parts: RunParts, teller: Teller) -> _Read:
     """Read days and keep each; those without data at the end, when it is known whether any other has some."""
-    found = _Read()
+    read = _Read()
     if not missing:
-        return found
+        return read
     nothing: dict[date, Table] = {}
     for done, (day, table) in enumerate(parts.days(missing), start=1):
         if isinstance(table, DayFailure):
-            found.failures.append(table)
+            read.failures.append(table)
         elif table.num_rows == 0:
-            found.empty.add(day)
+            read.empty.add(day)
             nothing[day] = table
         elif (failure := _keep(day, table, parts.history)) is None:
-            found.values[day] = values_of(table)
-            found.kept.add(day)
+            read.values[day] = values_of(table)
+            read.kept.add(day)
         else:
-            found.failures.append(failure)
+            read.failures.append(failure)
             break  # what cannot be kept need not be read
         teller.day(day, done=done, days=len(missing))
     else:
-        for day in calendar_days.settled(found.empty, {*kept, *found.values}):
+        for day in calendar_days.settled(read.empty, {*kept, *read.values}):
             failure = _keep(day, nothing[day], parts.history)
             if failure is None:
-                found.kept.add(day)
+                read.kept.add(day)
             else:
-                found.failures.append(failure)
-        return found
-    seen = {*found.values, *found.empty, *(one.day for one in found.failures)}
+                read.failures.append(failure)
+        return read
+    seen = {*read.values, *read.empty, *(day_failure.day for day_failure in read.failures)}
     why = "not read: the history takes no more"
-    found.failures.extend(DayFailure(day, why) for day in missing if day not in seen)
-    return found
+    read.failures.extend(DayFailure(day, why) for day in missing if day not in seen)
+    return read
 
 
 def values_of(table: Table) -> int:
@@ -220,7 +220,7 @@ def values_of(table: Table) -> int:
     return int(counts[buckets >= 0].sum())
 
 
-def _keep(day: date, table: Table, history: History) -> DayFailure | None:
+def _keep(day: date, table: Table, history: DayStore) -> DayFailure | None:
     try:
         history.write(day, table)
     except TunerError as error:

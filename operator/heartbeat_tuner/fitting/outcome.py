@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from heartbeat_tuner.models.group_model import GroupModel
 from heartbeat_tuner.ports import Written
-from heartbeat_tuner.tails.group_model import GroupModel
 from heartbeat_tuner.tails.model import Rejected
 
 
-class Status(enum.IntEnum):
+class ExitStatus(enum.IntEnum):
     """Exit status of a run, for whoever schedules it."""
 
     DONE = 0
@@ -33,7 +33,7 @@ class DayFailure:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Reading:
+class HistoryReading:
     """What came of the history.
 
     Attributes:
@@ -71,7 +71,7 @@ class FitCounts:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Outcome:
+class FitOutcome:
     """What came of a run.
 
     Attributes:
@@ -83,21 +83,21 @@ class Outcome:
     """
 
     job: str
-    reading: Reading
+    reading: HistoryReading
     fitted: FitCounts
     stored: Written | None
     seconds: float
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ExitStatus:
         """What the process exits with."""
         stored = self.stored
         wrote_none = stored and (stored.failed or stored.gone) and not stored.written + stored.unchanged
         if not self.fitted.groups or wrote_none:
-            return Status.NOTHING
-        lost = {one.day for one in self.reading.broken} - set(self.reading.read)
+            return ExitStatus.NOTHING
+        lost = {failure.day for failure in self.reading.broken} - set(self.reading.read)
         failed = self.reading.failures or lost or (stored and stored.failed)
-        return Status.IN_PART if failed else Status.DONE
+        return ExitStatus.IN_PART if failed else ExitStatus.DONE
 
 
 def counted(models: Sequence[GroupModel]) -> FitCounts:

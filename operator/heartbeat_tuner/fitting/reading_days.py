@@ -16,9 +16,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.fitting import observations, session
+from heartbeat_tuner.fitting import session
+from heartbeat_tuner.fitting.lake import observations
 from heartbeat_tuner.fitting.outcome import DayFailure
-from heartbeat_tuner.fitting.progress import Progress
+from heartbeat_tuner.fitting.reading_progress import Progress
 from heartbeat_tuner.fitting.watch import Watch
 
 Read = Generator[tuple[date, pa.Table | DayFailure]]
@@ -30,7 +31,7 @@ SPAN: Final = 2
 """Days of a lake in one job: a job costs half a second beside the reading, and each day some memory of the driver."""
 
 _WORKING: Final = (PySparkException, Py4JError, pa.ArrowException, TunerError, OSError)
-"""What may befall a job of Spark."""
+"""What may happen to a job of Spark."""
 
 
 class SparkDays:
@@ -91,7 +92,7 @@ class SparkDays:
             SessionError: Spark does not start.
         """
         spans = [days[first : first + SPAN] for first in range(0, len(days), SPAN)]
-        lake: observations.Source | None = None
+        lake: observations.LakeSource | None = None
         with self._start() as spark:
             watch = Watch(spark, len(spans), self._tell)
             for number, span in enumerate(spans):
@@ -100,9 +101,9 @@ class SparkDays:
                         lake = lake or observations.source(spark, path, cluster=cluster)
                         observed = lake.read(span)
                 except _WORKING as error:
-                    said = self._sentence(error)
-                    told = said if path in said else f"{path}: {said}"
-                    if lake is None or self.broke:  # it would befall the others, too
+                    sentence = self._sentence(error)
+                    told = sentence if path in sentence else f"{path}: {sentence}"
+                    if lake is None or self.broke:  # it would happen to the others, too
                         yield from ((day, DayFailure(day, told)) for one in spans[number:] for day in one)
                         return
                     yield from ((day, DayFailure(day, told)) for day in span)

@@ -155,8 +155,8 @@ def first_line(error: Exception) -> str:
 
 def own_words(error: Exception) -> str | None:
     """Return the sentence of an error of ours that a task ended with; None if it was none of ours."""
-    said = _OWN.search(str(error)) if isinstance(error, PySparkException | Py4JJavaError) else None
-    return said[1] if said else None
+    match = _OWN.search(str(error)) if isinstance(error, PySparkException | Py4JJavaError) else None
+    return match[1] if match else None
 
 
 def last_words(log: Path) -> str:

@@ -1,6 +1,6 @@
 """Prometheus as a data source of Spark: `spark.read.format("prometheus")` gives the histogram contract.
 
-For who uses it from Spark (`docs/how-to/spark-source.md`), the options are those of `reading.OPTIONS`:
+For who uses it from Spark (`docs/how-to/spark-source.md`), the options are those of `source_options.OPTIONS`:
 
     spark.dataSource.register(PrometheusDataSource)
     spark.read.format("prometheus").options(url=..., since="2026-03-01", until="2026-03-14").load()
@@ -14,8 +14,8 @@ partition reads its slices one after the other, one request at a time: so many r
 task slots the cluster has. (Spark must not speculate: a twin of a slow task would ask once more. `rows` refuses it.)
 Samples become counts in the task (`counting`), and only those cross to the JVM.
 
-How failures travel. A day is whole or not there: a slice that cannot be read (`asking`) does not end the others. In its
-place comes one row with a sentence in the column `failure`; its other columns say the day only. By default
+How failures travel. A day is whole or not there: a slice that cannot be read (`slice_reading`) does not end the others.
+In its place comes one row with a sentence in the column `failure`; its other columns say the day only. By default
 (`failures=raise`) the data source has no such column and raises instead, with the same sentence. `read` sorts these
 rows out, and drops what was read of their days. No Python or Java traceback reaches who reads `Days.failures`.
 
@@ -35,18 +35,19 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.prometheus_failures import SettingsWords
 from heartbeat_tuner.connections import prometheus_source
-from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
-from heartbeat_tuner.fitting import contract, slices
-from heartbeat_tuner.fitting.reading import Reading, SourceError
-from heartbeat_tuner.fitting.slices import Slice
+from heartbeat_tuner.domain.errors import MetricsUnavailableError
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.prometheus import slices
+from heartbeat_tuner.fitting.prometheus.slice_failures import WORDS, SliceTroubles, shown
+from heartbeat_tuner.fitting.prometheus.slices import Slice
+from heartbeat_tuner.fitting.prometheus.source_options import SourceError, SourceOptions
 
 if TYPE_CHECKING:  # heavy, and of no use where a reader is only made or unpickled
     from pyspark.sql import DataFrame, SparkSession
 
-    from heartbeat_tuner.fitting.asking import Asker
-    from heartbeat_tuner.fitting.counting import Cell
+    from heartbeat_tuner.fitting.prometheus.counting import Cell
+    from heartbeat_tuner.fitting.prometheus.slice_reading import Asker
 
 NAME: Final = "prometheus"
 
@@ -55,21 +56,6 @@ CONTRACT: Final = ", ".join(f"{name} {kind}" for name, kind in contract.SPARK_TY
 
 TELLING: Final = f"{CONTRACT}, failure string"
 """Likewise, where failures are told: a row without a quantity is of a whole slice, `n` samples, or why not."""
-
-GIVE_UP_AFTER: Final = 2
-"""So many slices of a task in turn that got no answer: then the rest of them is not asked for."""
-
-NO_ANSWER: Final = frozenset({MetricsCause.UNREACHABLE, MetricsCause.TIMEOUT, MetricsCause.OVERLOADED})
-NEVER: Final = frozenset({MetricsCause.REFUSED, MetricsCause.CLOCK})
-"""Causes that are no slice's own: of the latter one is enough."""
-
-SHOWN_QUERY: Final = 300
-"""Characters of a query that a sentence repeats: it may name hundreds of pods."""
-
-WORDS: Final = SettingsWords(
-    settings="that were given", url="the url", longest_answer=" (maxAnswerBytes)", clock="this machine's"
-)
-"""The words of who has options for what else the operator's settings say."""
 
 
 class PrometheusDataSource(DataSource):  # type: ignore[misc]  # pyspark is Any to mypy
@@ -94,7 +80,7 @@ class PrometheusDataSource(DataSource):  # type: ignore[misc]  # pyspark is Any 
         Raises:
             SourceError: an option cannot be used.
         """
-        return PrometheusReader(Reading.of_options(self.options), tells=self._tells())
+        return PrometheusReader(SourceOptions.of_options(self.options), tells=self._tells())
 
     def _tells(self) -> bool:
         given = {name.lower(): value for name, value in self.options.items()}.get("failures", "raise")
@@ -124,7 +110,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         tells: whether a failure is a row; else it is raised.
     """
 
-    def __init__(self, reading: Reading, *, tells: bool) -> None:
+    def __init__(self, reading: SourceOptions, *, tells: bool) -> None:
         self._reading = reading
         self._tells = tells
 
@@ -137,7 +123,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         self._reading.check_over(datetime.now(UTC))
         every: list[Slice] = []
         told: list[tuple[date, str | None]] = []
-        trouble = _Trouble()
+        trouble = SliceTroubles()
         with _asking(self._reading) as (runner, asker):
             for day in slices.days(self._reading.since, self._reading.until):
                 try:
@@ -160,25 +146,25 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         Raises:
             SourceError: a slice could not be read, and failures are raised.
         """
-        from heartbeat_tuner.fitting import counting  # noqa: PLC0415 - heavy, and of no use to the driver
+        from heartbeat_tuner.fitting.prometheus import counting  # noqa: PLC0415 - heavy, and of no use to the driver
 
         for day, failure in partition.told:
             yield from self._batches(day, {}, samples=0, failure=failure)
         if not partition.slices:
             return
-        trouble = _Trouble()
+        trouble = SliceTroubles()
         with _asking(self._reading) as (runner, asker):
-            for one in partition.slices:
-                day = one.window.day
+            for slice_ in partition.slices:
+                day = slice_.window.day
                 try:
                     trouble.check()
-                    answered = runner.run(asker.slice(one))
+                    answered = runner.run(asker.slice(slice_))
                 except MetricsUnavailableError as error:
                     trouble.add(error)
-                    yield from self._batches(day, {}, samples=0, failure=self._failed(_place(one), error))
+                    yield from self._batches(day, {}, samples=0, failure=self._failed(_place(slice_), error))
                 else:
                     trouble.clear()
-                    counted = counting.counts(answered.found, answered.around, one.window)
+                    counted = counting.counts(answered.found, answered.around, slice_.window)
                     yield from self._batches(day, counted, samples=answered.samples)
 
     def _failed(self, place: str, error: MetricsUnavailableError) -> str:
@@ -199,12 +185,12 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         columns: list[Sequence[object]] = [
             [day] * rows,
             [self._reading.cluster] * rows,
-            [*(one.namespace for one in cells), *nothing],
-            [*(one.group for one in cells), *nothing],
-            [*(one.client for one in cells), *nothing],
-            [*(one.quantity for one in cells), *nothing],
-            [*(one.bucket for one in cells), *nothing],
-            [*(counted[one] for one in cells), *([samples] * told)],
+            [*(cell.namespace for cell in cells), *nothing],
+            [*(cell.group for cell in cells), *nothing],
+            [*(cell.client for cell in cells), *nothing],
+            [*(cell.quantity for cell in cells), *nothing],
+            [*(cell.bucket for cell in cells), *nothing],
+            [*(counted[cell] for cell in cells), *([samples] * told)],
         ]
         schema = contract.ROWS
         if self._tells:
@@ -214,42 +200,14 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         yield pa.record_batch(arrays, schema=schema)
 
 
-class _Trouble:
-    """Remembers how often in turn there was no answer, so that a Prometheus that is away is not asked on and on."""
-
-    def __init__(self) -> None:
-        self._in_turn = 0
-        self._last: MetricsUnavailableError | None = None
-
-    def check(self) -> None:
-        """Raise the last failure anew if there is no use in asking."""
-        if self._last is not None and (self._last.cause in NEVER or self._in_turn >= GIVE_UP_AFTER):
-            raise MetricsUnavailableError(self._last.problem, tried=self._last.tried, cause=self._last.cause)
-
-    def add(self, error: MetricsUnavailableError) -> None:
-        """Note a failure."""
-        self._in_turn = self._in_turn + 1 if error.cause in NO_ANSWER else 0
-        self._last = error
-
-    def clear(self) -> None:
-        """Note an answer."""
-        self._in_turn, self._last = 0, None
-
-
 @contextlib.contextmanager
-def _asking(reading: Reading) -> "Iterator[tuple[asyncio.Runner, Asker]]":
+def _asking(reading: SourceOptions) -> "Iterator[tuple[asyncio.Runner, Asker]]":
     """Give what asks, and an event loop to run it on."""
-    from heartbeat_tuner.fitting.asking import Asker  # noqa: PLC0415 - heavy, and of no use to who only makes a reader
+    from heartbeat_tuner.fitting.prometheus.slice_reading import Asker  # noqa: PLC0415 - heavy, and of no use to who only makes a reader
 
     source = prometheus_source(reading.prometheus, SystemClock(), WORDS)
     with asyncio.Runner() as runner, contextlib.closing(source):
         yield runner, Asker(source)
-
-
-def shown(error: MetricsUnavailableError) -> str:
-    """Return a failure with the beginning of its query."""
-    query = error.tried
-    return f"{error.problem}; tried {query if len(query) <= SHOWN_QUERY else query[: SHOWN_QUERY - 1] + '…'}"
 
 
 def _place(one: Slice) -> str:
@@ -273,7 +231,7 @@ class Days:
     failures: Mapping[date, Sequence[str]]
 
 
-def rows(spark: "SparkSession", reading: Reading) -> "DataFrame":
+def rows(spark: "SparkSession", reading: SourceOptions) -> "DataFrame":
     """Return rows of the contract, several for one key, and what is told of slices: the columns `TELLING`.
 
     Raises:
@@ -288,7 +246,7 @@ def rows(spark: "SparkSession", reading: Reading) -> "DataFrame":
     return spark.read.format(NAME).options(**reading.options(), failures="tell").load()
 
 
-def read(spark: "SparkSession", reading: Reading) -> Days:
+def read(spark: "SparkSession", reading: SourceOptions) -> Days:
     """Read days, whole or not at all.
 
     Raises:

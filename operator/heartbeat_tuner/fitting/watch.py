@@ -10,7 +10,7 @@ from typing import Final
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from heartbeat_tuner.fitting.progress import Progress
+from heartbeat_tuner.fitting.reading_progress import Progress
 
 EVERY_S: Final = 0.5
 
@@ -47,7 +47,7 @@ class Watch:
         while True:
             done, slices = self._slices()
             seen = Progress(what, number, self._steps, done, slices, time.monotonic() - self._began)
-            best = max(best, seen, key=lambda one: one.share)  # the last step of a job begins at none again
+            best = max(best, seen, key=lambda progress: progress.share)  # the last step of a job begins at none again
             self._tell(dataclasses.replace(best, elapsed_s=seen.elapsed_s))
             if ended.wait(EVERY_S):
                 return

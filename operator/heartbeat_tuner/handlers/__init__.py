@@ -17,8 +17,8 @@ import kopf
 from kopf._cogs.clients.errors import APIError  # it has no public name
 from kopf._core.engines.peering import Identity  # nor has this
 
-from heartbeat_tuner.api import fields
-from heartbeat_tuner.api.spec_v1alpha1 import PLURAL
+from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 
@@ -126,7 +126,7 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.watching.server_timeout = WATCH_SERVER_TIMEOUT_S
     settings.watching.chunk_size = LIST_PAGE
     settings.queueing.idle_timeout = WORKER_IDLE_S
-    settings.watching.client_timeout = WATCH_CLIENT_TIMEOUT_S  # a watch that went silent is opened anew
+    settings.watching.client_timeout = WATCH_CLIENT_TIMEOUT_S  # a watch that went silent is opened again
     return settings
 
 

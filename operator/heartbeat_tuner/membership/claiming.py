@@ -13,10 +13,20 @@ from datetime import datetime, timedelta
 
 from heartbeat_tuner.membership.limits import PLACED_WITHIN, crowded
 from heartbeat_tuner.membership.standing import Fate, Sight
-from heartbeat_tuner.membership.values import Claimed, Pool, Promise, Reason, Record, Refused, Slot, View, Write
+from heartbeat_tuner.membership.values import (
+    Claimed,
+    Promise,
+    Refused,
+    Slot,
+    SlotPool,
+    SlotRecord,
+    SlotRefusal,
+    View,
+    Write,
+)
 
 
-def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) -> Claimed | Refused:
+def claim(token: str, view: View, pool: SlotPool, *, may_gate: bool, now: datetime) -> Claimed | Refused:
     """Return the slot that a pod gets which is being created, and what to write first.
 
     The slot of a Terminating holder that should be gone first, as a promise; else one that is free; else none. The
@@ -40,7 +50,7 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
         now: for the record, and to count from.
     """
     if crowded(view):
-        return Refused(Reason.CROWDED)
+        return Refused(SlotRefusal.CROWDED)
     sight = Sight(view, pool)
     again = _again(token, view, sight, now=now)
     if again is not None:
@@ -53,10 +63,10 @@ def claim(token: str, view: View, pool: Pool, *, may_gate: bool, now: datetime) 
     write = _of_free(token, view, pool, sight, now=now)
     if write is not None:
         return Claimed(write.number, gated=False, write=write)
-    return Refused(Reason.GATES_OFF if promises else _why_none(inside, sight, pool))
+    return Refused(SlotRefusal.GATES_OFF if promises else _why_none(inside, sight, pool))
 
 
-def _of_free(token: str, view: View, pool: Pool, sight: Sight, *, now: datetime) -> Write | None:
+def _of_free(token: str, view: View, pool: SlotPool, sight: Sight, *, now: datetime) -> Write | None:
     """Return what gives a token a free slot; None where none is free."""
     read = {slot.number: slot for slot in view.slots}
     free = [number for number, slot in read.items() if number < pool.size and sight.is_free(slot, now=now)]
@@ -76,18 +86,18 @@ def _again(token: str, view: View, sight: Sight, *, now: datetime) -> Claimed | 
     ago, was copied.
     """
     if sight.knows(token):
-        return Refused(Reason.COPIED)
+        return Refused(SlotRefusal.COPIED)
     for slot in view.slots:
         given_at = _given_at(token, slot.record)
         if given_at is not None and now >= given_at + PLACED_WITHIN:
-            return Refused(Reason.COPIED)
+            return Refused(SlotRefusal.COPIED)
         if given_at is not None:
             is_holder = slot.record is not None and slot.record.holder == token
             return Claimed(slot.number, gated=not is_holder, write=None)
     return None
 
 
-def _given_at(token: str, record: Record | None) -> datetime | None:
+def _given_at(token: str, record: SlotRecord | None) -> datetime | None:
     """Return when a slot was given or promised to a token; None where it was not."""
     if record is None:
         return None
@@ -96,7 +106,7 @@ def _given_at(token: str, record: Record | None) -> datetime | None:
     return record.promise.at if record.promise is not None and record.promise.token == token else None
 
 
-def _lowest_unused(used: AbstractSet[int], pool: Pool) -> int | None:
+def _lowest_unused(used: AbstractSet[int], pool: SlotPool) -> int | None:
     """Return the lowest slot that has neither a Lease nor a pod with its id; None where a pool has none.
 
     It takes no more looks than there are used ones, however large a pool somebody asks for.
@@ -104,7 +114,7 @@ def _lowest_unused(used: AbstractSet[int], pool: Pool) -> int | None:
     return next((number for number in range(pool.size) if number not in used), None)
 
 
-def _away(slot: Slot | None, pool: Pool, *, now: datetime) -> timedelta:
+def _away(slot: Slot | None, pool: SlotPool, *, now: datetime) -> timedelta:
     """Return for how long a free slot has had no holder; endless where the coordinator has forgotten its member.
 
     Up to then the partitions of its id are parked. The session that is known is the longest that there may be, so of
@@ -120,9 +130,9 @@ def _away(slot: Slot | None, pool: Pool, *, now: datetime) -> timedelta:
 def _given(number: int, slot: Slot | None, token: str, *, now: datetime) -> Write:
     """Return what makes a token the holder of a free slot."""
     if slot is None or slot.record is None:
-        return Write(number, None, Record(since=now, holder=token))
+        return Write(number, None, SlotRecord(since=now, holder=token))
     former = slot.record.holder or slot.record.former
-    return Write(number, slot.version, Record(since=now, holder=token, former=former))
+    return Write(number, slot.version, SlotRecord(since=now, holder=token, former=former))
 
 
 def _promise(slot: Slot, token: str, sight: Sight, *, now: datetime) -> tuple[datetime, Write] | None:
@@ -137,12 +147,12 @@ def _promise(slot: Slot, token: str, sight: Sight, *, now: datetime) -> tuple[da
     return until, Write(slot.number, slot.version, promised)
 
 
-def _why_none(inside: Sequence[Slot], sight: Sight, pool: Pool) -> Reason:
+def _why_none(inside: Sequence[Slot], sight: Sight, pool: SlotPool) -> SlotRefusal:
     """Return why none of a pool's slots can be had."""
     if not pool.size:
-        return Reason.NO_POOL
+        return SlotRefusal.NO_POOL
     resting = any(
         slot.record is None or not slot.record.holder or sight.holder(slot.number, slot.record) is Fate.ENDED
         for slot in inside
     )
-    return Reason.RESTING if resting else Reason.ALL_HELD
+    return SlotRefusal.RESTING if resting else SlotRefusal.ALL_HELD

@@ -5,15 +5,15 @@ from datetime import datetime
 
 from heartbeat_tuner.membership.limits import CLOCK_SKEW, longest_gate
 from heartbeat_tuner.membership.standing import Fate, Sight
-from heartbeat_tuner.membership.values import Lift, Pod, Pool, Reason, Record, Replace, View
+from heartbeat_tuner.membership.values import Lift, Replace, SlotPod, SlotPool, SlotRecord, SlotRefusal, View
 
 
-def lift(view: View, pool: Pool, *, now: datetime) -> Sequence[Lift | Replace]:
+def lift(view: View, pool: SlotPool, *, now: datetime) -> Sequence[Lift | Replace]:
     """Return what is to be done with the pods themselves; to be asked after what `settle` said is written.
 
     A gated pod goes when its Lease names it as the holder, which `settle` brings about when the one before is gone and
     has rested. Its id stands in its env and cannot be taken back. So where the promise cannot be kept in time, the pod
-    never starts: it is replaced, and its successor claims anew, as a dynamic member if nothing is free. That is so
+    never starts: it is replaced, and its successor claims again, as a dynamic member if nothing is free. That is so
 
     - when the holder's grace and `limits.GRACE_MARGIN` are over and its object is still there: its node is probably
       lost, and the holder may well live on it. Lifting now would give an id twice;
@@ -44,32 +44,34 @@ def lift(view: View, pool: Pool, *, now: datetime) -> Sequence[Lift | Replace]:
     return found
 
 
-def _holds(pod: Pod, record: Record | None, sight: Sight) -> bool:
+def _holds(pod: SlotPod, record: SlotRecord | None, sight: Sight) -> bool:
     """Whether the Lease of a pod's slot names it, and no other with the same token."""
     if record is None or pod.slot is None or not pod.token or record.holder != pod.token:
         return False
     return sight.bearer(pod.token, pod.slot) is pod
 
 
-def _why_not(pod: Pod, record: Record | None, sight: Sight, pool: Pool, *, now: datetime) -> Reason | None:
+def _why_not(
+    pod: SlotPod, record: SlotRecord | None, sight: Sight, pool: SlotPool, *, now: datetime
+) -> SlotRefusal | None:
     """Return why a gated pod is not to wait any longer; None while it is."""
     if now >= pod.created_at + longest_gate(pool):
-        return Reason.GATED_TOO_LONG
+        return SlotRefusal.GATED_TOO_LONG
     is_promised = record is not None and record.promise is not None and record.promise.token == pod.token
     if record is None or pod.slot is None or not is_promised:
-        return Reason.NOT_PROMISED if _must_know(pod, sight) else None
+        return SlotRefusal.NOT_PROMISED if _must_know(pod, sight) else None
     until = sight.waited_for(pod.slot, record)
-    return Reason.HOLDER_STAYS if until is not None and now >= until else None
+    return SlotRefusal.HOLDER_STAYS if until is not None and now >= until else None
 
 
-def _why_stop(pod: Pod, record: Record | None, sight: Sight) -> Reason | None:
+def _why_stop(pod: SlotPod, record: SlotRecord | None, sight: Sight) -> SlotRefusal | None:
     """Return why a pod that may run has to go; None where it may stay."""
     if record is None or pod.slot is None or not pod.token or _holds(pod, record, sight) or not _must_know(pod, sight):
         return None
     is_held = sight.fate(pod.slot, record.holder, claimed_at=record.since) in {Fate.LIVES, Fate.LEAVES}
-    return Reason.NOT_THE_HOLDER if is_held else None
+    return SlotRefusal.NOT_THE_HOLDER if is_held else None
 
 
-def _must_know(pod: Pod, sight: Sight) -> bool:
+def _must_know(pod: SlotPod, sight: Sight) -> bool:
     """Whether a view's Leases are from after a pod's claim, which was written before the pod was stored."""
     return sight.as_of >= pod.created_at + CLOCK_SKEW

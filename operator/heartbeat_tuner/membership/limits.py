@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.membership.values import GroupProtocol, Pool, View
+from heartbeat_tuner.membership.values import GroupProtocol, SlotPool, View
 
 CLOCK_SKEW: Final = timedelta(seconds=5)
 """How far the clocks of the webhook's replicas and of the API server may be apart."""
@@ -39,7 +39,7 @@ def crowded(view: View) -> bool:
     return max(len(view.pods), len(view.slots)) > MOST_PODS
 
 
-def rest(pool: Pool) -> timedelta:
+def rest(pool: SlotPool) -> timedelta:
     """Return how long a slot rests after a holder that may not have closed.
 
     The classic protocol fences the *older* of two members of one id, and the older one is gone: no rest. Under KIP-848
@@ -50,7 +50,7 @@ def rest(pool: Pool) -> timedelta:
     return pool.session_timeout + SESSION_MARGIN + CLOCK_SKEW
 
 
-def longest_gate(pool: Pool) -> timedelta:
+def longest_gate(pool: SlotPool) -> timedelta:
     """Return how long a pod may be gated at most, whatever happened to its promise.
 
     The longest wait for a holder to end, its session and, where nobody saw the holder end, the certainty that it has.

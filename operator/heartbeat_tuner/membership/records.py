@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from heartbeat_tuner.domain import moments
-from heartbeat_tuner.membership.values import Promise, Record
+from heartbeat_tuner.membership.values import Promise, SlotRecord
 
 PREFIX: Final = "heartbeat-tuner.dev/"
 SINCE: Final = f"{PREFIX}since"
@@ -35,7 +35,7 @@ class LeaseFields(NamedTuple):
     annotations: Mapping[str, str]
 
 
-def fields(number: int, record: Record) -> LeaseFields:
+def fields(number: int, record: SlotRecord) -> LeaseFields:
     """Return what to write into a slot's Lease."""
     annotations = {SINCE: record.since.isoformat()}
     if record.promise is not None:
@@ -47,7 +47,7 @@ def fields(number: int, record: Record) -> LeaseFields:
     return LeaseFields(record.holder, annotations | {SEAL: _seal(number, record.holder, annotations)})
 
 
-def read(number: int, holder_identity: str | None, annotations: Mapping[str, str]) -> Record | None:
+def read(number: int, holder_identity: str | None, annotations: Mapping[str, str]) -> SlotRecord | None:
     """Return the record of a slot's Lease; None where somebody else wrote it.
 
     Args:
@@ -61,7 +61,7 @@ def read(number: int, holder_identity: str | None, annotations: Mapping[str, str
         return None
     promised_to, rests_until = ours.get(PROMISED_TO), ours.get(RESTS_UNTIL)
     try:
-        return Record(
+        return SlotRecord(
             since=_time(ours[SINCE]),
             holder=holder,
             promise=None if promised_to is None else Promise(promised_to, _time(ours[PROMISED_AT])),
@@ -73,15 +73,15 @@ def read(number: int, holder_identity: str | None, annotations: Mapping[str, str
 
 
 def _time(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    if found.tzinfo is None:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
-    if not moments.may_be_ours(found):
+    if not moments.may_be_ours(moment):
         raise ValueError(f"{text} is of another age")
-    return found
+    return moment
 
 
 def _seal(number: int, holder: str, annotations: Mapping[str, str]) -> str:
     """Return a digest of what a Lease says: against slips and copies, not against malice."""
-    said = "\n".join([str(number), holder, *(f"{name}={annotations[name]}" for name in sorted(annotations))])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    sentence = "\n".join([str(number), holder, *(f"{name}={annotations[name]}" for name in sorted(annotations))])
+    return hashlib.sha256(sentence.encode()).hexdigest()[:16]

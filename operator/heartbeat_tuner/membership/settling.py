@@ -6,10 +6,10 @@ from datetime import datetime
 
 from heartbeat_tuner.membership.limits import PLACED_WITHIN, rest
 from heartbeat_tuner.membership.standing import Fate, Sight
-from heartbeat_tuner.membership.values import Pool, Record, Remove, Slot, View, Write
+from heartbeat_tuner.membership.values import Remove, Slot, SlotPool, SlotRecord, View, Write
 
 
-def settle(view: View, pool: Pool, *, now: datetime) -> Sequence[Write | Remove]:
+def settle(view: View, pool: SlotPool, *, now: datetime) -> Sequence[Write | Remove]:
     """Return what is to be written into the Leases; nothing where all is settled, so it may be asked at any time.
 
     - A holder that is gone makes room: for the pod that was promised its slot, or for anybody. Under KIP-848 the slot
@@ -32,15 +32,15 @@ def settle(view: View, pool: Pool, *, now: datetime) -> Sequence[Write | Remove]
     sight = Sight(view, pool)
     read = {slot.number for slot in view.slots}
     orphaned = [
-        Write(number, None, found)
+        Write(number, None, slot_record)
         for number in sorted(sight.numbers() - read)
-        if (found := _follow(number, None, sight, now=now)) is not None
+        if (slot_record := _follow(number, None, sight, now=now)) is not None
     ]
     settled = [_settle(slot, sight, pool, now=now) for slot in sorted(view.slots, key=lambda slot: slot.number)]
     return [*orphaned, *(one for one in settled if one is not None)]
 
 
-def _settle(slot: Slot, sight: Sight, pool: Pool, *, now: datetime) -> Write | Remove | None:
+def _settle(slot: Slot, sight: Sight, pool: SlotPool, *, now: datetime) -> Write | Remove | None:
     """Return what is to be done with one slot's Lease."""
     record = _next(slot, sight, pool, now=now)
     if record is not None:
@@ -50,37 +50,37 @@ def _settle(slot: Slot, sight: Sight, pool: Pool, *, now: datetime) -> Write | R
     return None
 
 
-def _is_idle(record: Record, pool: Pool, *, now: datetime) -> bool:
+def _is_idle(record: SlotRecord, pool: SlotPool, *, now: datetime) -> bool:
     """Whether nobody has a slot, and the coordinator keeps no place for who had it."""
     parked = record.former and now < record.since + pool.session_timeout
     return not (record.holder or record.rests_until or parked)
 
 
-def _next(slot: Slot, sight: Sight, pool: Pool, *, now: datetime) -> Record | None:
+def _next(slot: Slot, sight: Sight, pool: SlotPool, *, now: datetime) -> SlotRecord | None:
     """Return what a slot's Lease is to say; None where it may stay."""
     number, record = slot.number, slot.record
     if record is None:
-        unknown = Record(since=now, rests_until=now + max(PLACED_WITHIN, rest(pool)))
+        unknown = SlotRecord(since=now, rests_until=now + max(PLACED_WITHIN, rest(pool)))
         return _follow(number, None, sight, now=now) or unknown
     heir = sight.heir(number, record)
-    kept = None if heir == record.promise else replace(record, promise=None)
+    slot_record = None if heir == record.promise else replace(record, promise=None)
     fate = sight.holder(number, record) if record.holder else None
     if fate in {Fate.LIVES, Fate.LEAVES, Fate.UNSEEN}:
-        return kept
+        return slot_record
     found = _follow(number, record, sight, now=now)
     if found is not None:
         return found
     former = record.holder or record.former
     if fate is Fate.ENDED and rest(pool):
-        return Record(since=now, promise=heir, rests_until=now + rest(pool), former=former)
+        return SlotRecord(since=now, promise=heir, rests_until=now + rest(pool), former=former)
     is_free = fate is None and record.rests_until is None
     if is_free or not sight.rested(number, record, now=now):
-        return kept
+        return slot_record
     since = now if record.holder or heir is not None else record.since  # the end of a rest is nobody's
-    return Record(since=since, holder="" if heir is None else heir.token, former=former)
+    return SlotRecord(since=since, holder="" if heir is None else heir.token, former=former)
 
 
-def _follow(number: int, record: Record | None, sight: Sight, *, now: datetime) -> Record | None:
+def _follow(number: int, record: SlotRecord | None, sight: Sight, *, now: datetime) -> SlotRecord | None:
     """Return a record for the pod that has a slot's id and may run, though its Lease does not name it."""
     running = [pod for pod in sight.strangers(number, record) if pod.token and not pod.gated]
-    return Record(since=now, holder=running[0].token) if running else None
+    return SlotRecord(since=now, holder=running[0].token) if running else None

@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from heartbeat_tuner.membership.limits import CLOCK_SKEW, GRACE_MARGIN, LONGEST_GRACE, PLACED_WITHIN, rest
-from heartbeat_tuner.membership.values import Pod, Pool, Promise, Record, Slot, View
+from heartbeat_tuner.membership.values import Promise, Slot, SlotPod, SlotPool, SlotRecord, View
 
 
 class Fate(enum.Enum):
@@ -37,13 +37,13 @@ class Sight:
         pool: whose protocol counts.
     """
 
-    def __init__(self, view: View, pool: Pool) -> None:
+    def __init__(self, view: View, pool: SlotPool) -> None:
         self.as_of = view.as_of
         self._pool = pool
         self._tokens = {pod.token for pod in view.pods if pod.token}
         # One pod for each id and token, found once: a tenant may give one token to thousands of pods.
-        self._bearers: dict[tuple[str, int], Pod] = {}
-        self._by_slot: defaultdict[int, list[Pod]] = defaultdict(list)
+        self._bearers: dict[tuple[str, int], SlotPod] = {}
+        self._by_slot: defaultdict[int, list[SlotPod]] = defaultdict(list)
         for pod in view.pods:
             if pod.slot is None:
                 continue
@@ -62,7 +62,7 @@ class Sight:
         """Whether a pod with this token was seen."""
         return token in self._tokens
 
-    def bearer(self, token: str, number: int) -> Pod | None:
+    def bearer(self, token: str, number: int) -> SlotPod | None:
         """Return the pod of a token that has a slot's id; of several (the token was copied) the one that counts."""
         return self._bearers.get((token, number))
 
@@ -77,11 +77,11 @@ class Sight:
             return Fate.LIVES if pod.deletion is None else Fate.LEAVES
         return Fate.CLOSED if self._closed(pod) else Fate.ENDED
 
-    def holder(self, number: int, record: Record) -> Fate:
+    def holder(self, number: int, record: SlotRecord) -> Fate:
         """Return what became of a slot's holder."""
         return self.fate(number, record.holder, claimed_at=record.since)
 
-    def waited_for(self, number: int, record: Record) -> datetime | None:
+    def waited_for(self, number: int, record: SlotRecord) -> datetime | None:
         """Return until when a Terminating holder is waited for; then its node is taken to be lost.
 
         None where there is no such holder.
@@ -92,7 +92,7 @@ class Sight:
         due, grace = pod.deletion.due, pod.deletion.grace
         return min(due, due - grace + LONGEST_GRACE) + GRACE_MARGIN
 
-    def heir(self, number: int, record: Record) -> Promise | None:
+    def heir(self, number: int, record: SlotRecord) -> Promise | None:
         """Return a slot's promise; None where there is none, or none that can still be kept."""
         promise = record.promise
         if promise is None:
@@ -100,7 +100,7 @@ class Sight:
         fate = self.fate(number, promise.token, claimed_at=promise.at)
         return None if fate in {Fate.ENDED, Fate.CLOSED} else promise
 
-    def strangers(self, number: int, record: Record | None) -> Sequence[Pod]:
+    def strangers(self, number: int, record: SlotRecord | None) -> Sequence[SlotPod]:
         """Return the pods that have a slot's id though its Lease names another or none; who counts most comes first.
 
         There should be none. There are, where a Lease was edited or deleted, or a pod was stored later than
@@ -115,7 +115,7 @@ class Sight:
             (pod for pod in self._by_slot.get(number, ()) if not pod.token or pod.token not in named), key=_precedence
         )
 
-    def rested(self, number: int, record: Record, *, now: datetime) -> bool:
+    def rested(self, number: int, record: SlotRecord, *, now: datetime) -> bool:
         """Whether a slot without a holder has rested: its session is over, or nobody unknown can turn up any more."""
         if record.rests_until is None:
             return True
@@ -134,7 +134,7 @@ class Sight:
         fate = self.holder(slot.number, record)
         return fate is Fate.CLOSED or (fate is Fate.ENDED and not rest(self._pool))
 
-    def _closed(self, pod: Pod) -> bool:
+    def _closed(self, pod: SlotPod) -> bool:
         """Whether a pod that is over left no session: it never ran, or its consumer closed.
 
         Of a container that was started again, the run before may have left a session which refused this run, so this
@@ -147,11 +147,11 @@ class Sight:
         return not pod.restarted or pod.end.ran_for >= rest(self._pool)
 
 
-def _counts_before(pod: Pod, other: Pod) -> bool:
+def _counts_before(pod: SlotPod, other: SlotPod) -> bool:
     """Whether of two pods of one token and id the first is the one that counts."""
     return (pod.is_over, *_precedence(pod)) < (other.is_over, *_precedence(other))
 
 
-def _precedence(pod: Pod) -> tuple[bool, datetime, str]:
+def _precedence(pod: SlotPod) -> tuple[bool, datetime, str]:
     """Order pods of one id: who may run before who is gated, then the older one."""
     return pod.gated, pod.created_at, pod.uid

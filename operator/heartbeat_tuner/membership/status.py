@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.membership.standing import Fate, Sight
-from heartbeat_tuner.membership.values import Pool, Slot, View
+from heartbeat_tuner.membership.values import Slot, SlotPool, View
 
 
 class State(enum.StrEnum):
@@ -42,7 +42,7 @@ class Occupancy:
     waiting: str
 
 
-def occupancy(view: View, pool: Pool) -> Sequence[Occupancy]:
+def occupancy(view: View, pool: SlotPool) -> Sequence[Occupancy]:
     """Return who has which slot, by number; slots without a Lease never had a holder and are left out.
 
     Args:
@@ -79,11 +79,11 @@ _STATES = {
 _SETTLED: Final = frozenset({State.HELD, State.FREE})
 
 
-def waits(view: View, pool: Pool) -> bool:
+def waits(view: View, pool: SlotPool) -> bool:
     """Whether anything at a place changes as time passes."""
-    return any(_moves(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods)
+    return any(_changes(slot, pool) for slot in occupancy(view, pool)) or any(pod.gated for pod in view.pods)
 
 
-def _moves(slot: Occupancy, pool: Pool) -> bool:
+def _changes(slot: Occupancy, pool: SlotPool) -> bool:
     """Whether a slot changes as time passes; a free one beyond the pool is given up."""
     return slot.state not in _SETTLED or (slot.state is State.FREE and slot.number >= pool.size)

@@ -24,7 +24,7 @@ class GroupProtocol(enum.StrEnum):
     CONSUMER = "consumer"
 
 
-class Reason(enum.StrEnum):
+class SlotRefusal(enum.StrEnum):
     """Why a pod gets no slot, or is not let go with the one it was promised."""
 
     NO_POOL = "NoPool"
@@ -50,7 +50,7 @@ class Reason(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pool:
+class SlotPool:
     """What the slots are for.
 
     Attributes:
@@ -80,7 +80,7 @@ class Promise:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Record:
+class SlotRecord:
     """What a slot's Lease says; `records` turns it into the Lease's fields and back.
 
     It is *held* (by `holder`), *resting* (`rests_until`), or free.
@@ -112,7 +112,7 @@ class Slot:
 
     number: int
     version: str
-    record: Record | None
+    record: SlotRecord | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Deletion:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pod:
+class SlotPod:
     """One pod of the workload as it was last seen, with those that are gone, for as long as a Lease names them.
 
     Attributes:
@@ -200,7 +200,7 @@ class View:
     """
 
     slots: Sequence[Slot]
-    pods: Sequence[Pod]
+    pods: Sequence[SlotPod]
     as_of: datetime
 
 
@@ -216,7 +216,7 @@ class Write:
 
     number: int
     version: str | None
-    record: Record
+    record: SlotRecord
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class Refused:
         reason: why; a look that is not served from a cache may find better.
     """
 
-    reason: Reason
+    reason: SlotRefusal
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -266,12 +266,12 @@ class Lift:
         pod: as it was seen.
     """
 
-    pod: Pod
+    pod: SlotPod
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Replace:
-    """A pod is to be deleted, resting on its uid and version; its controller makes another, which asks anew.
+    """A pod is to be deleted, resting on its uid and version; its controller makes another, which asks again.
 
     By a delete and not by an eviction: the chart's fence sees which pod a delete is about. A pod that never ran goes at
     once.
@@ -281,5 +281,5 @@ class Replace:
         reason: why it cannot have its slot.
     """
 
-    pod: Pod
-    reason: Reason
+    pod: SlotPod
+    reason: SlotRefusal

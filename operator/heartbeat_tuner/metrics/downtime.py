@@ -12,9 +12,10 @@ from typing import Final
 
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import lives, samples
-from heartbeat_tuner.metrics.resolver import Observed
-from heartbeat_tuner.metrics.samples import Sample, Series
+from heartbeat_tuner.metrics.absence import process_lives
+from heartbeat_tuner.metrics.raw import samples
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Sample, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 REPLACED_WITHIN_S: Final = 600.0
@@ -40,12 +41,12 @@ class Restart:
 
     Attributes:
         pod: whose process ended.
-        successor: the pod that took its place: itself, if its container was started anew.
+        successor: the pod that took its place: itself, if its container was started again.
         ended_s: its last sign of life, in Unix seconds.
         started_s: when the next process began.
         ready_s: when the successor was ready, if that is told and was later.
         downtime: until the first partition or heartbeat.
-        in_place: its container was started anew, in the same pod: nobody had asked it to end.
+        in_place: its container was started again, in the same pod: nobody had asked it to end.
     """
 
     pod: str
@@ -64,17 +65,17 @@ def restarts(observed: Observed, platform: Observed) -> list[Restart] | Unknown:
         observed: the group's series.
         platform: what is exported around its pods.
     """
-    if not any(platform.get(quantity) for quantity in lives.STARTS):
+    if not any(platform.get(quantity) for quantity in process_lives.STARTS):
         return Unknown(
             Reason.NO_SERIES,
             "no series kube_pod_container_state_started nor kube_pod_start_time of the group's pods: install "
             "kube-state-metrics, and scrape it with honorLabels",
         )
-    pods = {pod: _Pod.of(pod, observed, platform) for pod in lives.pods_in(observed)}
-    every = [one for quantity in lives.OF_A_MEMBER for one in observed.get(quantity, ())]
+    pods = {pod: _Pod.of(pod, observed, platform) for pod in process_lives.pods_in(observed)}
+    every = [series for quantity in process_lives.OF_A_MEMBER for series in observed.get(quantity, ())]
     interval_s = samples.scrape_interval_s(every) or 0.0
     newest_s = samples.newest_s(every) or 0.0
-    found = [restart for pod in pods.values() for restart in _in_place(pod, interval_s)]
+    restarts = [restart for pod in pods.values() for restart in _in_place(pod, interval_s)]
     gone = sorted(
         (pod for pod in pods.values() if pod.seen and newest_s - pod.seen[-1] > GONE_AFTER_SCRAPES * interval_s),
         key=lambda pod: pod.seen[-1],
@@ -89,8 +90,8 @@ def restarts(observed: Observed, platform: Observed) -> list[Restart] | Unknown:
         }
         if near:
             successor = pods[min(near, key=lambda name: (near[name], name))]
-            found.append(_restart(pod.name, successor, (ended_s, ended_s + interval_s), free.pop(successor.name)))
-    return sorted(found, key=lambda restart: restart.ended_s)
+            restarts.append(_restart(pod.name, successor, (ended_s, ended_s + interval_s), free.pop(successor.name)))
+    return sorted(restarts, key=lambda restart: restart.ended_s)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,17 +118,17 @@ class _Pod:
 
     @classmethod
     def of(cls, name: str, observed: Observed, platform: Observed) -> "_Pod":
-        mine, around = lives.of_pod(observed, name), lives.of_pod(platform, name)
-        signs = [one for quantity in lives.OF_A_MEMBER for one in mine.get(quantity, ())]
-        works = next((one for one in lives.OF_A_MEMBER if observed.get(one)), Quantity.ASSIGNED_PARTITIONS)
-        work = [sample for one in mine.get(works, ()) for sample in one.samples]
+        mine, around = process_lives.of_pod(observed, name), process_lives.of_pod(platform, name)
+        signs = [series for quantity in process_lives.OF_A_MEMBER for series in mine.get(quantity, ())]
+        works = next((one for one in process_lives.OF_A_MEMBER if observed.get(one)), Quantity.ASSIGNED_PARTITIONS)
+        work = [sample for series in mine.get(works, ()) for sample in series.samples]
         return cls(
             name=name,
             starts=_starts(around, signs),
-            begun=lives.instants(around.get(Quantity.POD_STARTED, ())),
-            ends=lives.instants(around.get(Quantity.CONTAINER_ENDED, ())),
-            ready=lives.instants(around.get(Quantity.POD_READY, ())),
-            seen=sorted({sample.time_s for one in signs for sample in one.samples}),
+            begun=process_lives.instants(around.get(Quantity.POD_STARTED, ())),
+            ends=process_lives.instants(around.get(Quantity.CONTAINER_ENDED, ())),
+            ready=process_lives.instants(around.get(Quantity.POD_READY, ())),
+            seen=sorted({sample.time_s for sign in signs for sample in sign.samples}),
             work=sorted(work, key=lambda sample: sample.time_s),
         )
 
@@ -135,16 +136,16 @@ class _Pod:
 def _starts(around: Mapping[Quantity, Sequence[Series]], signs: Sequence[Series]) -> list[float]:
     """Return when the processes of a pod's consumer began: of its container, if it is known which one that is."""
     group = around.get(Quantity.CONTAINER_STARTED, ())
-    named = {one.labels[CONTAINER_LABEL] for one in signs if CONTAINER_LABEL in one.labels}
-    if not named and len({one.labels.get(CONTAINER_LABEL) for one in group}) == 1:
-        return lives.instants(group)
-    own = [one for one in group if one.labels.get(CONTAINER_LABEL) in named]
-    return lives.instants(own or around.get(Quantity.POD_STARTED, ()))
+    named = {sign.labels[CONTAINER_LABEL] for sign in signs if CONTAINER_LABEL in sign.labels}
+    if not named and len({series.labels.get(CONTAINER_LABEL) for series in group}) == 1:
+        return process_lives.instants(group)
+    own = [series for series in group if series.labels.get(CONTAINER_LABEL) in named]
+    return process_lives.instants(own or around.get(Quantity.POD_STARTED, ()))
 
 
 def _in_place(pod: _Pod, interval_s: float) -> list[Restart]:
     """Return the restarts of a pod's container, and of a pod that came back by the same name."""
-    found = []
+    restarts = []
     for began_s, started_s in zip(pod.starts, pod.starts[1:], strict=False):
         told = [at_s for at_s in pod.ends if began_s < at_s <= started_s]
         in_place = not any(began_s < at_s <= started_s for at_s in pod.begun)
@@ -155,8 +156,8 @@ def _in_place(pod: _Pod, interval_s: float) -> list[Restart]:
             ended = (last_s, min(started_s, last_s + interval_s))
         else:
             continue
-        found.append(dataclasses.replace(_restart(pod.name, pod, ended, started_s), in_place=in_place))
-    return found
+        restarts.append(dataclasses.replace(_restart(pod.name, pod, ended, started_s), in_place=in_place))
+    return restarts
 
 
 def _restart(name: str, successor: _Pod, ended: tuple[float, float], started_s: float) -> Restart:

@@ -2,7 +2,7 @@
 
 KafkaJS' counters show a rejoin that no rebalance asked for, confirmed by refused heartbeats; the Java consumer's show
 that it had to ask for a new member id. The broker shows another member id of a living pod, but not whether the member
-was removed, or a consumer was closed and made anew within its process: it is asked where there are no counters.
+was removed, or a consumer was closed and made again within its process: it is asked where there are no counters.
 Whether a member was removed for silence or left for want of a poll, the time since its last poll tells.
 """
 
@@ -14,9 +14,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.evidence import MemberChange, Pod
-from heartbeat_tuner.metrics import counter_steps, queries, samples
-from heartbeat_tuner.metrics.resolver import Observed
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw import counter_steps, queries, samples
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 POLL_GAP_SHOWN: Final = timedelta(seconds=90)
@@ -34,48 +34,50 @@ BY_POLLS: Final = (Quantity.POLL_GAP_MAX, Quantity.POLL_AGE)
 """With these, a member that left for want of a poll can be told from one that was removed for its silence."""
 
 
-def unannounced(pod: Pod, found: Observed, *, since_s: float) -> int:
+def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> int:
     """Count a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
 
     Neither is enough alone. One eviction, and one rebalance, refuses a heartbeat for each assigned partition (measured:
     33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
     having been removed.
     """
-    joins, notices = (of_pod(found.get(one, ()), pod.name) for one in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES))
+    joins, notices = (
+        of_pod(observed.get(one, ()), pod.name) for one in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES)
+    )
     shown = (joins, notices)
     if _stand_still([*joins, *notices]):
         if pod.started.timestamp() < since_s:
             return 0
         from_s = max(since_s, math.nextafter(pod.started.timestamp(), -math.inf))
-        shown = ([_around(one, from_s) for one in joins], [_around(one, from_s) for one in notices])
+        shown = ([_around(join, from_s) for join in joins], [_around(notice, from_s) for notice in notices])
     joined, told = (_by_time(group, pod) for group in shown)
     balance = {at: joined[at] - told[at] - len(joins) for at in joined.keys() & told.keys()}
     rejoins = len(_rises(balance, pod, since_s))
     if not rejoins:
         return 0
     beats, requests = (
-        of_pod(found.get(one, ()), pod.name) for one in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
+        of_pod(observed.get(one, ()), pod.name) for one in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
     )
     accepted = total(beats, since_s, born_at_zero=True)
     refusals = total(requests, since_s) - accepted - total(notices, since_s)
     return max(0, round(min(refusals, rejoins)))
 
 
-def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]:
+def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
     """Return when a pod's members had lost their ids, once for each lost id.
 
     Failed attempts to join, less those that another rebalance overtook: 1 for the first join of a member, one more for
     each id it lost (measured: docs/design/0003).
     """
     failures, answers, joins = (
-        of_pod(found.get(quantity, ()), pod.name) for quantity in (*BY_LOST_IDS, Quantity.REBALANCES)
+        of_pod(observed.get(quantity, ()), pod.name) for quantity in (*BY_LOST_IDS, Quantity.REBALANCES)
     )
     members = len(failures)
     if _stand_still([*failures, *answers, *joins]):
         if pod.started.timestamp() < since_s:
             return []
         groups = (failures, answers, joins)
-        failures, answers, joins = ([_first_after(one, since_s) for one in group] for group in groups)
+        failures, answers, joins = ([_first_after(series, since_s) for series in group] for group in groups)
     failed, answered, joined = (_by_time(group, pod) for group in (failures, answers, joins))
     balance = {
         at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
@@ -84,7 +86,7 @@ def lost_ids(pod: Pod, found: Observed, *, since_s: float) -> list[MemberChange]
 
 
 def split_by_poll_gaps(
-    changes: Sequence[MemberChange], found: Observed, *, limit: timedelta, within: timedelta
+    changes: Sequence[MemberChange], observed: Observed, *, limit: timedelta, within: timedelta
 ) -> tuple[int, int]:
     """Return how many changed member ids mean removal for silence, and how many mean a member that did not poll.
 
@@ -92,13 +94,13 @@ def split_by_poll_gaps(
 
     Args:
         changes: when members lost their ids.
-        found: the series of the running pods.
+        observed: the series of the running pods.
         limit: max.poll.interval.ms of the members.
         within: how far from a change a gap that explains it may show: the further, the less exact the change's time is.
     """
     silences = polls = 0
     for change in changes:
-        longest_shown, ages = (of_pod(found.get(quantity, ()), change.pod) for quantity in BY_POLLS)
+        longest_shown, ages = (of_pod(observed.get(quantity, ()), change.pod) for quantity in BY_POLLS)
         newest_s = samples.newest_s(ages)
         if newest_s is None or newest_s < change.at.timestamp():
             continue
@@ -109,15 +111,19 @@ def split_by_poll_gaps(
     return silences, polls
 
 
-def longest_poll_gap_s(found: Observed, *, since_s: float) -> float | None:
+def longest_poll_gap_s(observed: Observed, *, since_s: float) -> float | None:
     """Return the longest time between two polls of one member since a time, in seconds; None if none was seen."""
-    shown = (one.samples.between(since_s, math.inf).values for quantity in BY_POLLS for one in found.get(quantity, ()))
+    shown = (
+        series.samples.between(since_s, math.inf).values
+        for quantity in BY_POLLS
+        for series in observed.get(quantity, ())
+    )
     return max((max(values) for values in shown if values), default=None)
 
 
 def of_pod(group: Sequence[Series], name: str) -> list[Series]:
     """Return the series of one pod."""
-    return [one for one in group if one.labels.get(queries.POD_LABEL) == name]
+    return [series for series in group if series.labels.get(queries.POD_LABEL) == name]
 
 
 def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False) -> float:
@@ -126,7 +132,7 @@ def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False
     Only heartbeats, whose series are born with each member id, start from zero: over-counting accepted beats can hide
     an eviction, over-counting anything else could invent one.
     """
-    return sum(counter_steps.increase(one, since_s=since_s, born_at_zero=born_at_zero) for one in group)
+    return sum(counter_steps.increase(series, since_s=since_s, born_at_zero=born_at_zero) for series in group)
 
 
 def _longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:
@@ -136,9 +142,9 @@ def _longest_near_s(change: MemberChange, group: Sequence[Series], within: timed
     """
     begins_s, ends_s = ((change.at + sign * within).timestamp() for sign in (-1, 1))
     longest_s = 0.0
-    for one in group:
-        before = one.samples.between(-math.inf, math.nextafter(begins_s, -math.inf)).values
-        near = one.samples.between(math.nextafter(begins_s, -math.inf), ends_s).values
+    for series in group:
+        before = series.samples.between(-math.inf, math.nextafter(begins_s, -math.inf)).values
+        near = series.samples.between(math.nextafter(begins_s, -math.inf), ends_s).values
         longest_s = max([longest_s, *(value for value in near if not before or value != before[-1])])
     return longest_s
 
@@ -174,7 +180,7 @@ def _by_time(group: Sequence[Series], pod: Pod) -> dict[float, float]:
 
 def _stand_still(group: Sequence[Series]) -> bool:
     """Whether counters of the same scrapes never moved: most of them, most of the time."""
-    return all(one.samples.stands_still and one.samples.is_scraped_with(group[0].samples) for one in group)
+    return all(series.samples.stands_still and series.samples.is_scraped_with(group[0].samples) for series in group)
 
 
 def _around(series: Series, time_s: float) -> Series:

@@ -11,9 +11,10 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from heartbeat_tuner.metrics import counter_steps, lives, queries, samples
-from heartbeat_tuner.metrics.resolver import Observed
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.absence import process_lives
+from heartbeat_tuner.metrics.raw import counter_steps, queries, samples
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 
 PLANNED_WITHIN_S: Final = 90.0
@@ -71,52 +72,52 @@ def increases(group: Sequence[Series], times: Sequence[Series] = ()) -> list[Inc
     """
     interval_s = samples.scrape_interval_s(group) or 0.0
     opening_s = min((one.samples[0].time_s for one in group if one.samples), default=math.inf) + 1.5 * interval_s
-    found = []
-    for member, one in enumerate(group):
-        first = one.samples[0] if one.samples else None
-        spent = next(iter(samples.twins(one, times)), None)
+    increases = []
+    for member, series in enumerate(group):
+        first = series.samples[0] if series.samples else None
+        spent = next(iter(samples.twins(series, times)), None)
         if first is not None and first.time_s > opening_s and 0 < first.value <= FIRST_JOINS:
             before_s = first.time_s - interval_s
             took_s = _mean(_at(spent, first.time_s), first.value)
-            found.append(Increase(member, before_s, first.time_s, round(first.value), took_s))
-        grown = [step for step in counter_steps.moves(one) if step.grown > 0]
+            increases.append(Increase(member, before_s, first.time_s, round(first.value), took_s))
+        grown = [step for step in counter_steps.nonzero_steps(series) if step.grown > 0]
         grown_s = (
             {} if spent is None or not grown else {step.until_s: step.grown for step in counter_steps.steps(spent)}
         )
-        found += [
+        increases += [
             Increase(
                 member, step.since_s, step.until_s, round(step.grown), _mean(grown_s.get(step.until_s), step.grown)
             )
             for step in grown
         ]
-    return sorted(found, key=lambda one: (one.until_s, one.since_s))
+    return sorted(increases, key=lambda increase: (increase.until_s, increase.since_s))
 
 
 def events(
-    found: Iterable[Increase], *, latency_s: float, cooperative: bool = False, causes: Collection[float] = ()
+    increases: Iterable[Increase], *, latency_s: float, cooperative: bool = False, causes: Collection[float] = ()
 ) -> list[Rebalance]:
     """Return the rebalances of a group, in order of time.
 
     An increase is explained by events that lie in its time, each but once by one member; what is left of it is new.
 
     Args:
-        found: from `increases`.
+        increases: from `increases`.
         latency_s: how much later than the first of them a member may complete the same rebalance.
         cooperative: the group rebalances cooperatively: partitions are given up in one round and handed out in the
             next, which follows at once. The two are one.
         causes: when pods began and ended, and settings were changed.
     """
     placed: list[_Event] = []
-    for one in found:
+    for increase in increases:
         free: list[_Event] = []
         for event in reversed(placed):
-            if event.first_s <= one.since_s - latency_s:
+            if event.first_s <= increase.since_s - latency_s:
                 break
-            if all(one.member != other.member for other in event.seen):
+            if all(increase.member != other.member for other in event.seen):
                 free.append(event)
-        for event in free[: -one.joins - 1 : -1]:
-            event.seen.append(one)
-        placed += [_Event(one.until_s, [one]) for _ in range(one.joins - len(free))]
+        for event in free[: -increase.joins - 1 : -1]:
+            event.seen.append(increase)
+        placed += [_Event(increase.until_s, [increase]) for _ in range(increase.joins - len(free))]
     return [_rebalance(event, causes) for event in (_in_pairs(placed, latency_s) if cooperative else placed)]
 
 
@@ -130,21 +131,23 @@ class _Event:
 
 def _in_pairs(placed: Sequence[_Event], latency_s: float) -> list[_Event]:
     """Return the events with each second round joined to its first one."""
-    found: list[_Event] = []
+    events: list[_Event] = []
     open_s = -math.inf
     for event in placed:
-        if min(one.since_s for one in event.seen) - latency_s <= open_s:
-            found[-1].seen += event.seen
+        if min(increase.since_s for increase in event.seen) - latency_s <= open_s:
+            events[-1].seen += event.seen
             open_s = -math.inf
         else:
-            found.append(_Event(event.first_s, list(event.seen)))
+            events.append(_Event(event.first_s, list(event.seen)))
             open_s = event.first_s
-    return found
+    return events
 
 
 def latency_s(observed: Observed) -> float:
     """Return how much later than others a member may complete a rebalance: the longest join, or a scrape interval."""
-    latencies = [sample.value for one in observed.get(Quantity.REBALANCE_LATENCY_MAX, ()) for sample in one.samples]
+    latencies = [
+        sample.value for series in observed.get(Quantity.REBALANCE_LATENCY_MAX, ()) for sample in series.samples
+    ]
     interval_s = samples.scrape_interval_s(list(observed.get(Quantity.REBALANCES, ()))) or 0.0
     return max(latencies, default=interval_s)
 
@@ -152,17 +155,19 @@ def latency_s(observed: Observed) -> float:
 def causes(platform: Observed) -> list[float]:
     """Return when pods began, were ready and were told to end, as kube-state-metrics tells it.
 
-    A container that was started anew in its pod is no plan: it crashed, or was killed; nor is that its pod was ready
+    A container that was started again in its pod is no plan: it crashed, or was killed; nor is that its pod was ready
     again.
     """
     crashed = {
-        one.labels.get(queries.POD_LABEL)
-        for one in platform.get(Quantity.CONTAINER_RESTARTS, ())
-        if any(sample.value > 0 for sample in one.samples)
+        series.labels.get(queries.POD_LABEL)
+        for series in platform.get(Quantity.CONTAINER_RESTARTS, ())
+        if any(sample.value > 0 for sample in series.samples)
     }
-    ready = [one for one in platform.get(Quantity.POD_READY, ()) if one.labels.get(queries.POD_LABEL) not in crashed]
+    ready = [
+        series for series in platform.get(Quantity.POD_READY, ()) if series.labels.get(queries.POD_LABEL) not in crashed
+    ]
     groups = (platform.get(Quantity.POD_STARTED, ()), platform.get(Quantity.POD_DELETED, ()), ready)
-    return sorted({at_s for group in groups for at_s in lives.instants(group)})
+    return sorted({at_s for group in groups for at_s in process_lives.instants(group)})
 
 
 def _at(spent: Series | None, time_s: float) -> float | None:
@@ -176,12 +181,15 @@ def _mean(spent_s: float | None, joins: float) -> float | None:
 
 
 def _rebalance(event: _Event, causes: Collection[float]) -> Rebalance:
-    since_s, until_s = min(one.since_s for one in event.seen), max(one.until_s for one in event.seen)
+    since_s, until_s = (
+        min(increase.since_s for increase in event.seen),
+        max(increase.until_s for increase in event.seen),
+    )
     near = (since_s - PLANNED_WITHIN_S, until_s + PLANNED_WITHIN_S)
     return Rebalance(
         since_s,
         until_s,
-        members=len({one.member for one in event.seen}),
+        members=len({increase.member for increase in event.seen}),
         planned=any(near[0] <= at_s <= near[1] for at_s in causes),
-        took_s=max((one.took_s for one in event.seen if one.took_s is not None), default=None),
+        took_s=max((increase.took_s for increase in event.seen if increase.took_s is not None), default=None),
     )

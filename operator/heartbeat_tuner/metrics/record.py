@@ -2,7 +2,7 @@
 
 `measure` sees whether they are there, numbers and fresh, and counts; `resolver` has sorted them.
 Evictions are counted in `evictions`, by the client's own counters: a changed member id alone may be a consumer that was
-closed and made anew within its process. Only where a pod has no such counters, the broker's word is taken.
+closed and made again within its process. Only where a pod has no such counters, the broker's word is taken.
 """
 
 import dataclasses
@@ -15,12 +15,13 @@ from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, say
-from heartbeat_tuner.metrics import evictions, queries, samples
+from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.counter_steps import longest_silence_s, mean_period_s
-from heartbeat_tuner.metrics.resolver import Observed
-from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.vocabulary import Kind, Quantity
+from heartbeat_tuner.metrics.raw import queries, samples
+from heartbeat_tuner.metrics.raw.counter_steps import longest_silence_s, mean_period_s
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
 
 STALE_AFTER: Final = timedelta(seconds=90)
 """A newest sample older than this is stale, unless scrapes are rare: an instant value repeats old ones for 5 min."""
@@ -39,7 +40,7 @@ ENOUGH_SETTLED: Final = timedelta(seconds=60)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Watched:
+class RecordScope:
     """What is to be measured.
 
     Attributes:
@@ -60,13 +61,13 @@ class Watched:
 
 
 def measure(
-    watched: Watched, found: Observed, convention: Convention, *, query: Callable[[Quantity], str]
+    watched: RecordScope, observed: Observed, convention: Convention, *, query: Callable[[Quantity], str]
 ) -> Record | Unknown:
     """Return what happened to the group in the watched time.
 
     Args:
         watched: the group and the time.
-        found: the group's series.
+        observed: the group's series.
         convention: the one that they follow.
         query: what was asked for a quantity, for the message of an `Unknown`.
     """
@@ -75,7 +76,7 @@ def measure(
     def tried() -> str:  # long to write, and most groups are well
         return f"; tried {query(Quantity.REBALANCES)}"
 
-    everything = [series for group in found.values() for series in group]
+    everything = [series for group in observed.values() for series in group]
     if not everything:
         return Unknown(
             Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {query(Quantity.REBALANCES)}"
@@ -86,7 +87,7 @@ def measure(
             Reason.NOT_A_NUMBER,
             f"the samples of group {policy.group_id} are no numbers{tried()}",
         )
-    missing = next((quantity for quantity in convention.needed if not found.get(quantity)), None)
+    missing = next((quantity for quantity in convention.needed if not observed.get(quantity)), None)
     if missing is not None:
         return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
     newest = datetime.fromtimestamp(newest_s, UTC)
@@ -110,7 +111,7 @@ def measure(
     current = _aligned(
         {
             quantity: [series for series in group if series.labels.get(queries.POD_LABEL) in running]
-            for quantity, group in found.items()
+            for quantity, group in observed.items()
         }
     )
     return _count(watched, current, convention, newest_s)
@@ -122,8 +123,8 @@ def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: s
     wanted = (
         f"no series {' or '.join(metric.names)}" if metric else f"{convention.title} does not tell {quantity.title}"
     )
-    found = f"{wanted} of group {group_id}{' found' if metric else ''}"
-    return f"{found}: {advice}; tried {tried}" if advice else f"{found}; tried {tried}"
+    text = f"{wanted} of group {group_id}{' found' if metric else ''}"
+    return f"{text}: {advice}; tried {tried}" if advice else f"{text}; tried {tried}"
 
 
 def _aligned(current: Observed) -> Observed:
@@ -137,7 +138,7 @@ def _aligned(current: Observed) -> Observed:
     counters = [
         (quantity, series.labels[queries.POD_LABEL], series.samples.times_s[-1])
         for quantity, group in shown.items()
-        if quantity.kind is Kind.COUNTER
+        if quantity.kind is ValueKind.COUNTER
         for series in group
     ]
     if len({end_s for _, _, end_s in counters}) <= 1:  # most of the time
@@ -150,18 +151,18 @@ def _aligned(current: Observed) -> Observed:
         ends[pod] = min(ends.get(pod, end_s), end_s)
     return {
         quantity: [series.until(ends[series.labels[queries.POD_LABEL]]) for series in group]
-        if quantity.kind is Kind.COUNTER
+        if quantity.kind is ValueKind.COUNTER
         else group
         for quantity, group in shown.items()
     }
 
 
-def _count(watched: Watched, current: Observed, convention: Convention, newest_s: float) -> Record:
+def _count(watched: RecordScope, current: Observed, convention: Convention, newest_s: float) -> Record:
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
-    periods = [period for one in beats if (period := mean_period_s(one, since_s=since_s)) is not None]
-    silences = [gap for one in beats if (gap := _silence_s(one, current, since_s)) is not None]
+    periods = [period for beat in beats if (period := mean_period_s(beat, since_s=since_s)) is not None]
+    silences = [gap for beat in beats if (gap := _silence_s(beat, current, since_s)) is not None]
     observed = _observed(current, convention, newest_s)
     settled = watched.since + SETTLING
     settled_s = (watched.now - settled).total_seconds()
@@ -187,7 +188,7 @@ def _count(watched: Watched, current: Observed, convention: Convention, newest_s
 
 
 def _evicted(
-    watched: Watched, current: Observed, convention: Convention, observed: set[str]
+    watched: RecordScope, current: Observed, convention: Convention, observed: set[str]
 ) -> tuple[int, int, float | None, int]:
     """Return evictions for silence, those for want of a poll, the longest poll gap in seconds.
 
@@ -198,21 +199,23 @@ def _evicted(
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = sum(evictions.unannounced(pod, current, since_s=since_s) for pod in seen)
         return removed, 0, None, removed
-    counted, told = _changes(watched, current, seen)
+    counted, member_changes = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return len(counted) + len(told), 0, None, len(counted)
+        return len(counted) + len(member_changes), 0, None, len(counted)
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
     removed, left = evictions.split_by_poll_gaps(
         counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
     )
     shown, shown_left = evictions.split_by_poll_gaps(
-        told, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
+        member_changes, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
     )
     longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
     return removed + shown, left + shown_left, longest_gap_s, removed
 
 
-def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> tuple[list[MemberChange], list[MemberChange]]:
+def _changes(
+    watched: RecordScope, current: Observed, seen: Sequence[Pod]
+) -> tuple[list[MemberChange], list[MemberChange]]:
     """Return when members lost their ids: what pods' counters show, and, of those without, what the broker showed.
 
     The former is as exact as scrapes are; the latter only says by when.
@@ -221,13 +224,13 @@ def _changes(watched: Watched, current: Observed, seen: Sequence[Pod]) -> tuple[
     by_pod = {
         pod.name: evictions.lost_ids(pod, current, since_s=since_s)
         for pod in seen
-        if all(evictions.of_pod(current.get(one, ()), pod.name) for one in evictions.BY_LOST_IDS)
+        if all(evictions.of_pod(current.get(by_lost_id, ()), pod.name) for by_lost_id in evictions.BY_LOST_IDS)
     }
     counted = [change for changes in by_pod.values() for change in changes]
     return counted, [change for change in watched.changes if change.at > watched.since and change.pod not in by_pod]
 
 
-def _consumers_per_pod(watched: Watched, current: Observed) -> int:
+def _consumers_per_pod(watched: RecordScope, current: Observed) -> int:
     """Return the most consumers that one pod exports, by their counters of joins; at least one."""
     joins = current.get(Quantity.REBALANCES, ())
     return max([1, *(len(evictions.of_pod(joins, pod.name)) for pod in watched.pods)])
@@ -238,14 +241,14 @@ def _silence_s(beats: Series, current: Observed, since_s: float) -> float | None
 
     Where beats are counted by member id, each series is one membership; else the member's joins tell them apart.
     """
-    joins = next((one for one in current.get(Quantity.REBALANCES, ()) if _same_member(one, beats)), None)
+    joins = next((series for series in current.get(Quantity.REBALANCES, ()) if _same_member(series, beats)), None)
     return longest_silence_s(beats, since_s=since_s, joins=joins)
 
 
-def _same_member(one: Series, other: Series) -> bool:
-    if one.labels.get(queries.POD_LABEL) != other.labels.get(queries.POD_LABEL):
+def _same_member(series: Series, other: Series) -> bool:
+    if series.labels.get(queries.POD_LABEL) != other.labels.get(queries.POD_LABEL):
         return False  # of most pairs this is said at once
-    return all(one.labels.get(name) == value for name, value in other.labels.items() if name != queries.NAME_LABEL)
+    return all(series.labels.get(name) == value for name, value in other.labels.items() if name != queries.NAME_LABEL)
 
 
 def _observed(current: Observed, convention: Convention, newest_s: float) -> set[str]:

@@ -2,13 +2,13 @@
 
 A `Quantity` has one meaning, one kind and one unit: times are seconds. What kind it is decides what may be done with
 it: a windowed maximum is a maximum of its window and nothing else, an age is no gap until it falls, a counter is read
-from raw samples, since a process that starts anew begins at zero.
+from raw samples, since a process that starts again begins at zero.
 """
 
 import enum
 
 
-class Kind(enum.Enum):
+class ValueKind(enum.Enum):
     """What a value is."""
 
     COUNTER = "grows since the process, or the client object in it, started"
@@ -34,7 +34,7 @@ def _camel(name: str) -> str:
 class Quantity(enum.Enum):
     """Something that can be measured, by the name that a policy's `metrics.names` uses."""
 
-    def __init__(self, title: str, kind: Kind, scope: Scope) -> None:
+    def __init__(self, title: str, kind: ValueKind, scope: Scope) -> None:
         self.title = title
         self.kind = kind
         self.scope = scope
@@ -42,46 +42,54 @@ class Quantity(enum.Enum):
 
     __hash__ = object.__hash__  # a member is itself and no other; of its name it is ten times slower
 
-    HEARTBEATS = ("heartbeats that were answered", Kind.COUNTER, Scope.MEMBER)
-    HEARTBEAT_REQUESTS = ("heartbeats that were answered, refused ones too", Kind.COUNTER, Scope.MEMBER)
-    HEARTBEAT_RESPONSE_TIME_MAX = ("the slowest answer to a heartbeat", Kind.WINDOWED_MAX, Scope.MEMBER)
-    HEARTBEAT_AGE = ("time since the last heartbeat was sent", Kind.AGE, Scope.MEMBER)
-    REBALANCES = ("completed joins", Kind.COUNTER, Scope.MEMBER)
-    REBALANCE_TIME = ("time spent in completed joins", Kind.COUNTER, Scope.MEMBER)
-    REBALANCE_LATENCY_MAX = ("the longest completed join", Kind.WINDOWED_MAX, Scope.MEMBER)
-    REBALANCE_AGE = ("time since the last completed join", Kind.AGE, Scope.MEMBER)
-    REBALANCE_NOTICES = ("requests that were answered with `rebalance in progress`", Kind.COUNTER, Scope.MEMBER)
-    FAILED_REBALANCES = ("joins that failed; to be given a member id first is one", Kind.COUNTER, Scope.MEMBER)
-    JOIN_ANSWERS = ("JoinGroup requests that were answered with success", Kind.COUNTER, Scope.MEMBER)
-    JOIN_TIME_MAX = ("the slowest answer to a JoinGroup request", Kind.WINDOWED_MAX, Scope.MEMBER)
-    SYNC_TIME_MAX = ("the slowest answer to a SyncGroup request", Kind.WINDOWED_MAX, Scope.MEMBER)
-    PARTITIONS_LOST_LATENCY_MAX = ("the longest callback of a member that was removed", Kind.WINDOWED_MAX, Scope.MEMBER)
-    ASSIGNMENT_CHANGES = ("assignments and revocations; a rebalance may be two", Kind.COUNTER, Scope.MEMBER)
-    ASSIGNED_PARTITIONS = ("partitions that a member has", Kind.GAUGE, Scope.MEMBER)
-    POLL_GAP_MAX = ("the longest time between two polls", Kind.WINDOWED_MAX, Scope.MEMBER)
-    POLL_GAP_MEAN = ("the mean time between two polls", Kind.WINDOWED_MEAN, Scope.MEMBER)
-    POLL_AGE = ("time since the last poll", Kind.AGE, Scope.MEMBER)
-    COMMIT_LATENCY_MAX = ("the slowest answer to an offset commit", Kind.WINDOWED_MAX, Scope.MEMBER)
+    HEARTBEATS = ("heartbeats that were answered", ValueKind.COUNTER, Scope.MEMBER)
+    HEARTBEAT_REQUESTS = ("heartbeats that were answered, refused ones too", ValueKind.COUNTER, Scope.MEMBER)
+    HEARTBEAT_RESPONSE_TIME_MAX = ("the slowest answer to a heartbeat", ValueKind.WINDOWED_MAX, Scope.MEMBER)
+    HEARTBEAT_AGE = ("time since the last heartbeat was sent", ValueKind.AGE, Scope.MEMBER)
+    REBALANCES = ("completed joins", ValueKind.COUNTER, Scope.MEMBER)
+    REBALANCE_TIME = ("time spent in completed joins", ValueKind.COUNTER, Scope.MEMBER)
+    REBALANCE_LATENCY_MAX = ("the longest completed join", ValueKind.WINDOWED_MAX, Scope.MEMBER)
+    REBALANCE_AGE = ("time since the last completed join", ValueKind.AGE, Scope.MEMBER)
+    REBALANCE_NOTICES = ("requests that were answered with `rebalance in progress`", ValueKind.COUNTER, Scope.MEMBER)
+    FAILED_REBALANCES = ("joins that failed; to be given a member id first is one", ValueKind.COUNTER, Scope.MEMBER)
+    JOIN_ANSWERS = ("JoinGroup requests that were answered with success", ValueKind.COUNTER, Scope.MEMBER)
+    JOIN_TIME_MAX = ("the slowest answer to a JoinGroup request", ValueKind.WINDOWED_MAX, Scope.MEMBER)
+    SYNC_TIME_MAX = ("the slowest answer to a SyncGroup request", ValueKind.WINDOWED_MAX, Scope.MEMBER)
+    PARTITIONS_LOST_LATENCY_MAX = (
+        "the longest callback of a member that was removed",
+        ValueKind.WINDOWED_MAX,
+        Scope.MEMBER,
+    )
+    ASSIGNMENT_CHANGES = ("assignments and revocations; a rebalance may be two", ValueKind.COUNTER, Scope.MEMBER)
+    ASSIGNED_PARTITIONS = ("partitions that a member has", ValueKind.GAUGE, Scope.MEMBER)
+    POLL_GAP_MAX = ("the longest time between two polls", ValueKind.WINDOWED_MAX, Scope.MEMBER)
+    POLL_GAP_MEAN = ("the mean time between two polls", ValueKind.WINDOWED_MEAN, Scope.MEMBER)
+    POLL_AGE = ("time since the last poll", ValueKind.AGE, Scope.MEMBER)
+    COMMIT_LATENCY_MAX = ("the slowest answer to an offset commit", ValueKind.WINDOWED_MAX, Scope.MEMBER)
     COORDINATOR_ROUND_TRIP_MAX = (
         "the slowest answer of the coordinator to any request",
-        Kind.WINDOWED_MAX,
+        ValueKind.WINDOWED_MAX,
         Scope.MEMBER,
     )
 
-    GC_PAUSE_MAX = ("the longest pause of garbage collection", Kind.WINDOWED_MAX, Scope.PROCESS)
-    GC_TIME = ("time spent in garbage collection, paused or not", Kind.COUNTER, Scope.PROCESS)
-    GC_COUNT = ("garbage collections", Kind.COUNTER, Scope.PROCESS)
-    GC_BUCKETS = ("garbage collections, by the edge of the bucket they fall under", Kind.COUNTER, Scope.PROCESS)
-    EVENT_LOOP_LAG_MAX = ("the longest delay of the event loop since the last scrape", Kind.WINDOWED_MAX, Scope.PROCESS)
-    CPU_PERIODS = ("scheduling periods of the CPU quota", Kind.COUNTER, Scope.PROCESS)
-    CPU_THROTTLED_PERIODS = ("those in which the process was throttled", Kind.COUNTER, Scope.PROCESS)
-    CPU_THROTTLED_TIME = ("time for which the process was throttled", Kind.COUNTER, Scope.PROCESS)
-    CPU_STALLED_TIME = ("time for which all of the process waited for a CPU", Kind.COUNTER, Scope.PROCESS)
-    SCRAPED = ("whether a scrape succeeded", Kind.GAUGE, Scope.PROCESS)
-    SCRAPE_TIME = ("how long a scrape took", Kind.GAUGE, Scope.PROCESS)
-    POD_STARTED = ("when a pod was started", Kind.INSTANT, Scope.PROCESS)
-    POD_READY = ("when a pod became ready", Kind.INSTANT, Scope.PROCESS)
-    POD_DELETED = ("when a pod was told to end", Kind.INSTANT, Scope.PROCESS)
-    CONTAINER_STARTED = ("when a container was started", Kind.INSTANT, Scope.PROCESS)
-    CONTAINER_ENDED = ("when a container ended last", Kind.INSTANT, Scope.PROCESS)
-    CONTAINER_RESTARTS = ("restarts of a container in place", Kind.COUNTER, Scope.PROCESS)
+    GC_PAUSE_MAX = ("the longest pause of garbage collection", ValueKind.WINDOWED_MAX, Scope.PROCESS)
+    GC_TIME = ("time spent in garbage collection, paused or not", ValueKind.COUNTER, Scope.PROCESS)
+    GC_COUNT = ("garbage collections", ValueKind.COUNTER, Scope.PROCESS)
+    GC_BUCKETS = ("garbage collections, by the edge of the bucket they fall under", ValueKind.COUNTER, Scope.PROCESS)
+    EVENT_LOOP_LAG_MAX = (
+        "the longest delay of the event loop since the last scrape",
+        ValueKind.WINDOWED_MAX,
+        Scope.PROCESS,
+    )
+    CPU_PERIODS = ("scheduling periods of the CPU quota", ValueKind.COUNTER, Scope.PROCESS)
+    CPU_THROTTLED_PERIODS = ("those in which the process was throttled", ValueKind.COUNTER, Scope.PROCESS)
+    CPU_THROTTLED_TIME = ("time for which the process was throttled", ValueKind.COUNTER, Scope.PROCESS)
+    CPU_STALLED_TIME = ("time for which all of the process waited for a CPU", ValueKind.COUNTER, Scope.PROCESS)
+    SCRAPED = ("whether a scrape succeeded", ValueKind.GAUGE, Scope.PROCESS)
+    SCRAPE_TIME = ("how long a scrape took", ValueKind.GAUGE, Scope.PROCESS)
+    POD_STARTED = ("when a pod was started", ValueKind.INSTANT, Scope.PROCESS)
+    POD_READY = ("when a pod became ready", ValueKind.INSTANT, Scope.PROCESS)
+    POD_DELETED = ("when a pod was told to end", ValueKind.INSTANT, Scope.PROCESS)
+    CONTAINER_STARTED = ("when a container was started", ValueKind.INSTANT, Scope.PROCESS)
+    CONTAINER_ENDED = ("when a container ended last", ValueKind.INSTANT, Scope.PROCESS)
+    CONTAINER_RESTARTS = ("restarts of a container in place", ValueKind.COUNTER, Scope.PROCESS)

@@ -1,6 +1,6 @@
 """The fleet's budget: how many rollouts of ours may be under way at once, and whose turn comes first. Pure.
 
-What is under way is counted anew in each cycle, by what the workloads themselves show: a new leader counts as its
+What is under way is counted again in each cycle, by what the workloads themselves show: a new leader counts as its
 predecessor did. A workload that could not be read counts by what its policy's status said last, since what is unknown
 must not make room.
 
@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.api.status_v1alpha1 import ConditionStatus, ConditionType
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -26,7 +26,7 @@ from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, Strategy
 from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.reconcile.outcomes import Decided, Surprise
+from heartbeat_tuner.reconcile.outcomes import Decided, UnexpectedFailure
 
 CURES: Final = frozenset(
     {Reason.CADENCE_EXCEEDS_SESSION, Reason.POLL_GAP_EXCEEDS_LIMIT, Reason.UNSTABLE, Reason.DANGER}
@@ -44,7 +44,7 @@ Holder = tuple[str, ObjectKey]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Places:
+class RolloutPlaces:
     """The places for rollouts, and who has them.
 
     Attributes:
@@ -84,19 +84,19 @@ class Places:
         limit = self.limit if is_cure(outcome) else self.for_savings
         return self.busy < limit and self.held_in(_namespace(outcome)) < self.share
 
-    def also_held(self, policies: Iterable[Policy]) -> "Places":
+    def also_held(self, policies: Iterable[Policy]) -> "RolloutPlaces":
         """Return the places where the workloads of these policies hold one, too."""
         return dataclasses.replace(self, holders=self.holders | {_holder(policy) for policy in policies})
 
-    def taken(self, outcomes: Iterable[Decided]) -> "Places":
+    def taken(self, outcomes: Iterable[Decided]) -> "RolloutPlaces":
         """Return the places after changes have begun; what rolls nothing out takes none."""
-        rolled = (one for one in outcomes if one.inputs.workload.strategy is not Strategy.ON_DELETE)
-        return dataclasses.replace(self, holders=self.holders | {_holder(one.inputs.policy) for one in rolled})
+        rolled = (outcome for outcome in outcomes if outcome.inputs.workload.strategy is not Strategy.ON_DELETE)
+        return dataclasses.replace(self, holders=self.holders | {_holder(decided.inputs.policy) for decided in rolled})
 
 
 def under_way(
     policies: Iterable[Policy],
-    workloads: Mapping[ObjectKey, Workload | Finding | Surprise],
+    workloads: Mapping[ObjectKey, Workload | Finding | UnexpectedFailure],
     bodies: Mapping[ObjectKey, Mapping[str, Any]],
     *,
     known: Mapping[ObjectKey, Application],
@@ -116,7 +116,7 @@ def under_way(
         match workloads[policy.key]:
             case Workload() as workload:
                 is_ours = _is_rolled_out_by_us(policy, workload, known.get(policy.key), now)
-            case Finding(reason=Reason.API_SERVER_ERROR) | Surprise():
+            case Finding(reason=Reason.API_SERVER_ERROR) | UnexpectedFailure():
                 is_ours = policy.mode is Mode.APPLY and _was_rolling_out(bodies[policy.key], policy, now)
             case Finding():
                 is_ours = False
@@ -127,27 +127,27 @@ def under_way(
 
 def in_turn(outcomes: Iterable[Decided]) -> list[Decided]:
     """Return those that have something to write: cures first, then by what a change saves, then by name."""
-    return sorted((one for one in outcomes if one.decision.to_apply is not None), key=_rank)
+    return sorted((outcome for outcome in outcomes if outcome.decision.to_apply is not None), key=_rank)
 
 
-def next_in_turn(waiting: Sequence[Decided], places: Places) -> list[Decided]:
+def next_in_turn(waiting: Sequence[Decided], places: RolloutPlaces) -> list[Decided]:
     """Return those that may begin now, of all that wait, in the order of `in_turn`.
 
     Where several may, the namespace with the fewest rollouts goes first; cures go before savings everywhere.
     """
     queues: dict[str, list[Decided]] = {}
-    for one in reversed(waiting):
-        queues.setdefault(_namespace(one), []).append(one)
+    for decided in reversed(waiting):
+        queues.setdefault(_namespace(decided), []).append(decided)
     begun = list[Decided]()
     while heads := [queue[-1] for queue in queues.values() if queue and places.have_room(queue[-1])]:
-        first = min(heads, key=lambda one: (not is_cure(one), places.held_in(_namespace(one)), _rank(one)))
+        first = min(heads, key=lambda head: (not is_cure(head), places.held_in(_namespace(head)), _rank(head)))
         queues[_namespace(first)].pop()
         begun.append(first)
         places = places.taken([first])
     return begun
 
 
-def held(outcome: Decided, places: Places) -> Decided:
+def held(outcome: Decided, places: RolloutPlaces) -> Decided:
     """Return an outcome whose turn has not come, with who holds the places.
 
     Of other namespaces only the number is told: their names are nobody's business.
@@ -181,7 +181,7 @@ def is_cure(outcome: Decided) -> bool:
     return outcome.decision.finding.reason in CURES
 
 
-def _named(places: Places, namespace: str) -> Sentence | str:
+def _named(places: RolloutPlaces, namespace: str) -> Sentence | str:
     if not places.holders:
         return ""
     own = sorted(f"{kind} {key}" for kind, key in places.holders if key.namespace == namespace)
@@ -201,7 +201,9 @@ def _is_rolled_out_by_us(policy: Policy, workload: Workload, known: Application 
     record = workload.applications.get(policy.workload.container)
     if record is None or record.at > now + _CLOCKS_DIFFER:
         return False
-    if not any(one is not None and _is_same(record, one) for one in (known, policy.application)):
+    if not any(
+        application is not None and _is_same(record, application) for application in (known, policy.application)
+    ):
         return False
     return not workload.rollout.is_overdue(record.at, now)
 
@@ -231,7 +233,7 @@ def _was_rolling_out(body: Mapping[str, Any], policy: Policy, now: datetime) -> 
         return False
     conditions = parsing.status_of(body).conditions
     return any(
-        one.type is ConditionType.APPLIED
-        and (one.reason is Reason.ROLLING_OUT or one.status is ConditionStatus.UNKNOWN)
-        for one in conditions
+        condition.type is ConditionType.APPLIED
+        and (condition.reason is Reason.ROLLING_OUT or condition.status is ConditionStatus.UNKNOWN)
+        for condition in conditions
     )

@@ -23,21 +23,22 @@ from heartbeat_tuner.domain.errors import (
     WriteConflictError,
 )
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
-from heartbeat_tuner.domain.exposed import Point
+from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
-from heartbeat_tuner.reconcile import budget, occupation, releasing, reporting, write_pace
-from heartbeat_tuner.reconcile.budget import Holder, Places
+from heartbeat_tuner.reconcile import budget, releasing
+from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
-from heartbeat_tuner.reconcile.gathering import Gatherer
-from heartbeat_tuner.reconcile.outcomes import Decided, Result, Surprise
+from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
+from heartbeat_tuner.reconcile.outcomes import Decided, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.policy_store import PolicyView
-from heartbeat_tuner.reconcile.statuses import Finished, Statuses
-from heartbeat_tuner.reconcile.troubles import Troubles
-from heartbeat_tuner.reconcile.turns import Turns, of_all
-from heartbeat_tuner.reconcile.write_pace import WritePace
+from heartbeat_tuner.reconcile.status import reporting, slot_occupation, write_pace
+from heartbeat_tuner.reconcile.status.statuses import Finished, Statuses
+from heartbeat_tuner.reconcile.status.troubles import Troubles
+from heartbeat_tuner.reconcile.status.write_pace import WritePace
 
 MOST_LOGGED: Final = 20
 """Workloads that one line of the log names."""
@@ -56,7 +57,7 @@ class CycleReport:
     workload_writes: int
     status_writes: int
     failed_writes: int
-    points: Mapping[ObjectKey, Sequence[Point]]
+    points: Mapping[ObjectKey, Sequence[MetricPoint]]
     oldest_look_s: float = 0.0
     """The age of the oldest description of a group."""
 
@@ -118,7 +119,7 @@ class Cycle:
         outcomes = await self._decider.decided({**settled, **gathered})
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
         outcomes |= await self._carried_out(bodies, outcomes, places)
-        occupied = await occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
+        occupied = await slot_occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
         by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
         self._statuses.begin(bodies)
         finished = await self._of_all(
@@ -148,7 +149,7 @@ class Cycle:
             parsed[key] = (version, found)
             await self._turns.give()
         self._known_policies = parsed
-        settled = {key: found for key, (_, found) in parsed.items() if isinstance(found, Finding)}
+        settled = {key: finding for key, (_, finding) in parsed.items() if isinstance(finding, Finding)}
         policies = [found for _, found in parsed.values() if isinstance(found, Policy)]
         holders: dict[WorkloadRef, Policy] = {}
         for policy in sorted(policies, key=lambda one: (one.created, one.key)):
@@ -179,7 +180,7 @@ class Cycle:
         self,
         bodies: dict[ObjectKey, Mapping[str, Any]],
         outcomes: Mapping[ObjectKey, Result],
-        places: Places,
+        places: RolloutPlaces,
     ) -> dict[ObjectKey, Result]:
         """Write what decisions ask for, in turn, until the fleet's budget is spent; a refused write spends nothing.
 
@@ -188,16 +189,16 @@ class Cycle:
             outcomes: of each.
             places: for rollouts, and who has them.
         """
-        waiting = budget.in_turn([one for one in outcomes.values() if isinstance(one, Decided)])
+        waiting = budget.in_turn([decided for decided in outcomes.values() if isinstance(decided, Decided)])
         done: dict[ObjectKey, Result] = {}
         while turn := budget.next_in_turn(waiting, places):
             written = await self._of_all(turn, lambda outcome: self._written(bodies, outcome))
-            done |= {one.key: outcome for one, outcome in zip(turn, written, strict=True)}
-            waiting = [one for one in waiting if one.key not in done]
+            done |= {decided.key: outcome for decided, outcome in zip(turn, written, strict=True)}
+            waiting = [decided for decided in waiting if decided.key not in done]
             places = places.taken(
                 begun
                 for begun, outcome in zip(turn, written, strict=True)
-                if isinstance(outcome, Surprise) or outcome.may_have_begun
+                if isinstance(outcome, UnexpectedFailure) or outcome.may_have_begun
             )
         self._tell_holders(places)
         for left in waiting:
@@ -205,28 +206,30 @@ class Cycle:
             await self._turns.give()
         return done
 
-    def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> Places:
+    def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> RolloutPlaces:
         """Return the places for rollouts, and who has them before anything is written."""
         self._known = {one.key: self._known[one.key] for one in policies if one.key in self._known}
         holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
         shared = len({policy.key.namespace for policy in policies}) > 1
-        return Places(self._max_rollouts, shared, holders, self._store.shard)
+        return RolloutPlaces(self._max_rollouts, shared, holders, self._store.shard)
 
-    def _tell_holders(self, places: Places) -> None:
+    def _tell_holders(self, places: RolloutPlaces) -> None:
         """Tell the log who holds the places, whenever that changes; a status names only its own namespace's."""
         if places.holders != self._holders:
             self._holders = places.holders
             named = sorted(f"{kind} {key}" for kind, key in places.holders)[:MOST_LOGGED]
             _log.info("rollouts under way", count=len(places.holders), workloads=named)
 
-    async def _written(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided | Surprise:
+    async def _written(
+        self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided
+    ) -> Decided | UnexpectedFailure:
         """Write what the decision asks for."""
         try:
             return await self._applied(bodies, outcome)
         except NotLeaderError:
             raise
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return Surprise(error)
+            return UnexpectedFailure(error)
 
     async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
         inputs, target, current = outcome.inputs, outcome.decision.to_apply, outcome.current
@@ -327,7 +330,11 @@ class Cycle:
 def _later_than(policy: Policy, now: datetime) -> datetime:
     """Return the time of a write, to the second: the newest of two notes is found by it, whoever's clock goes wrong."""
     intended = None if policy.intent is None else policy.intent.application
-    earlier = [one.at + timedelta(seconds=1) for one in (policy.application, intended) if one is not None]
+    earlier = [
+        application.at + timedelta(seconds=1)
+        for application in (policy.application, intended)
+        if application is not None
+    ]
     return max([now.replace(microsecond=0), *earlier])
 
 
@@ -345,15 +352,17 @@ def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy |
 
 def _counted(finished: Mapping[ObjectKey, Finished]) -> CycleReport:
     results = finished.values()
-    decided = [one.outcome for one in results if isinstance(one.outcome, Decided)]
+    decided = [result.outcome for result in results if isinstance(result.outcome, Decided)]
     verdicts = Counter(outcome.decision.verdict for outcome in decided)
-    verdicts.update(standing := [one.standing for one in results if one.standing is not None])
+    verdicts.update(standing := [result.standing for result in results if result.standing is not None])
     verdicts[Verdict.UNKNOWN] += len(results) - len(decided) - len(standing)
     return CycleReport(
         verdicts={verdict: verdicts[verdict] for verdict in Verdict},
         workload_writes=sum(1 for outcome in decided if outcome.application is not None),
-        status_writes=sum(1 for one in results if one.written),
-        failed_writes=sum(1 for one in results if one.written is None or isinstance(one.outcome, Surprise))
+        status_writes=sum(1 for result in results if result.written),
+        failed_writes=sum(
+            1 for result in results if result.written is None or isinstance(result.outcome, UnexpectedFailure)
+        )
         + sum(1 for outcome in decided if outcome.failure is not None),
         points={key: one.points for key, one in finished.items()},
     )

@@ -8,21 +8,22 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from heartbeat_tuner.decision import heartbeat_budget, question
-from heartbeat_tuner.decision.heartbeat_budget import Beating
+from heartbeat_tuner.decision.optimize import heartbeat_budget, question
+from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
+from heartbeat_tuner.decision.optimize.heartbeat_budget import Beating
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.domain.evidence import Group, Unknown
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.reconcile.gathering import Gathered
-from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, Surprise
-from heartbeat_tuner.reconcile.progress import Moved
-from heartbeat_tuner.reconcile.turns import Turns
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.models.group_model import Unfitted
+from heartbeat_tuner.reconcile.gather.gathering import Gathered
+from heartbeat_tuner.reconcile.liveness.progress import Moved
+from heartbeat_tuner.reconcile.liveness.turns import Turns
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, UnexpectedFailure
 
-REMEMBERED: Final = 20_000
+CACHED_ANSWERS: Final = 20_000
 """Answers that are kept: one for each of 10,000 policies, and the one before."""
 
 
@@ -39,7 +40,7 @@ class Decider:
         self._budgets = {cluster: shard.per_s(per_s) for cluster, per_s in heartbeat_budgets.items()}
         self._shards = shard.shards
         self._moved = moved
-        self._answers = Remembered(REMEMBERED)
+        self._answers = AnswerCache(CACHED_ANSWERS)
         self._healthy: Mapping[ObjectKey, Decided] = {}
 
     @property
@@ -82,21 +83,21 @@ class Decider:
         again = self._decided(dataclasses.replace(outcome.inputs, group=group))
         return isinstance(again, Decided) and again.decision.to_apply == outcome.decision.to_apply
 
-    def _decided(self, found: Gathered) -> Result:
+    def _decided(self, gathered: Gathered) -> Result:
         """Decide on one policy; a surprise costs this policy this pass."""
-        if isinstance(found, Surprise | NotRead):
-            return found
-        if isinstance(found, Finding):
-            return Blocked(found)
+        if isinstance(gathered, UnexpectedFailure | NotRead):
+            return gathered
+        if isinstance(gathered, Finding):
+            return Blocked(gathered)
         try:
             answers = self._answers
-            decision = decide(found, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
-            return Decided(found, decision)
+            decision = decide(gathered, answer=answers.answer, expected=answers.expected, advise=answers.static_advice)
+            return Decided(gathered, decision)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return Surprise(error)
+            return UnexpectedFailure(error)
 
     async def _held(self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str) -> dict[ObjectKey, Result]:
-        """Decide anew on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
+        """Decide again on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
         wanted = heartbeat_budget.demand(_beating(one) for one in decided.values())
         if not wanted.exceeds(per_s):
             return {}
@@ -106,7 +107,7 @@ class Decider:
             try:
                 slopes[wish.key] = self._slope(decided[wish.key])
             except Exception as error:  # noqa: BLE001 - likewise
-                found[wish.key] = Surprise(error)
+                found[wish.key] = UnexpectedFailure(error)
             self._moved()
             await asyncio.sleep(0)
         for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster, shards=self._shards).items():
@@ -115,12 +116,12 @@ class Decider:
             await asyncio.sleep(0)
         return found
 
-    def _slope(self, of: Decided) -> float:
+    def _slope(self, decided: Decided) -> float:
         """Return what a second between heartbeats costs a group that other values were recommended to."""
-        record, current, target = of.inputs.record, of.current, of.decision.target
+        record, current, target = decided.inputs.record, decided.current, decided.decision.target
         if isinstance(record, Unknown) or current is None or target is None:
             return 0.0
-        asked = question.asked(of.inputs, record, current)
+        asked = question.asked(decided.inputs, record, current)
         return 0.0 if isinstance(asked, Unfitted) else self._answers.slope(asked, target)
 
 

@@ -70,7 +70,7 @@ class Decided:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Surprise:
+class UnexpectedFailure:
     """Something that nobody foresaw was raised: the policy is left as it stands until the next cycle."""
 
     error: Exception
@@ -82,5 +82,5 @@ class NotRead:
 
 
 Outcome = Blocked | Decided
-Result = Outcome | NotRead | Surprise
+Result = Outcome | NotRead | UnexpectedFailure
 """What a cycle made of a policy."""

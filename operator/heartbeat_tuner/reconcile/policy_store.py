@@ -1,6 +1,6 @@
 """The policies as the watch and the lists last showed them.
 
-The watch puts objects in and takes them out, a list now and then mends what the watch missed, and the cycle takes a
+The watch puts objects in and takes them out, a list now and then repairs what the watch missed, and the cycle takes a
 snapshot. Our own status writes are put in too, so that the next cycle does not decide on a status that it has replaced
 already. All of them may be late: what counts is the resource version, never the order of arrival.
 
@@ -202,7 +202,7 @@ class Mending:
     away: what is gone is known at its end.
 
     Args:
-        store: what is mended. One list at a time: else an older one might bring back what a newer one took away.
+        store: what is repaired. One list at a time: else an older one might bring back what a newer one took away.
     """
 
     def __init__(self, store: PolicyStore) -> None:

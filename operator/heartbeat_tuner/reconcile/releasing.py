@@ -17,7 +17,7 @@ from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.ports import NotLeaderError, Policies, Workloads
-from heartbeat_tuner.reconcile.troubles import Troubles
+from heartbeat_tuner.reconcile.status.troubles import Troubles
 
 TRIES: Final = 5
 """In one cycle: while pods come and go, the workload's own controller writes between a read and a write."""

@@ -1,4 +1,4 @@
-"""Lists all policies now and then, and mends what the watch missed.
+"""Lists all policies now and then, and repairs what the watch missed.
 
 A watch may fall silent without an error (a connection that swallows bytes) or lose a deletion while it is interrupted.
 A list heals both; a watch that stays behind what a list showed fails the probe.
@@ -28,7 +28,7 @@ _log = structlog.get_logger()
 
 
 class Relisting:
-    """Lists, and the store that they mend.
+    """Lists, and the store that they repair.
 
     Args:
         policies: lists them.

@@ -13,8 +13,8 @@ from pydantic import Field, model_validator
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.shards import MOST_SHARDS
 from heartbeat_tuner.settings import files
-from heartbeat_tuner.settings.kafka import KafkaSettings
-from heartbeat_tuner.settings.prometheus import PrometheusSettings
+from heartbeat_tuner.settings.kafka_settings import KafkaSettings
+from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings
 from heartbeat_tuner.settings.sections import (
     Duration,
     HttpSettings,

@@ -70,7 +70,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_leng
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
-    twice = sorted({one for one in names if names.count(one) > 1})
+    twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"{twice[0]} is named twice; name it once")
     return names

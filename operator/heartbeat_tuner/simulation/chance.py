@@ -33,7 +33,7 @@ class Chance:
 
     def times(self, law: Law, count: int, *, above_s: float = 0.0) -> Array:
         """Return times of a law, of those above a time."""
-        return law.quantile(self.numbers.random(count) * float(law.exceedance(above_s)))
+        return law.quantile(self.numbers.random(count) * float(law.sf(above_s)))
 
     def of(self, law: Law) -> Draw:
         """Return a row of times of a law."""
@@ -48,7 +48,7 @@ class Chance:
         """
         times = np.append(TIMES_S[below_s > TIMES_S], below_s)
         # The density of what is left is P(length > x), among the lengths that count.
-        areas = law.integral(times) - times * float(law.exceedance(below_s))
+        areas = law.integral(times) - times * float(law.sf(below_s))
         return Draw(lambda count: np.interp(self.numbers.random(count) * areas[-1], areas, times))
 
     def arrivals(self, per_day: float, days: float) -> Array:

@@ -3,9 +3,9 @@
 import abc
 import math
 
-from heartbeat_tuner.simulation.cadence import Cadence
-from heartbeat_tuner.simulation.events import Events
-from heartbeat_tuner.simulation.member import Member
+from heartbeat_tuner.simulation.beats import Cadence
+from heartbeat_tuner.simulation.event_queue import Events
+from heartbeat_tuner.simulation.member import SimulatedMember
 from heartbeat_tuner.simulation.meter import Cause, Meter
 from heartbeat_tuner.simulation.terms import Terms
 
@@ -24,7 +24,7 @@ class Coordinator(abc.ABC):
         self.events = events
         self.meter = meter
         self.cadence = cadence
-        self.members: list[Member] = []
+        self.members: list[SimulatedMember] = []
         self.pool = partitions
         self.pool_cause = Cause.RESTARTS
 
@@ -34,43 +34,45 @@ class Coordinator(abc.ABC):
         """Whether nothing goes on in the group."""
 
     @abc.abstractmethod
-    def settled(self, members: list[Member]) -> None:
+    def settled(self, members: list[SimulatedMember]) -> None:
         """Begin with so many members, all of them served."""
 
     @abc.abstractmethod
-    def join(self, member: Member, cause: Cause) -> None:
+    def join(self, member: SimulatedMember, cause: Cause) -> None:
         """Take in a process under a new member id."""
 
     @abc.abstractmethod
-    def returned(self, member: Member) -> None:
+    def returned(self, member: SimulatedMember) -> None:
         """Let a process with a static id come back."""
 
     def stir(self) -> None:
-        """Give members any phase: hours lie between what befalls a real group, and its clocks have drifted apart."""
+        """Give members any phase: hours lie between what happens to a real group, and its clocks have drifted apart."""
         for member in self.members:
             if not member.silent:
                 member.beat_at = self.events.now - self.cadence.any_phase()
 
     @abc.abstractmethod
-    def _removed(self, member: Member, cause: Cause) -> None:
+    def _removed(self, member: SimulatedMember, cause: Cause) -> None:
         """Do what follows when a member is out."""
 
     @abc.abstractmethod
-    def _back(self, member: Member) -> None:
+    def _back(self, member: SimulatedMember) -> None:
         """Do what follows when a member that was silent is heard again, and still in."""
 
     @abc.abstractmethod
-    def _standing(self, member: Member) -> tuple[int, Cause]:
+    def _standing(self, member: SimulatedMember) -> tuple[int, Cause]:
         """Return how many partitions of a member that works stand still all the same, and why."""
 
-    def metered(self, member: Member) -> None:
+    def metered(self, member: SimulatedMember) -> None:
         """Tell the meter how many of a member's partitions stand still."""
         if member.working and member.alive:
             self.meter.stand(member, *self._standing(member))
         else:
             self.meter.stand(member, member.owned, member.cause)
 
-    def silence(self, member: Member, cause: Cause, *, age_s: float | None = None, works: bool = False) -> None:
+    def silence(
+        self, member: SimulatedMember, cause: Cause, *, age_s: float | None = None, works: bool = False
+    ) -> None:
         """Let no beat of a member arrive from now on.
 
         Args:
@@ -87,12 +89,12 @@ class Coordinator(abc.ABC):
             self._await_expiry(member, member.beat_at + self.terms.session_s)
         self.metered(member)
 
-    def wake(self, member: Member) -> None:
+    def wake(self, member: SimulatedMember) -> None:
         """Let a process go on whose next beat is yet to come; what it holds it reads again."""
         member.working = True
         self.metered(member)
 
-    def hear(self, member: Member) -> None:
+    def hear(self, member: SimulatedMember) -> None:
         """Let beats of a member arrive again, the first one now; one that is out joins when it polls."""
         member.silent, member.working = False, True
         member.beat_at = self.events.now
@@ -103,7 +105,7 @@ class Coordinator(abc.ABC):
         else:
             self.come_back(member)
 
-    def come_back(self, member: Member) -> None:
+    def come_back(self, member: SimulatedMember) -> None:
         """Let a process that was thrown out join when it polls next."""
         member.stint += 1
         stint = member.stint
@@ -114,7 +116,7 @@ class Coordinator(abc.ABC):
 
         self.events.at(max(self.events.now + self.cadence.until_poll(), member.busy_until), join)
 
-    def leave(self, member: Member, cause: Cause) -> None:
+    def leave(self, member: SimulatedMember, cause: Cause) -> None:
         """Let a member go that says so; its partitions are nobody's."""
         member.in_group = False
         member.stint += 1
@@ -126,7 +128,7 @@ class Coordinator(abc.ABC):
         self.free(freed, cause)
         self._removed(member, cause)
 
-    def evict(self, member: Member, cause: Cause) -> None:
+    def evict(self, member: SimulatedMember, cause: Cause) -> None:
         """Throw out a member that lives."""
         self.meter.evictions[cause] += 1
         self.leave(member, cause)
@@ -137,7 +139,7 @@ class Coordinator(abc.ABC):
         self.pool_cause = cause
         self.meter.stand("pool", self.pool, cause)
 
-    def _await_expiry(self, member: Member, time_s: float) -> None:
+    def _await_expiry(self, member: SimulatedMember, time_s: float) -> None:
         stint = member.stint
 
         def expire() -> None:
@@ -147,7 +149,7 @@ class Coordinator(abc.ABC):
         if time_s < math.inf:
             self.events.at(time_s, expire)
 
-    def _expired(self, member: Member) -> None:
+    def _expired(self, member: SimulatedMember) -> None:
         cause = member.cause
         if member.gone_at is None:
             self.evict(member, cause)

@@ -6,7 +6,7 @@ from heartbeat_tuner.simulation.meter import Cause
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Member:
+class SimulatedMember:
     """A member id and the process behind it.
 
     Attributes:
@@ -41,7 +41,7 @@ class Member:
 
     @property
     def well(self) -> bool:
-        """Whether something new can befall it."""
+        """Whether something new can happen to it."""
         return self.in_group and self.alive and self.working and not self.silent
 
 

@@ -4,7 +4,7 @@ import enum
 from collections import Counter, defaultdict
 from collections.abc import Hashable
 
-from heartbeat_tuner.simulation.events import Events
+from heartbeat_tuner.simulation.event_queue import Events
 
 
 class Cause(enum.StrEnum):

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.simulation.barrier import Barrier
-from heartbeat_tuner.simulation.cadence import Cadence, Clock, Loop
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+from heartbeat_tuner.simulation.beats import BeatTimer, Cadence, FetchLoop
 from heartbeat_tuner.simulation.chance import Chance
-from heartbeat_tuner.simulation.epochs import Epochs
-from heartbeat_tuner.simulation.events import Events
-from heartbeat_tuner.simulation.happenings import Happenings
+from heartbeat_tuner.simulation.classic_coordinator import ClassicCoordinator
+from heartbeat_tuner.simulation.consumer_coordinator import ConsumerCoordinator
+from heartbeat_tuner.simulation.event_queue import Events
+from heartbeat_tuner.simulation.failures import Failures
 from heartbeat_tuner.simulation.meter import Cause, Meter
 from heartbeat_tuner.simulation.terms import Terms
-from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 EVICTION_PRICE = "evictionPrice"
 
@@ -78,7 +78,7 @@ def simulate(
     settings with that replaced.
 
     Args:
-        profile: what befalls the group.
+        profile: what happens to the group.
         settings: that all members have.
         days: how long; what is rare wants many.
         seed: of chance.
@@ -94,7 +94,7 @@ def simulate(
     terms = Terms.of(profile, settings, in_step=in_step)
     events = Events()
     meter = Meter(events)
-    _happenings(profile, terms, Chance(seed), meter, events).plan(days, rollouts=rollouts)
+    _failures(profile, terms, Chance(seed), meter, events).plan(days, rollouts=rollouts)
     for step in range(1, _STEPS + 1):
         events.run_until(days * DAY_S * step / _STEPS)
         if told is not None:
@@ -103,18 +103,20 @@ def simulate(
     return _played(meter, days, profile.eviction_price)
 
 
-def _happenings(profile: Profile, terms: Terms, chance: Chance, meter: Meter, events: Events) -> Happenings:
-    """Return what befalls the group, with the coordinator that it befalls."""
+def _failures(profile: Profile, terms: Terms, chance: Chance, meter: Meter, events: Events) -> Failures:
+    """Return what happens to the group, with the coordinator that it happens to."""
     cadence = _cadence(profile, terms, chance)
-    kind = Epochs if terms.rebalancing is Rebalancing.CONSUMER else Barrier
+    kind = ConsumerCoordinator if terms.rebalancing is Rebalancing.CONSUMER else ClassicCoordinator
     coordinator = kind(terms, profile.partitions, events=events, meter=meter, cadence=cadence)
-    return Happenings(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance)
+    return Failures(profile, terms, coordinator=coordinator, cadence=cadence, chance=chance)
 
 
 def _cadence(profile: Profile, terms: Terms, chance: Chance) -> Cadence:
     if catalogue.client(profile.client).handler_delays_beat:
-        return Loop(chance, interval_s=terms.interval_s, turns=terms.turns)
-    return Clock(chance, period_s=terms.period_s, handlers=profile.handlers, poll_limit_s=min(terms.poll_limit_s, 1e6))
+        return FetchLoop(chance, interval_s=terms.interval_s, turns=terms.turns)
+    return BeatTimer(
+        chance, period_s=terms.period_s, handlers=profile.handlers, poll_limit_s=min(terms.poll_limit_s, 1e6)
+    )
 
 
 def _played(meter: Meter, days: float, eviction_price: float) -> Played:

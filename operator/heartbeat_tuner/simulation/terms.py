@@ -7,8 +7,8 @@ from typing import Self
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances, Hung
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Profile, Rebalancing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Terms:
         poll_limit_s: who does not poll for so long leaves; infinite where the library has no such limit.
         join_limit_s: R: for so long a rebalance waits for members.
         settle_s: from the last join until partitions are read again.
-        in_step: the beats of all members start anew when a rebalance ends.
+        in_step: the beats of all members start again when a rebalance ends.
     """
 
     session_s: float

@@ -21,7 +21,7 @@ _LEVELS: Final = (1.0, 0.1)  # of the threshold's share
 _EXPECTED_AT_LEAST: Final = 1.0
 
 
-class Verdict(enum.Enum):
+class DriftVerdict(enum.Enum):
     """What became of a tail."""
 
     UNKNOWN = "too few new values to tell"
@@ -39,11 +39,11 @@ class Drift:
         ratio: seen over predicted exceedances, at the level that says most; 1 where nothing was predicted.
     """
 
-    verdict: Verdict
+    verdict: DriftVerdict
     ratio: float
 
 
-def of(model: TailModel, recent: Array, *, weight: float = 1.0) -> Drift:
+def measure_drift(model: TailModel, recent: Array, *, weight: float = 1.0) -> Drift:
     """Return how the newest values lie beside a model that was fitted without them.
 
     Args:
@@ -56,7 +56,7 @@ def of(model: TailModel, recent: Array, *, weight: float = 1.0) -> Drift:
     enough = False
     for level in _LEVELS:
         edge = int(np.searchsorted(EDGES_S, model.quantile_s(level * model.share)))
-        predicted = total * float(model.exceedance(EDGES_S[edge])[0])
+        predicted = total * float(model.sf(EDGES_S[edge])[0])
         if predicted * weight < _EXPECTED_AT_LEAST:
             continue
         enough = True
@@ -67,9 +67,9 @@ def of(model: TailModel, recent: Array, *, weight: float = 1.0) -> Drift:
         if abs(away) / sd > abs(worst):
             worst, ratio = away / sd, seen / predicted
     if not enough:
-        return Drift(Verdict.UNKNOWN, 1.0)
+        return Drift(DriftVerdict.UNKNOWN, 1.0)
     if worst > _SURE and ratio > _LARGE:
-        return Drift(Verdict.LONGER, ratio)
+        return Drift(DriftVerdict.LONGER, ratio)
     if worst < -_SURE and ratio < 1 / _LARGE:
-        return Drift(Verdict.SHORTER, ratio)
-    return Drift(Verdict.SAME, ratio)
+        return Drift(DriftVerdict.SHORTER, ratio)
+    return Drift(DriftVerdict.SAME, ratio)

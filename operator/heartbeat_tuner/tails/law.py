@@ -87,7 +87,7 @@ class Law:
         """The mean, as far as the table goes."""
         return float(self.integrals[-1])
 
-    def exceedance(self, times_s: Values) -> Array:
+    def sf(self, times_s: Values) -> Array:
         """Return G(x); a time below 0 is always exceeded."""
         times = np.asarray(times_s, dtype=np.float64)
         return np.where(times < 0, 1.0, np.interp(times, TIMES_S, self.exceedances))

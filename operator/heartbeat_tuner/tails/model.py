@@ -33,17 +33,17 @@ def _half_sphere(radius: float, points: int) -> Array:
 _RIM: Final = _half_sphere(Z_95, 96)
 
 HEAVIEST: Final = 0.95
-"""The largest shape that is reckoned with: at 1 the mean delay is infinite, and so is every cost."""
+"""The largest shape that is computed with: at 1 the mean delay is infinite, and so is every cost."""
 
 
-class Source(enum.Enum):
+class ThresholdSource(enum.Enum):
     """Where a threshold came from."""
 
     OWN = "the group's own values"
     FLEET = "the fleet's growth curve, scaled by the group's usual delay"
 
 
-class Reason(enum.Enum):
+class RejectionReason(enum.Enum):
     """Why there is no model."""
 
     NO_VALUES = "no values"
@@ -64,7 +64,7 @@ class Rejected:
         detail: the figures that decided.
     """
 
-    reason: Reason
+    reason: RejectionReason
     detail: str
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class TailModel:
     log_scale: float
     covariance: tuple[float, float, float]
     fraction: float
-    source: Source
+    source: ThresholdSource
     samples: float
     exceedances: float
     largest_s: float
@@ -110,7 +110,7 @@ class TailModel:
         """The scale in seconds."""
         return float(np.exp(self.log_scale))
 
-    def exceedance(self, time_s: Values) -> Array:
+    def sf(self, time_s: Values) -> Array:
         """Return the posterior mean of the share of values that exceed times at or above the threshold.
 
         Raises:
@@ -128,7 +128,7 @@ class TailModel:
         """
         log_shares, shapes, scales = self._worst()
         shares = np.exp(log_shares)[:, None] * gpd.survival(self._excess(time_s), shapes[:, None], scales[:, None])
-        return np.asarray(np.minimum(np.maximum(shares.max(axis=0), self.exceedance(time_s)), 1.0))
+        return np.asarray(np.minimum(np.maximum(shares.max(axis=0), self.sf(time_s)), 1.0))
 
     def quantile_s(self, exceeded: float) -> float:
         """Return the time in seconds that is exceeded by a share of values, at the means of the parameters.

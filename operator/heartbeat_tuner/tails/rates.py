@@ -143,7 +143,7 @@ class Duration:
         sd = math.sqrt(self.sd_log**2 / self.worth + self.sd_log**4 / (2.0 * self.worth))
         return self.mean_s * math.exp(Z_95 * sd)
 
-    def exceedance(self, time_s: float) -> float:
+    def sf(self, time_s: float) -> float:
         """Return the probability that the next one lasts longer than a time > 0; the doubt in the law is in it."""
         doubtful_sd = self.sd_log * math.sqrt(1.0 + 1.0 / self.worth)
         return 1.0 - NormalDist(self.mean_log, doubtful_sd).cdf(math.log(time_s))

@@ -1,6 +1,5 @@
-"""Admission: gives new pods a static id, and never keeps one from starting.
+"""The webhook: gives new pods a static id or values, and never keeps one from starting.
 
-`review` reads what the API server asks and writes the answer, `enrolment` says whose pod it is, `injection` what is put
-into it; all three are pure. `admission` joins them to the outside world, `server` answers over TLS within a deadline,
-`standing` puts a replica together.
+`app` runs a `replica`, `server` answers over TLS within a deadline, `slot_controller` looks after slots between
+admissions, `certificate_keeper` after the certificate. What is decided of one review belongs in `webhook.admission`.
 """

@@ -1,28 +1,28 @@
-"""What one replica of the webhook works with, put together by its settings; `standing` runs it."""
+"""What one replica of the webhook works with, put together by its settings; `app` runs it."""
 
 import dataclasses
 import ssl
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from heartbeat_tuner.adapters import api_paths
-from heartbeat_tuner.adapters.certificate_store import CertificateStore
+from heartbeat_tuner.adapters.certificate.certificate_store import CertificateStore
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.slots import KubernetesSlots
-from heartbeat_tuner.adapters.watching import Kind
-from heartbeat_tuner.adapters.watching_scope import WatchedScope
-from heartbeat_tuner.adapters.workload_sizes import KubernetesWorkloadSizes, RecentSizes
+from heartbeat_tuner.adapters.kubernetes import api_paths
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.watching import WatchedKind
+from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
+from heartbeat_tuner.adapters.slots.slot_leases import KubernetesSlots
+from heartbeat_tuner.adapters.workloads.workload_sizes import KubernetesWorkloadSizes, RecentSizes
 from heartbeat_tuner.ports import Clock
-from heartbeat_tuner.settings.webhook import WebhookSettings
-from heartbeat_tuner.webhook import enrolment
-from heartbeat_tuner.webhook.admission import Admission
-from heartbeat_tuner.webhook.aside import Aside
-from heartbeat_tuner.webhook.enrolment import Enrolment
-from heartbeat_tuner.webhook.keeping import Keeper
-from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
-from heartbeat_tuner.webhook.tending import Tender
+from heartbeat_tuner.settings.webhook_settings import WebhookSettings
+from heartbeat_tuner.webhook.admission import enrolment
+from heartbeat_tuner.webhook.admission.admission import Admission
+from heartbeat_tuner.webhook.admission.enrolment import Enrolment
+from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
+from heartbeat_tuner.webhook.certificate_keeper import Keeper
+from heartbeat_tuner.webhook.slot_controller import SlotController
 from heartbeat_tuner.webhook.touched import Touched
+from heartbeat_tuner.webhook.webhook_telemetry import WebhookTelemetry
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Replica:
     keeper: Keeper
     policies: WatchedScope[Enrolment]
     slots: KubernetesSlots
-    tender: Tender
+    slot_controller: SlotController
     admission: Admission
-    aside: Aside
+    aside: TenantWork
 
     @classmethod
     def of(cls, settings: WebhookSettings, api: KubernetesApi, *, namespace: str) -> Self:
@@ -59,11 +59,11 @@ class Replica:
             namespace: of the certificate's Secret.
         """
         context, telemetry = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH), WebhookTelemetry()
-        touched, aside, clock = Touched(), Aside(), SystemClock()
+        touched, aside, clock = Touched(), TenantWork(), SystemClock()
         policies = _policies(settings, api, touched, clock)
         slots = KubernetesSlots(api, namespaces=settings.kubernetes.namespaces, clock=clock, changed=touched.note)
         sizes = KubernetesWorkloadSizes(api)
-        tender = Tender(
+        tender = SlotController(
             lambda: [one for one in policies.everything() if one.lends_slots] if policies.in_touch else None,
             slots,
             slots,
@@ -80,14 +80,14 @@ class Replica:
             keeper=Keeper(_store(settings, api, namespace, clock), context, telemetry),
             policies=policies,
             slots=slots,
-            tender=tender,
+            slot_controller=tender,
             admission=Admission(policies.at, slots, sizes, clock, may_gate=lambda: tender.lifts, aside=aside),
             aside=aside,
         )
 
     def work(self) -> tuple[Coroutine[Any, Any, None], ...]:
         """Return what runs for as long as the replica does."""
-        return self.keeper.run(), self.policies.run(), self.slots.run(), self.tender.run()
+        return self.keeper.run(), self.policies.run(), self.slots.run(), self.slot_controller.run()
 
     async def serve_telemetry(self, settings: WebhookSettings, *, ending: Callable[[], bool]) -> None:
         """Answer probes and who reads metrics.
@@ -130,7 +130,7 @@ def _policies(settings: WebhookSettings, api: KubernetesApi, touched: Touched, c
     return WatchedScope(
         api,
         # Who takes the definition away takes the policies away.
-        Kind(api_paths.collection(api_paths.POLICIES), may_be_missing=True),
+        WatchedKind(api_paths.collection(api_paths.POLICIES), may_be_missing=True),
         enrolment.enrolment_of,
         namespaces=settings.kubernetes.namespaces,
         clock=clock,

@@ -14,13 +14,13 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from heartbeat_tuner.adapters.http_server import HttpServer, Limits
+from heartbeat_tuner.adapters.http.http_server import HttpServer, Limits
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import TunerError
-from heartbeat_tuner.webhook import review
-from heartbeat_tuner.webhook.outcomes import Answer, Outcome
-from heartbeat_tuner.webhook.review import Review, UnreadableError
-from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+from heartbeat_tuner.webhook.admission import review
+from heartbeat_tuner.webhook.admission.review import Review, UnreadableError
+from heartbeat_tuner.webhook.admission.review_outcomes import ReviewAnswer, ReviewOutcome
+from heartbeat_tuner.webhook.webhook_telemetry import WebhookTelemetry
 
 PATH: Final = "/mutate-pods"
 
@@ -39,7 +39,7 @@ LIMITS: Final = Limits(
     request_bytes=MAX_REQUEST_BYTES,
 )
 
-Decide = Callable[[Review], Awaitable[Answer]]
+Decide = Callable[[Review], Awaitable[ReviewAnswer]]
 
 _log = structlog.get_logger()
 
@@ -88,16 +88,16 @@ class AdmissionServer:
                 uid = asked.uid
                 answer = await self._decide(asked)
         except TimeoutError:
-            answer = Answer(Outcome.TIMEOUT, told=f"no answer was found in {limit_s:.2g} s")
+            answer = ReviewAnswer(ReviewOutcome.TIMEOUT, told=f"no answer was found in {limit_s:.2g} s")
         except UnreadableError as error:
-            uid, answer = error.uid, Answer(Outcome.UNREADABLE, told=str(error))
+            uid, answer = error.uid, ReviewAnswer(ReviewOutcome.UNREADABLE, told=str(error))
         except web.HTTPRequestEntityTooLarge:
-            answer = Answer(Outcome.UNREADABLE, told=f"more than {MAX_REQUEST_BYTES} bytes")
+            answer = ReviewAnswer(ReviewOutcome.UNREADABLE, told=f"more than {MAX_REQUEST_BYTES} bytes")
         except TunerError as error:
-            answer = Answer(Outcome.FAILED, told=str(error))
+            answer = ReviewAnswer(ReviewOutcome.FAILED, told=str(error))
         except Exception as error:  # noqa: BLE001 - an unforeseen error may cost a pod its id, never its start
             _log.exception("surprise in a review")
-            answer = Answer(Outcome.FAILED, told=f"{type(error).__name__}: {error}")
+            answer = ReviewAnswer(ReviewOutcome.FAILED, told=f"{type(error).__name__}: {error}")
         self._telemetry.answered(answer.outcome, duration_s=time.monotonic() - began)
         if answer.told:
             _log.warning("pod not served", outcome=answer.outcome.value, why=answer.told, uid=uid)

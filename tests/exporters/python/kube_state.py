@@ -1,6 +1,6 @@
 """Stand-in for kube-state-metrics, which cannot be had here: the API's pods and workloads under its names and labels.
 
-KUBECONFIG says whom to ask, ADDRESS (host:port) where to serve. Asked anew every second. Only what tells of starts,
+KUBECONFIG says whom to ask, ADDRESS (host:port) where to serve. Asked again every second. Only what tells of starts,
 stops and owners; names, labels, and which series are there when, are those of its documentation and sources (2.x).
 """
 

@@ -105,7 +105,7 @@ def allsopp(exposition: Exposition, statistics: Statistics) -> None:
 
 
 def _summary(exposition: Exposition, name: str, labels: Mapping[str, object], window: Mapping[str, float]) -> None:
-    """Write a window as a summary; its sum and count begin anew with every window, unlike a real summary's."""
+    """Write a window as a summary; its sum and count begin again with every window, unlike a real summary's."""
     for percentile, quantile in _QUANTILES.items():
         exposition.set(name, "summary", {**labels, "quantile": quantile}, window[percentile])
     exposition.set(f"{name}_sum", "summary", labels, window["sum"], family=name)

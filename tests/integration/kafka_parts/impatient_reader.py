@@ -12,8 +12,8 @@ from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
-from heartbeat_tuner.adapters.kafka_access import Access
-from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
+from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 
 
@@ -29,7 +29,9 @@ async def _read(groups: KafkaGroups, cluster: str, group_ids: list[str]) -> str:
 async def _main(bootstrap: str, group_ids: list[str], *, timeout_s: float, rounds: int, clusters: int) -> None:
     names = [f"c{number}" for number in range(clusters)]
     ended: Counter[str] = Counter()
-    with closing(KafkaGroups(dict.fromkeys(names, Access(bootstrap)), timeout=timedelta(seconds=timeout_s))) as groups:
+    with closing(
+        KafkaGroups(dict.fromkeys(names, KafkaAccess(bootstrap)), timeout=timedelta(seconds=timeout_s))
+    ) as groups:
         for _ in range(rounds):
             ended.update(await asyncio.gather(*(_read(groups, name, group_ids) for name in names)))
     sys.stdout.write(json.dumps(ended))

@@ -10,9 +10,9 @@ import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from heartbeat_tuner.adapters.kafka_access import Access
-from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
-from heartbeat_tuner.domain.evidence import Group, GroupState
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
+from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
+from heartbeat_tuner.domain.kafka_groups import Group, GroupState
 from sandbox.kafka import Kafka
 from sandbox.processes import wait_until
 
@@ -41,7 +41,7 @@ def join() -> Iterator[Join]:
 
 async def described(kafka: Kafka, group_id: str) -> Group:
     """Return a group that must be there."""
-    with closing(KafkaGroups({"main": Access(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
+    with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
         found = (await groups.describe("main", [group_id]))[group_id]
     assert isinstance(found, Group)
     return found
@@ -115,7 +115,7 @@ async def test_an_empty_group_is_no_missing_one(kafka: Kafka) -> None:
     answers = [admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(one, offset)])[one] for one in ids]
     for answer in answers:
         answer.result(60)
-    with closing(KafkaGroups({"main": Access(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
+    with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=30))) as groups:
         found = dict(await groups.describe("main", [*ids, "not-there"]))
     assert found.pop("not-there") is None
     assert {one: group.state for one, group in found.items() if isinstance(group, Group)} == dict.fromkeys(

@@ -10,10 +10,10 @@ import pytest
 from confluent_kafka import Consumer
 
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kafka_access import Access
-from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
-from heartbeat_tuner.domain.evidence import Cluster, Group, UnreadableGroup
-from heartbeat_tuner.reconcile.group_looks import IN_A_CYCLE, LARGEST_LOT, GroupLooks
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
+from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
+from heartbeat_tuner.reconcile.gather.group_looks import IN_A_CYCLE, LARGEST_LOT, GroupLooks
 from sandbox.kafka import Kafka
 from tests.support.fleets import commit_offsets
 
@@ -63,7 +63,7 @@ async def test_a_large_fleet_is_read_between_cycles(kafka: Kafka) -> None:
     """A cycle reads a part of it itself, and sees all the same what happened to the others."""
     kafka.create_topic("looked-at")
     await asyncio.to_thread(commit_offsets, kafka.bootstrap, "looked-at", GROUPS)
-    with closing(KafkaGroups({"main": Access(kafka.bootstrap)}, timeout=timedelta(seconds=10))) as real:
+    with closing(KafkaGroups({"main": KafkaAccess(kafka.bootstrap)}, timeout=timedelta(seconds=10))) as real:
         groups = Counting(real)
         looks = GroupLooks(groups, SystemClock(), interval=INTERVAL, sleep=asyncio.sleep)
         async with looks.running():

@@ -58,7 +58,7 @@ def leaves_of(records: list[Record], member_id: str) -> list[float]:
 def attempts_without_member_id(metrics: str) -> float:
     """Return how often a member has had to ask for a member id: once to begin with, and once for each time it lost it.
 
-    Two kinds of attempt to rebalance fail: those that only fetch a member id, and those whose group rebalanced anew
+    Two kinds of attempt to rebalance fail: those that only fetch a member id, and those whose group rebalanced again
     between join and sync. Only the latter have a successful join to them.
     """
     failed, joined, done = (

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import heartbeat_tuner
-from heartbeat_tuner.adapters import kafka_admin, kafka_reading
-from heartbeat_tuner.adapters.kafka_access import Access
-from heartbeat_tuner.adapters.kafka_admin import KafkaGroups
+from heartbeat_tuner.adapters.kafka import kafka_admin, kafka_reading
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
+from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
-from heartbeat_tuner.domain.evidence import Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from sandbox.kafka import Kafka
 from sandbox.network import LOOPBACK
 from sandbox.proxy import FaultProxy
@@ -79,7 +79,7 @@ def test_two_hundred_readings_that_run_out_of_time(group_ids: list[str], slow: F
 
 def reading(bootstrap: str, *, timeout_s: float = TIMEOUT_S) -> KafkaGroups:
     """Return what reads cluster `main`."""
-    return KafkaGroups({"main": Access(bootstrap)}, timeout=timedelta(seconds=timeout_s))
+    return KafkaGroups({"main": KafkaAccess(bootstrap)}, timeout=timedelta(seconds=timeout_s))
 
 
 async def test_what_there_was_no_time_for_is_unknown_and_first_in_the_next_cycle(

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from kubernetes.aio import client, config
 
-from heartbeat_tuner.adapters.certificate_store import CertificateStore
-from heartbeat_tuner.adapters.certificates import Certificates
+from heartbeat_tuner.adapters.certificate.certificate_store import CertificateStore
+from heartbeat_tuner.adapters.certificate.certificates import Certificates
 from heartbeat_tuner.adapters.clock import SystemClock
-from heartbeat_tuner.adapters.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(180)
 def test_while_the_webhook_does_not_reach_the_api_server_pods_start_as_dynamic_members(
     shop: Shop, wire: FaultProxy, known: Callable[[], None], replicas: tuple[Replica, Replica]
 ) -> None:
-    """Afterwards its watches are opened anew, and ids are given again."""
+    """Afterwards its watches are opened again, and ids are given again."""
     shop.apply(policy())
     known()
     wire.cut()

@@ -84,7 +84,7 @@ class Installed:
 
 @pytest.fixture
 def installed(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Installed]:
-    """The webhook and a shop, anew for each test."""
+    """The webhook and a shop, again for each test."""
     suffix = uuid.uuid4().hex[:8]
     control_plane.kubectl("apply", f"--filename={CHECKOUT / 'crds'}")
     control_plane.await_definitions()

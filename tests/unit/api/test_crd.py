@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from pydantic import BaseModel, Field, create_model
 
 from heartbeat_tuner.api import crd
-from heartbeat_tuner.api.status_v1alpha1 import ConditionType
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionType
 from heartbeat_tuner.cli import crds
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
@@ -19,7 +19,7 @@ CHECKED_IN = Path(__file__).parents[3] / "crds"
 NOT_STRUCTURAL = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "const", "prefixItems", "title", "definitions"}
 
 
-def schema_of(part: str, kind: crd.Kind = crd.POLICY) -> dict[str, Any]:
+def schema_of(part: str, kind: crd.ObjectKind = crd.POLICY) -> dict[str, Any]:
     """Return the schema of spec or status."""
     (version,) = crd.manifest(kind)["spec"]["versions"]
     schema: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"][part]
@@ -57,7 +57,7 @@ def test_the_command_prints_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("kind", crd.KINDS, ids=[kind.name for kind in crd.KINDS])
-def test_yaml_has_no_anchors_and_reads_back(kind: crd.Kind) -> None:
+def test_yaml_has_no_anchors_and_reads_back(kind: crd.ObjectKind) -> None:
     """A manifest is read by people, too."""
     assert yaml.safe_load(crd.to_yaml(kind)) == crd.manifest(kind)
     assert "&id" not in crd.to_yaml(kind)
@@ -103,7 +103,7 @@ def test_conditions_merge_by_type() -> None:
 
 
 @pytest.mark.parametrize("kind", crd.KINDS, ids=[kind.name for kind in crd.KINDS])
-def test_printer_columns_show_fields_that_exist(kind: crd.Kind) -> None:
+def test_printer_columns_show_fields_that_exist(kind: crd.ObjectKind) -> None:
     """A mistyped path shows an empty column for ever."""
     (version,) = crd.manifest(kind)["spec"]["versions"]
     known = {"metadata.creationTimestamp"}

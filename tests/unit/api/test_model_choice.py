@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from heartbeat_tuner.api import models
+from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.api.model_choice import PER_GROUP, SPARE, ModelChoice
 from heartbeat_tuner.domain.policies import ObjectKey
 
@@ -19,7 +19,7 @@ def document(namespace: str, group: object, name: str = "", *, at: int = 0) -> d
 
 def choice_of(*asked: tuple[str, str]) -> ModelChoice[ObjectKey]:
     """Return a choice that holds keys."""
-    return ModelChoice(asked, models.key_of)
+    return ModelChoice(asked, model_documents.key_of)
 
 
 def names(choice: ModelChoice[ObjectKey], namespace: str) -> set[str]:

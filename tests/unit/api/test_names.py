@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.api import crd, names, parsing
-from heartbeat_tuner.api.models_v1alpha1 import ModelSpec
-from heartbeat_tuner.api.status_v1alpha1 import Status
+from heartbeat_tuner.api.v1alpha1.models_v1alpha1 import ModelSpec
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from tests.support import manifests
 
@@ -110,7 +110,7 @@ def nodes(node: dict[str, Any], path: str) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_a_status_that_names_a_path_counts_for_nothing() -> None:
-    """It is written anew; what was applied is not believed either."""
+    """It is written again; what was applied is not believed either."""
     values = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
     noted = {
         "values": values,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.api import crd, parsing
-from heartbeat_tuner.api.naming_v1alpha1 import METRICS_NAME
+from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import METRICS_NAME
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.policies import Naming
 from heartbeat_tuner.metrics.vocabulary import Quantity, Scope

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.api.status_v1alpha1 import Status
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, ObjectKey, Range, Window, WorkloadRef
@@ -161,7 +161,7 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
     ],
 )
 def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], told: str) -> None:
-    """An object stored under an older schema tells what to mend."""
+    """An object stored under an older schema tells what to repair."""
     with pytest.raises(InvalidPolicyError) as caught:
         parsing.policy_of(manifests.policy(spec=spec))
     assert str(caught.value).startswith(told)
@@ -194,7 +194,7 @@ def test_a_long_value_does_not_fill_the_message() -> None:
     ],
 )
 def test_an_unreadable_status_counts_as_empty(status: dict[str, Any]) -> None:
-    """The status is ours to write anew; it must not keep a sound policy from being looked at."""
+    """The status is ours to write again; it must not keep a sound policy from being looked at."""
     body = manifests.policy(status=status)
     assert parsing.status_of(body) == Status()
     assert parsing.policy_of(body).application is None

@@ -2,8 +2,8 @@
 
 import pytest
 
-from heartbeat_tuner.api.fields import MAX_MESSAGE
 from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords, fitting
+from heartbeat_tuner.api.v1alpha1.fields import MAX_MESSAGE
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 
 

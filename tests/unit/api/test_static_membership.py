@@ -4,7 +4,7 @@ import pytest
 
 from heartbeat_tuner.api import crd, parsing
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import StaticMembership
+from heartbeat_tuner.clients.client import StaticIdSupport
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from tests.support import manifests
 
@@ -54,4 +54,4 @@ def test_members_hold_their_ids_where_two_with_one_come_to_an_end() -> None:
     holding = {one.name for one in catalogue.CLIENTS.values() if one.static_membership.holds}
     assert {"java", "java-kip848", "spring", "streams", "confluent-kafka-python", "sarama"} <= holding
     assert not holding & {"kafkajs", "kafka-node", "kafka-go", "platformatic", "aiokafka", "connect"}
-    assert not StaticMembership.STEALS.holds
+    assert not StaticIdSupport.STEALS.holds

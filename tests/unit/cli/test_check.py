@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from heartbeat_tuner.decision import lint_rules
+from heartbeat_tuner.lint import rule_catalogue
 from tests.support import check_examples, documents
 from tests.support.check_examples import Example
 from tests.support.checks import container, manifest, refused, rules, run, workload
@@ -24,7 +24,7 @@ GUIDE = "docs/how-to/check.md"
 @pytest.mark.parametrize("example", check_examples.examples(), ids=str)
 def test_examples_give_their_findings_and_exit_status(example: Example) -> None:
     """The flags mean what the rules take, and only errors fail by default."""
-    severities = {rule.id: rule.severity.value for rule in lint_rules.RULES}
+    severities = {rule.id: rule.severity.value for rule in rule_catalogue.RULES}
     worst = {severities[rule] for rule in example.findings}
     for fail_on, failing in ({"error": {"error"}, "warning": {"error", "warning"}}).items():
         result = run(*example.arguments, "--output=json", f"--fail-on={fail_on}")

@@ -51,7 +51,7 @@ def test_env_values_that_cannot_be_used_are_named(line: str, sentence: str) -> N
 
 
 def test_the_fix_for_an_env_value_is_that_of_this_command() -> None:
-    """There is no policy here whose spec could be mended."""
+    """There is no policy here whose spec could be repaired."""
     sentence = refused("--client=kafkajs", "--env-file=-", stdin=f"{NAME}=30s")
     assert "write 30000, or name the right variable with --env sessionTimeout=NAME" in sentence
 

@@ -8,9 +8,9 @@ import yaml
 
 from heartbeat_tuner.cli import doctor
 from heartbeat_tuner.cli.wording import shown
-from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
-from heartbeat_tuner.metrics.inventory import Diagnosis
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.doctor.inventory import Diagnosis
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, platform
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support.inventories import diagnosed, exported, near, stranger
 from tests.support.telling import doctor_text as text
@@ -35,7 +35,7 @@ def words(found: Diagnosis) -> str:
 
 def test_a_whole_group_is_one_line_and_what_is_read_of_it() -> None:
     """And a summary."""
-    said = text(diagnosed(exported(kafkajs.EXPORTER), exported(kafkajs.EXPORTER, pod="orders-1")))
+    said = text(diagnosed(exported(kafkajs_metrics.EXPORTER), exported(kafkajs_metrics.EXPORTER, pod="orders-1")))
     lines = said.splitlines()
     assert lines[1].split() == ["orders", "shop", "kafkajs", "2", "2", "every", "30", "s", "5", "s", "ago", "nothing"]
     assert "heartbeats 1 of 1 S H W how often a member beats" in " ".join(said.split())
@@ -44,7 +44,7 @@ def test_a_whole_group_is_one_line_and_what_is_read_of_it() -> None:
 
 def test_a_finding_says_what_is_missing_what_for_and_what_to_paste() -> None:
     """A snippet stands as it is: copied, it is whole."""
-    found = diagnosed(exported(java.STRIMZI, without={Quantity.POLL_GAP_MAX}))
+    found = diagnosed(exported(java_metrics.STRIMZI, without={Quantity.POLL_GAP_MAX}))
     said = text(found)
     assert "warning: quantity-missing" in said
     assert "kafka_consumer_time_between_poll_max (how long handlers take)" in " ".join(said.split())
@@ -56,7 +56,7 @@ def test_a_finding_says_what_is_missing_what_for_and_what_to_paste() -> None:
 
 def test_groups_that_lack_the_same_are_told_together() -> None:
     """Two hundred groups of one exporter need one rule."""
-    groups = [exported(java.STRIMZI, f"g-{number}", without={Quantity.POLL_GAP_MAX}) for number in range(9)]
+    groups = [exported(java_metrics.STRIMZI, f"g-{number}", without={Quantity.POLL_GAP_MAX}) for number in range(9)]
     said = words(diagnosed(*groups))
     assert said.count("warning: quantity-missing") == 1
     assert "g-0 (shop), g-1 (shop), g-2 (shop), g-3 (shop), g-4 (shop), and 4 more: less can be known" in said
@@ -64,13 +64,15 @@ def test_groups_that_lack_the_same_are_told_together() -> None:
 
 def test_who_lacks_much_is_told_how_much() -> None:
     """A line of a table is no list."""
-    without = [one for one in java.JMX_EXPORTER.by_quantity if one is not Quantity.HEARTBEATS]
-    assert "6/7" in text(diagnosed(exported(java.JMX_EXPORTER, without=without)))
+    without = [one for one in java_metrics.JMX_EXPORTER.by_quantity if one is not Quantity.HEARTBEATS]
+    assert "6/7" in text(diagnosed(exported(java_metrics.JMX_EXPORTER, without=without)))
 
 
 def test_what_can_be_measured_is_a_line_for_each_quantity() -> None:
     """And what is missing around the pods comes after what has to be done."""
-    found = diagnosed(exported(java.JMX_EXPORTER, without={Quantity.POLL_GAP_MAX}), around=near(platform.PROMETHEUS))
+    found = diagnosed(
+        exported(java_metrics.JMX_EXPORTER, without={Quantity.POLL_GAP_MAX}), around=near(platform.PROMETHEUS)
+    )
     said = text(found)
     assert "absences              1 of 1  shown by missing heartbeats, failed scrapes\n" in said
     assert "pollGaps              0 of 1  only the mean" in said
@@ -81,7 +83,7 @@ def test_what_can_be_measured_is_a_line_for_each_quantity() -> None:
 
 def test_what_nobody_has_to_do_does_not_hide_what_somebody_has_to() -> None:
     """Of many groups, snippets are for what is wrong; of one, all are shown."""
-    groups = [exported(java.JMX_EXPORTER, f"g-{number}") for number in range(2)]
+    groups = [exported(java_metrics.JMX_EXPORTER, f"g-{number}") for number in range(2)]
     said = words(diagnosed(*groups, around=[]))
     assert "scrape_configs" not in said
     assert "(--group shows what to paste)" in said
@@ -91,14 +93,16 @@ def test_what_nobody_has_to_do_does_not_hide_what_somebody_has_to() -> None:
 def test_programs_are_told_what_can_be_measured_and_how_to_get_the_rest() -> None:
     """Of each quantity, with the witnesses of absences by pods."""
     around = [*near(platform.PROMETHEUS), *near(platform.PROMETHEUS, pod="orders-1")]
-    found = diagnosed(exported(kafkajs.EXPORTER), exported(kafkajs.EXPORTER, pod="orders-1"), around=around)
+    found = diagnosed(
+        exported(kafkajs_metrics.EXPORTER), exported(kafkajs_metrics.EXPORTER, pod="orders-1"), around=around
+    )
     (group,) = doctor.document(found)["groups"]
     covered = group["covered"]
     assert covered["absencesShownBy"] == {"missing-beats": 2, "failed-scrapes": 2}
     assert covered["quantities"]["missingBeats"] == {"measurable": True, "because": None, "fix": None}
     assert covered["quantities"]["pollGaps"]["measurable"] is False
     assert covered["quantities"]["restarts"]["fix"]["snippet"].startswith("scrape_configs:")
-    assert doctor.document(diagnosed(exported(kafkajs.EXPORTER)))["groups"][0]["covered"] is None
+    assert doctor.document(diagnosed(exported(kafkajs_metrics.EXPORTER)))["groups"][0]["covered"] is None
 
 
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
@@ -106,7 +110,7 @@ def test_programs_are_told_what_can_be_measured_and_how_to_get_the_rest() -> Non
 def test_hostile_values_are_shown_harmlessly(label: str, value: str) -> None:
     """Every label comes from somebody's pod: none steers a terminal, breaks a table, or fills a screen."""
     more: dict[str, Any] = {label: value}
-    series = exported(kafkajs.EXPORTER, without={Quantity.REBALANCE_NOTICES}, **more)
+    series = exported(kafkajs_metrics.EXPORTER, without={Quantity.REBALANCE_NOTICES}, **more)
     said = text(diagnosed(series))
     assert all(one.isprintable() or one == "\n" for one in said)
     assert said.isascii() or label in {"group_id", "namespace", "job"}
@@ -121,7 +125,7 @@ def test_hostile_client_ids_and_names_are_shown_harmlessly(value: str) -> None:
         {"__name__": f"kafka_{value}_rebalance_total", "namespace": "odd", "job": value}, [(1.0, 1.0)]
     )
     strangers = [odd, stranger("app_kafka_rebalance_total", client=value)]
-    found = diagnosed(exported(java.JMX_EXPORTER, client_id=value), strangers=strangers)
+    found = diagnosed(exported(java_metrics.JMX_EXPORTER, client_id=value), strangers=strangers)
     said = text(found)
     assert all(one.isprintable() or one == "\n" for one in said)
     for finding in found.findings:
@@ -132,7 +136,7 @@ def test_hostile_client_ids_and_names_are_shown_harmlessly(value: str) -> None:
 @pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE)
 def test_programs_get_the_same_and_whole_values(value: str) -> None:
     """Escaped by JSON's and YAML's own rules, so that a program has what Prometheus has."""
-    found = diagnosed(exported(kafkajs.EXPORTER, value))
+    found = diagnosed(exported(kafkajs_metrics.EXPORTER, value))
     document = doctor.document(found)
     as_json, as_yaml = (doctor.as_document(document, output) for output in ("json", "yaml"))
     assert json.loads(as_json) == document
@@ -141,12 +145,12 @@ def test_programs_get_the_same_and_whole_values(value: str) -> None:
     assert yaml.safe_load(as_yaml) == document
     (group,) = document["groups"]
     assert (group["group"], group["measurable"]) == (value, True)
-    assert group["quantities"] == dict.fromkeys((one.camel for one in kafkajs.EXPORTER.by_quantity), True)
+    assert group["quantities"] == dict.fromkeys((one.camel for one in kafkajs_metrics.EXPORTER.by_quantity), True)
 
 
 def test_findings_are_told_to_programs_with_their_fixes() -> None:
     """Ids and severities are kept from version to version."""
-    document = doctor.document(diagnosed(exported(java.JMX_EXPORTER, without={Quantity.POLL_GAP_MAX})))
+    document = doctor.document(diagnosed(exported(java_metrics.JMX_EXPORTER, without={Quantity.POLL_GAP_MAX})))
     (finding,) = document["findings"]
     assert (finding["id"], finding["severity"], finding["subject"]) == (
         "quantity-missing",

@@ -8,8 +8,8 @@ import yaml
 
 from heartbeat_tuner.cli import explain, recommend, simulate
 from heartbeat_tuner.domain.policies import Naming
-from heartbeat_tuner.metrics.conventions import java, kafkajs, platform
-from heartbeat_tuner.metrics.vocabulary import Kind
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, platform
+from heartbeat_tuner.metrics.vocabulary import ValueKind
 from tests.support import cases, counters, documents, worlds
 from tests.support.inventories import diagnosed, exported, near
 from tests.support.naming import naming_of
@@ -29,11 +29,11 @@ def shown(page: str, number: int) -> str:
 
 def test_the_page_shows_what_doctor_prints() -> None:
     """Of a KafkaJS group that is whole, and one of Strimzi's rules, which drop maxima, in a cluster that is watched."""
-    maxima = {one for one in java.STRIMZI.by_quantity if one.kind is Kind.WINDOWED_MAX}
+    maxima = {one for one in java_metrics.STRIMZI.by_quantity if one.kind is ValueKind.WINDOWED_MAX}
     groups = [
-        *(exported(kafkajs.EXPORTER, pod=f"orders-{number}") for number in range(3)),
+        *(exported(kafkajs_metrics.EXPORTER, pod=f"orders-{number}") for number in range(3)),
         *(
-            exported(java.STRIMZI, "billing", namespace="bank", pod=f"billing-{number}", without=maxima)
+            exported(java_metrics.STRIMZI, "billing", namespace="bank", pod=f"billing-{number}", without=maxima)
             for number in range(2)
         ),
     ]

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.cli import explain
-from heartbeat_tuner.cli.forecasts import number
-from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli.group.forecasts import number
+from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision import tuning
-from heartbeat_tuner.decision.tuning import Question
-from heartbeat_tuner.domain.liveness import Source
+from heartbeat_tuner.decision.optimize import tuning
+from heartbeat_tuner.decision.optimize.questions import Question
+from heartbeat_tuner.domain.liveness import ValueSource
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.tails.group_model import Fitted, Unfitted
-from heartbeat_tuner.tails.profile import Rebalancing
+from heartbeat_tuner.models.failure_profile import Rebalancing
+from heartbeat_tuner.models.group_model import Fitted, Unfitted
 from tests.support import cases, counters, worlds
 from tests.support.worlds import HOUR, NOW
 
@@ -144,7 +144,7 @@ def test_without_a_model_the_chain_says_how_to_get_one() -> None:
 
 def test_what_is_assumed_is_marked() -> None:
     """Of settings and of the group."""
-    case = cases.by_model(now=worlds.java_settings(), source=Source.DEFAULT)
+    case = cases.by_model(now=worlds.java_settings(), source=ValueSource.DEFAULT)
     assert {one["note"] for one in numbers(case, "settings").values()} == {"assumed: the library's default"}
 
 

@@ -5,14 +5,15 @@ from datetime import timedelta
 import pytest
 from click.testing import CliRunner
 
-from heartbeat_tuner.cli import cli, group_case, recommend
-from heartbeat_tuner.cli.group_case import Case
+from heartbeat_tuner.cli import cli, recommend
+from heartbeat_tuner.cli.group import group_case
+from heartbeat_tuner.cli.group.group_case import Case
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.liveness import Source
-from heartbeat_tuner.metrics.conventions import java, kafkajs
-from heartbeat_tuner.tails.group_model import Fitted
+from heartbeat_tuner.domain.liveness import ValueSource
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
+from heartbeat_tuner.models.group_model import Fitted
 from tests.support import cases, counters, worlds
 from tests.support.inventories import diagnosed, exported
 from tests.support.worlds import HOUR, NOW
@@ -64,7 +65,7 @@ def test_a_storm_is_one_table_with_its_reason() -> None:
 def test_assumed_settings_are_told_wherever_they_count() -> None:
     """Who raises an assumed value may lower the real one."""
     said = cases.watched(
-        counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled(worlds.settings(), Source.DEFAULT)
+        counters.stormy(worlds.pods(), BEGAN, NOW), cases.unmodelled(worlds.settings(), ValueSource.DEFAULT)
     )
     assert "session timeout 30s (assumed)" in text(said)
     assert "the answer rests on that; say what is set with --session-timeout, --heartbeat-interval" in text(said)
@@ -83,7 +84,7 @@ def test_a_beat_of_other_settings_is_told() -> None:
 
 def test_a_beat_of_other_settings_hides_none_that_are_assumed() -> None:
     """Both are told: what is assumed may be what is wrong."""
-    assumed = cases.unmodelled(worlds.settings("30s", "8s", "8s"), Source.DEFAULT)
+    assumed = cases.unmodelled(worlds.settings("30s", "8s", "8s"), ValueSource.DEFAULT)
     said = text(cases.watched(counters.quiet(worlds.pods(), BEGAN, NOW), assumed))
     assert "the members do not beat as these settings say: others are set, most likely" in said
     assert "the library's default is assumed for session timeout, heartbeat interval, fetch wait" in said
@@ -125,11 +126,11 @@ def test_java_is_told_with_its_polls() -> None:
 def test_a_group_in_two_namespaces_or_of_another_library_is_asked_back() -> None:
     """Which one is meant, nobody can guess."""
     client = catalogue.client("java")
-    both = diagnosed(exported(java.JMX_EXPORTER), exported(java.JMX_EXPORTER, namespace="bank"))
+    both = diagnosed(exported(java_metrics.JMX_EXPORTER), exported(java_metrics.JMX_EXPORTER, namespace="bank"))
     with pytest.raises(UsageProblem, match="in namespaces bank, shop; say which with --namespace"):
         group_case.the_group(both.only("orders"), client)
     with pytest.raises(UsageProblem, match="exported by kafkajs-prometheus-exporter, as consumers of kafkajs are"):
-        group_case.the_group(diagnosed(exported(kafkajs.EXPORTER)).only("orders"), client)
+        group_case.the_group(diagnosed(exported(kafkajs_metrics.EXPORTER)).only("orders"), client)
     assert group_case.the_group(diagnosed().only("orders"), client) is None
 
 

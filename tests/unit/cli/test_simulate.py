@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from heartbeat_tuner.cli import playing, simulate
+from heartbeat_tuner.cli import simulate
+from heartbeat_tuner.cli.group import playing
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.tails.group_model import Unfitted
+from heartbeat_tuner.models.group_model import Unfitted
 from tests.support import cases, profiles, worlds
-from tests.unit.cli.test_group_options import GROUP, fresh, run, said, written
+from tests.unit.cli.group.test_group_options import GROUP, fresh, run, said, written
 
 DEPLOYS = profiles.calm(crashes=profiles.often(2.0, 20.0, 0.3), surge=True, restarts=profiles.often(0.2, 15.0, 0.3))
 

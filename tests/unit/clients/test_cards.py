@@ -99,7 +99,7 @@ def test_more_delay_never_makes_a_beat_come_sooner(
 
 @given(cards, st.data())
 def test_settings_that_look_safe_never_starve_the_session(card: Client, data: st.DataObject) -> None:
-    """Beat by beat: an idle member, each gap anywhere within the period, and a session that each beat begins anew."""
+    """Beat by beat: an idle member, each gap anywhere within the period, and a session that each beat begins again."""
     settings = data.draw(settings_of(card))
     around = Circumstances(brokers=data.draw(st.integers(min_value=1, max_value=5)))
     period = card.period(settings, around)

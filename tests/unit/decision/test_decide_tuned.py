@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.decision import question, tuning
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize import question, tuning
+from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
+from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.decision.remembering import Remembered
-from heartbeat_tuner.decision.tuning import Answer, Question
 from heartbeat_tuner.domain.evidence import Record
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
-from heartbeat_tuner.metrics.quantities import POLL_GAP
+from heartbeat_tuner.metrics.measured import POLL_GAP
 from tests.support import fitted, worlds
 from tests.support.tuned import known, known_kafkajs
 
@@ -106,7 +106,7 @@ def test_who_asks_is_told_whether_static_ids_pay() -> None:
     assert decision.static_ids is not None
     assert decision.static_ids.worth is not Worth.UNKNOWN
     assert "stalled partition-seconds a day with them" in decision.static_ids.message
-    memory = Remembered(4)
+    memory = AnswerCache(4)
     again = decide(known(static_membership=StaticMembership.AUTO), advise=memory.static_advice)
     assert again.static_ids == decision.static_ids
 
@@ -252,7 +252,7 @@ def test_evictions_that_are_acted_on_count() -> None:
 
 def test_an_answer_is_found_once_while_nothing_changes() -> None:
     """A minute later the record is longer, and the question still the same."""
-    memory, answers = Remembered(10), []
+    memory, answers = AnswerCache(10), []
 
     def counted(of: Question) -> Answer:
         answers.append(memory.answer(of))
@@ -269,7 +269,7 @@ def test_an_answer_is_found_once_while_nothing_changes() -> None:
 
 def test_what_a_cure_brings_is_reckoned_once_while_its_storm_goes_on() -> None:
     """Each minute has more evictions, and the values are the same."""
-    memory, forecasts = Remembered(10), []
+    memory, forecasts = AnswerCache(10), []
 
     def counted(of: Question, target: LivenessSettings | None) -> Forecast | None:
         forecasts.append(memory.expected(of, target))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from heartbeat_tuner import decision
+from heartbeat_tuner import decision, limits
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.golden import __main__ as golden
@@ -36,7 +36,8 @@ def test_every_decision_has_its_input() -> None:
 
 def test_every_reason_and_verdict_has_a_case() -> None:
     """A reason that is added brings a case that shows it."""
-    sources = "".join(path.read_text() for path in Path(decision.__path__[0]).rglob("*.py"))
+    rooms = (decision.__path__[0], limits.__path__[0])
+    sources = "".join(path.read_text() for room in rooms for path in Path(room).rglob("*.py"))
     given = {Reason[name] for name in re.findall(r"\bReason\.([A-Z_]+)", sources)}
     decided = [yaml.safe_load(files.accepted(name)) for name in files.names()]
     findings = [*decided, *(case["hold"] for case in decided if "hold" in case)]

@@ -9,19 +9,20 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision import contradictions
+from heartbeat_tuner.decision.evictions import contradictions
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import liveness
-from heartbeat_tuner.domain.evidence import Cluster, Record, Unknown
+from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.kafka_groups import Cluster
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, Objective, Policy, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from heartbeat_tuner.metrics.conventions import catalogue as measured
-from heartbeat_tuner.tails.group_model import NO_MODEL, Fitted, QuantityModel, Unfitted
-from heartbeat_tuner.tails.model import Reason as Rejection
+from heartbeat_tuner.metrics.conventions import known_conventions as measured
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, QuantityModel, Unfitted
 from heartbeat_tuner.tails.model import Rejected, TailModel
+from heartbeat_tuner.tails.model import RejectionReason as Rejection
 from tests.support import fitted, worlds
 
 

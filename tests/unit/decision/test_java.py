@@ -7,7 +7,8 @@ import pytest
 
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.domain.evidence import GroupConfig, Record
+from heartbeat_tuner.domain.evidence import Record
+from heartbeat_tuner.domain.kafka_groups import GroupConfig
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason

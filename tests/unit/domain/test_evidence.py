@@ -3,8 +3,8 @@
 import dataclasses
 from datetime import timedelta
 
-from heartbeat_tuner.domain.evidence import Group, GroupConfig, GroupState, Member
-from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, Source
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupState, Member
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 from tests.support import worlds
 
 
@@ -20,18 +20,18 @@ def test_an_empty_span_has_no_rate() -> None:
 
 def test_a_group_of_the_consumer_protocol_runs_with_the_brokers_values() -> None:
     """In a KIP-848 group S and H of the pods' env are not in force; M is."""
-    set_in_pods = CurrentSettings(worlds.java_settings("6s", "2s", "1m"), dict.fromkeys(Setting, Source.POD))
+    set_in_pods = CurrentSettings(worlds.java_settings("6s", "2s", "1m"), dict.fromkeys(Setting, ValueSource.POD))
     config = GroupConfig(session_timeout=worlds.seconds(45), heartbeat_interval=worlds.seconds(5))
     group = dataclasses.replace(worlds.group([]), consumer_protocol=True, config=config)
     in_force = group.prescribed(set_in_pods)
     assert in_force.settings == worlds.java_settings("45s", "5s", "1m")
-    assert in_force.sources[Setting.SESSION_TIMEOUT] is Source.GROUP
-    assert in_force.sources[Setting.MAX_POLL_INTERVAL] is Source.POD
+    assert in_force.sources[Setting.SESSION_TIMEOUT] is ValueSource.GROUP
+    assert in_force.sources[Setting.MAX_POLL_INTERVAL] is ValueSource.POD
 
 
 def test_a_classic_group_runs_with_what_its_pods_have() -> None:
     """Nothing is prescribed."""
-    set_in_pods = CurrentSettings(worlds.settings(), dict.fromkeys(Setting, Source.POD))
+    set_in_pods = CurrentSettings(worlds.settings(), dict.fromkeys(Setting, ValueSource.POD))
     assert worlds.group([]).prescribed(set_in_pods) is set_in_pods
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.domain import liveness
-from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, Source
+from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, ValueSource
 from tests.support import worlds
 
 
@@ -48,5 +48,5 @@ def test_changed_names_what_differs_in_order() -> None:
 
 def test_assumed_values_are_told_from_seen_ones() -> None:
     """A library default that nobody set is marked."""
-    sources = {**dict.fromkeys(Setting, Source.POD), Setting.FETCH_WAIT: Source.DEFAULT}
+    sources = {**dict.fromkeys(Setting, ValueSource.POD), Setting.FETCH_WAIT: ValueSource.DEFAULT}
     assert CurrentSettings(worlds.settings(), sources).assumed == (Setting.FETCH_WAIT,)

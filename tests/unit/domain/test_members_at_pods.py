@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain import members_at_pods
-from heartbeat_tuner.domain.evidence import Member, Pod
+from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.kafka_groups import Member
 from heartbeat_tuner.domain.members_at_pods import MembersAtPods
 from tests.support import worlds
 

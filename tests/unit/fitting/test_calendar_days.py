@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.fitting import calendar_days, slices
+from heartbeat_tuner.fitting import calendar_days
 from heartbeat_tuner.fitting.calendar_days import DAY
+from heartbeat_tuner.fitting.prometheus import slices
 
 D = date(2026, 11, 20)
 DAYS = st.sets(st.integers(0, 30).map(lambda age: D - DAY * age))

@@ -5,22 +5,22 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from heartbeat_tuner.cli import fit_summary
+from heartbeat_tuner.cli.fit_run import fit_summary
 from heartbeat_tuner.fitting import outcome
-from heartbeat_tuner.fitting.outcome import DayFailure, FitCounts, Outcome, Reading, Status
+from heartbeat_tuner.fitting.outcome import DayFailure, ExitStatus, FitCounts, FitOutcome, HistoryReading
+from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.ports import Written
 from heartbeat_tuner.tails import histogram
-from heartbeat_tuner.tails.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails.model import Reason, Rejected
+from heartbeat_tuner.tails.model import Rejected, RejectionReason
 
 D = date(2026, 11, 20)
-GOOD = Reading((date(2026, 11, 7), D), 13, (D,), (), 4_000, (), ())
-FIT = FitCounts(2, {"absence": 2}, {"pollGap": {Reason.TOO_FEW_VALUES.value: 2}})
-DONE = Outcome("job-1", GOOD, FIT, Written(2, 0, ()), 3.25)
+GOOD = HistoryReading((date(2026, 11, 7), D), 13, (D,), (), 4_000, (), ())
+FIT = FitCounts(2, {"absence": 2}, {"pollGap": {RejectionReason.TOO_FEW_VALUES.value: 2}})
+DONE = FitOutcome("job-1", GOOD, FIT, Written(2, 0, ()), 3.25)
 BROKEN = DayFailure(D, "history/day=2026-11-20/histograms.parquet: is no whole Parquet file")
 
 
-def with_reading(**changes: object) -> Outcome:
+def with_reading(**changes: object) -> FitOutcome:
     """Return the good run, read otherwise."""
     return dataclasses.replace(DONE, reading=dataclasses.replace(GOOD, **changes))  # type: ignore[arg-type]
 
@@ -28,33 +28,33 @@ def with_reading(**changes: object) -> Outcome:
 @pytest.mark.parametrize(
     ("told", "status"),
     [
-        (DONE, Status.DONE),
-        (dataclasses.replace(DONE, stored=None), Status.DONE),
-        (dataclasses.replace(DONE, stored=Written(0, 2, ())), Status.DONE),
-        (dataclasses.replace(DONE, stored=Written(0, 1, ("bank: forbidden",))), Status.IN_PART),
-        (dataclasses.replace(DONE, stored=Written(0, 0, ("the API server does not answer",))), Status.NOTHING),
-        (dataclasses.replace(DONE, stored=Written(0, 1, (), ("namespace bank: does not exist",))), Status.DONE),
-        (dataclasses.replace(DONE, stored=Written(0, 0, (), ("namespace bank: does not exist",))), Status.NOTHING),
-        (dataclasses.replace(DONE, fitted=FitCounts(0, {}, {})), Status.NOTHING),
-        (with_reading(failures=(DayFailure(D, "503"),)), Status.IN_PART),
-        (with_reading(broken=(BROKEN,)), Status.DONE),
-        (with_reading(broken=(BROKEN,), read=()), Status.IN_PART),
-        (with_reading(read=(), empty=(D,)), Status.DONE),
+        (DONE, ExitStatus.DONE),
+        (dataclasses.replace(DONE, stored=None), ExitStatus.DONE),
+        (dataclasses.replace(DONE, stored=Written(0, 2, ())), ExitStatus.DONE),
+        (dataclasses.replace(DONE, stored=Written(0, 1, ("bank: forbidden",))), ExitStatus.IN_PART),
+        (dataclasses.replace(DONE, stored=Written(0, 0, ("the API server does not answer",))), ExitStatus.NOTHING),
+        (dataclasses.replace(DONE, stored=Written(0, 1, (), ("namespace bank: does not exist",))), ExitStatus.DONE),
+        (dataclasses.replace(DONE, stored=Written(0, 0, (), ("namespace bank: does not exist",))), ExitStatus.NOTHING),
+        (dataclasses.replace(DONE, fitted=FitCounts(0, {}, {})), ExitStatus.NOTHING),
+        (with_reading(failures=(DayFailure(D, "503"),)), ExitStatus.IN_PART),
+        (with_reading(broken=(BROKEN,)), ExitStatus.DONE),
+        (with_reading(broken=(BROKEN,), read=()), ExitStatus.IN_PART),
+        (with_reading(read=(), empty=(D,)), ExitStatus.DONE),
     ],
 )
-def test_the_exit_status_says_whether_to_run_it_again(told: Outcome, status: Status) -> None:
-    """0 all, 1 in part, 2 no model; a broken file that was read again is mended."""
+def test_the_exit_status_says_whether_to_run_it_again(told: FitOutcome, status: ExitStatus) -> None:
+    """0 all, 1 in part, 2 no model; a broken file that was read again is repaired."""
     assert told.status is status
 
 
 def test_rejected_tails_are_counted_by_their_reason() -> None:
     """They are no failure: there is nothing to be run again."""
-    rejected = QuantityModel(3, 1.0, 1.0, 0.1, Rejected(Reason.TOO_FEW_VALUES, "3 of 50"))
+    rejected = QuantityModel(3, 1.0, 1.0, 0.1, Rejected(RejectionReason.TOO_FEW_VALUES, "3 of 50"))
     one = GroupModel(
         "shop", "orders", "java", "", histogram.SCHEMA, D, D, 1, datetime(2026, 11, 21, tzinfo=UTC), "job-1",
         {"absence": rejected},
     )  # fmt: skip
-    assert outcome.counted([one, one]) == FitCounts(2, {}, {"absence": {Reason.TOO_FEW_VALUES.value: 2}})
+    assert outcome.counted([one, one]) == FitCounts(2, {}, {"absence": {RejectionReason.TOO_FEW_VALUES.value: 2}})
 
 
 def test_the_summary_is_a_table() -> None:

@@ -16,8 +16,8 @@ from kopf._core.engines.indexing import OperatorIndexers
 from kopf._core.reactor.inventory import ResourceMemories
 from kopf._core.reactor.processing import process_resource_event
 
-from heartbeat_tuner.api import fields
-from heartbeat_tuner.api.spec_v1alpha1 import KIND, PLURAL
+from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import KIND, PLURAL
 from heartbeat_tuner.handlers import operator_settings, registry_for
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 

@@ -8,11 +8,11 @@ from heartbeat_tuner.membership.values import (
     ContainerEnd,
     Deletion,
     GroupProtocol,
-    Pod,
-    Pool,
     Promise,
-    Record,
     Slot,
+    SlotPod,
+    SlotPool,
+    SlotRecord,
     View,
 )
 
@@ -26,12 +26,12 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def pool(size: int = 2, protocol: GroupProtocol = GroupProtocol.CLASSIC) -> Pool:
+def pool(size: int = 2, protocol: GroupProtocol = GroupProtocol.CLASSIC) -> SlotPool:
     """Return a pool."""
-    return Pool(size, protocol, timedelta(seconds=SESSION_S))
+    return SlotPool(size, protocol, timedelta(seconds=SESSION_S))
 
 
-def kip848(size: int = 2) -> Pool:
+def kip848(size: int = 2) -> SlotPool:
     """Return a pool of a group that speaks KIP-848."""
     return pool(size, GroupProtocol.CONSUMER)
 
@@ -39,18 +39,18 @@ def kip848(size: int = 2) -> Pool:
 def held(number: int, holder: str, *, since_s: float = LONG_AGO_S, promised: str = "", promised_s: float = 0) -> Slot:
     """Return a slot with a holder."""
     promise = Promise(promised, at(promised_s)) if promised else None
-    return Slot(number, f"v{number}", Record(since=at(since_s), holder=holder, promise=promise))
+    return Slot(number, f"v{number}", SlotRecord(since=at(since_s), holder=holder, promise=promise))
 
 
 def free(number: int, *, former: str = "", since_s: float = LONG_AGO_S) -> Slot:
     """Return a slot that is free."""
-    return Slot(number, f"v{number}", Record(since=at(since_s), former=former))
+    return Slot(number, f"v{number}", SlotRecord(since=at(since_s), former=former))
 
 
 def resting(number: int, until_s: float, *, former: str = "gone", promised: str = "") -> Slot:
     """Return a slot that rests."""
     promise = Promise(promised, at(0)) if promised else None
-    record = Record(since=at(LONG_AGO_S), promise=promise, rests_until=at(until_s), former=former)
+    record = SlotRecord(since=at(LONG_AGO_S), promise=promise, rests_until=at(until_s), former=former)
     return Slot(number, f"v{number}", record)
 
 
@@ -69,7 +69,7 @@ def pod(
     exit_code: int | None = None,
     ran_s: float = 600,
     **sides: Any,
-) -> Pod:
+) -> SlotPod:
     """Return a pod.
 
     Args:
@@ -86,9 +86,9 @@ def pod(
     deletion = None if deleted_s is None else Deletion(at(deleted_s) + grace, grace)
     end = None if exit_code is None else ContainerEnd(exit_code, timedelta(seconds=ran_s))
     named: dict[str, Any] = {"name": f"pod-{token}", "uid": f"uid-{token}", "version": "1", "bound": not gated}
-    return Pod(token=token, slot=slot, created_at=at(created_s), deletion=deletion, end=end, **(named | sides))
+    return SlotPod(token=token, slot=slot, created_at=at(created_s), deletion=deletion, end=end, **(named | sides))
 
 
-def view(slots: Sequence[Slot] = (), pods: Sequence[Pod] = (), *, as_of_s: float = 0) -> View:
+def view(slots: Sequence[Slot] = (), pods: Sequence[SlotPod] = (), *, as_of_s: float = 0) -> View:
     """Return what a replica knows."""
     return View(slots, pods, at(as_of_s))

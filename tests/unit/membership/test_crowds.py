@@ -14,7 +14,7 @@ from heartbeat_tuner.membership.lifting import lift
 from heartbeat_tuner.membership.settling import settle
 from heartbeat_tuner.membership.standing import Sight
 from heartbeat_tuner.membership.status import occupancy
-from heartbeat_tuner.membership.values import Pod, Reason, Refused, Slot, View
+from heartbeat_tuner.membership.values import Refused, Slot, SlotPod, SlotRefusal, View
 from tests.unit.membership.shapes import at, held, kip848, pod, pool, resting, view
 
 FEW = 300
@@ -94,11 +94,11 @@ def test_twice_the_pods_are_twice_the_work(shape: Callable[[int], View]) -> None
     assert _calls(lambda: _rules(twice)) < GENEROUS * _calls(lambda: _rules(once))
 
 
-def _rank(one: Pod) -> tuple[bool, bool, Any, str]:
+def _rank(one: SlotPod) -> tuple[bool, bool, Any, str]:
     return one.is_over, one.gated, one.created_at, one.uid
 
 
-def _bearer(pods: Sequence[Pod], token: str, number: int) -> Pod | None:
+def _bearer(pods: Sequence[SlotPod], token: str, number: int) -> SlotPod | None:
     """Find by looking at all pods who counts for a token and an id."""
     having = [one for one in pods if token and one.token == token and one.slot == number]
     return min(having, key=_rank, default=None)
@@ -119,7 +119,7 @@ _PODS = st.lists(
 
 
 @given(_PODS)
-def test_who_is_found_is_who_was_looked_for(pods: list[Pod]) -> None:
+def test_who_is_found_is_who_was_looked_for(pods: list[SlotPod]) -> None:
     """The index answers as a look at all pods does."""
     sight = Sight(view([], pods), pool())
     for token in ("", "a", "b", "c", "d"):
@@ -135,4 +135,4 @@ def test_a_place_that_is_too_full_gives_no_ids() -> None:
     slots: list[Slot] = [held(0, "t")] * (limits.MOST_PODS + 1)
     for full in (view([], [*most.pods, pod("t", 0)]), view(slots)):
         assert limits.crowded(full)
-        assert claim("new", full, pool(), may_gate=True, now=at(0)) == Refused(Reason.CROWDED)
+        assert claim("new", full, pool(), may_gate=True, now=at(0)) == Refused(SlotRefusal.CROWDED)

@@ -5,14 +5,14 @@ import dataclasses
 import pytest
 
 from heartbeat_tuner.membership.lifting import lift
-from heartbeat_tuner.membership.values import Lift, Pod, Pool, Reason, Replace, Slot, View
+from heartbeat_tuner.membership.values import Lift, Replace, Slot, SlotPod, SlotPool, SlotRefusal, View
 from tests.unit.membership.shapes import at, edited, free, held, kip848, pod, pool, resting, view
 
 WAITING = pod("next", 0, created_s=-20, gated=True)
 PROMISED = held(0, "old", promised="next")
 
 
-def done(seen: View, pool: Pool, *, now_s: float = 0) -> list[Lift | Replace]:
+def done(seen: View, pool: SlotPool, *, now_s: float = 0) -> list[Lift | Replace]:
     """Return what is done with the pods now."""
     return list(lift(seen, pool, now=at(now_s)))
 
@@ -39,7 +39,7 @@ def test_a_gate_on_a_pod_without_an_id_is_lifted() -> None:
     ],
     ids=["its holder is Terminating", "gone, not settled", "lives (edited)", "not seen", "its session is not over"],
 )
-def test_a_promised_pod_waits(slot: Slot, pods: list[Pod]) -> None:
+def test_a_promised_pod_waits(slot: Slot, pods: list[SlotPod]) -> None:
     """Its holder may still go, and be settled, in time."""
     assert done(view([slot], [WAITING, *pods]), kip848()) == []
 
@@ -48,13 +48,13 @@ def test_a_promised_pod_waits(slot: Slot, pods: list[Pod]) -> None:
 def test_who_waits_for_a_holder_that_does_not_go_is_replaced(deleted_s: float, *, is_over: bool) -> None:
     """Its node may be lost and the holder still run there: the gate must not be lifted."""
     seen = view([PROMISED], [WAITING, pod("old", 0, deleted_s=deleted_s)])
-    assert done(seen, pool()) == ([Replace(WAITING, Reason.HOLDER_STAYS)] if is_over else [])
+    assert done(seen, pool()) == ([Replace(WAITING, SlotRefusal.HOLDER_STAYS)] if is_over else [])
 
 
 @pytest.mark.parametrize("slots", [[], [free(0)], [edited(0)], [held(0, "other", promised="third")]])
 def test_who_was_not_promised_its_slot_is_replaced(slots: list[Slot]) -> None:
     """Its id is in its env for good."""
-    assert done(view(slots, [WAITING]), pool()) == [Replace(WAITING, Reason.NOT_PROMISED)]
+    assert done(view(slots, [WAITING]), pool()) == [Replace(WAITING, SlotRefusal.NOT_PROMISED)]
 
 
 def test_a_view_from_before_the_promise_replaces_nobody() -> None:
@@ -63,17 +63,17 @@ def test_a_view_from_before_the_promise_replaces_nobody() -> None:
 
 
 @pytest.mark.parametrize(("protocol", "longest_s"), [(pool(), 210), (kip848(), 265)])
-def test_nobody_is_gated_for_ever(protocol: Pool, longest_s: float) -> None:
+def test_nobody_is_gated_for_ever(protocol: SlotPool, longest_s: float) -> None:
     """Whatever somebody did to the Leases."""
     seen = view([PROMISED], [WAITING, pod("old", 0)])
     assert done(seen, protocol, now_s=longest_s - 20.5) == []
-    assert done(seen, protocol, now_s=longest_s - 20) == [Replace(WAITING, Reason.GATED_TOO_LONG)]
+    assert done(seen, protocol, now_s=longest_s - 20) == [Replace(WAITING, SlotRefusal.GATED_TOO_LONG)]
 
 
 def test_of_two_pods_that_run_with_one_id_the_holder_stays() -> None:
     """It should never be so; then the Lease decides."""
     holder, second = pod("a", 0), pod("b", 0)
-    assert done(view([held(0, "a")], [holder, second]), pool()) == [Replace(second, Reason.NOT_THE_HOLDER)]
+    assert done(view([held(0, "a")], [holder, second]), pool()) == [Replace(second, SlotRefusal.NOT_THE_HOLDER)]
 
 
 def test_of_two_pods_with_one_token_the_older_one_stays() -> None:
@@ -81,8 +81,8 @@ def test_of_two_pods_with_one_token_the_older_one_stays() -> None:
     older, younger = pod("a", 0, name="older"), pod("a", 0, name="younger", uid="younger", created_s=-60)
     waiting = dataclasses.replace(younger, name="waiting", uid="waiting", gated=True)
     assert done(view([held(0, "a")], [younger, waiting, older]), pool()) == [
-        Replace(younger, Reason.NOT_THE_HOLDER),
-        Replace(waiting, Reason.NOT_PROMISED),
+        Replace(younger, SlotRefusal.NOT_THE_HOLDER),
+        Replace(waiting, SlotRefusal.NOT_PROMISED),
     ]
 
 

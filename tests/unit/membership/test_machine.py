@@ -19,7 +19,7 @@ FATE = st.sampled_from(["now", "now", "later", "never"])
 
 
 class Schedules(RuleBasedStateMachine):
-    """Everything that may befall one workload's slots."""
+    """Everything that may happen to one workload's slots."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Schedules(RuleBasedStateMachine):
 
     @rule(webhook=WEBHOOK)
     def restart_the_webhook(self, webhook: int) -> None:
-        """A replica that begins anew has not seen how pods ended."""
+        """A replica that begins again has not seen how pods ended."""
         self.world.list_anew(self.world.webhooks[webhook], forget=True)
 
     @rule(webhook=WEBHOOK, look=LOOK, fate=FATE)
@@ -255,7 +255,7 @@ class Schedules(RuleBasedStateMachine):
                 self.late.append(action)
 
     def _create(self, replica: Replica, *, may_gate: bool = True) -> Body | None:
-        """Create a pod without a fault; who is refused looks anew once, and then there must be no room."""
+        """Create a pod without a fault; who is refused looks again once, and then there must be no room."""
         world = self.world
         admission = world.ask(replica, may_gate=may_gate)
         if not world.write_claim(admission) or not isinstance(admission.answer, Claimed):
@@ -301,7 +301,7 @@ class Schedules(RuleBasedStateMachine):
     def _delete_a_lease(self, number: int) -> None:
         """Not while a pod of it is being created, was not seen by all, or left a session: its page says what follows.
 
-        A replica sees it, and settles it, before anything else befalls its pod.
+        A replica sees it, and settles it, before anything else happens to its pod.
         """
         world = self.world
         names = [body.pod.name for body in world.bodies.values() if body.pod.slot == number]

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.membership import records
-from heartbeat_tuner.membership.values import Promise, Record
+from heartbeat_tuner.membership.values import Promise, SlotRecord
 from tests.unit.membership.shapes import at
 
 MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2199, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - naive
 TOKENS = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=20)
 RECORDS = st.builds(
-    Record,
+    SlotRecord,
     since=MOMENTS,
     holder=st.just("") | TOKENS,
     promise=st.none() | st.builds(Promise, token=TOKENS, at=MOMENTS),
@@ -22,12 +22,12 @@ RECORDS = st.builds(
     former=st.just("") | TOKENS,
 )
 HELD = records.fields(
-    3, Record(since=at(0), holder="abc", promise=Promise("def", at(5)), rests_until=at(9), former="f")
+    3, SlotRecord(since=at(0), holder="abc", promise=Promise("def", at(5)), rests_until=at(9), former="f")
 )
 
 
 @given(number=st.integers(0, 999), record=RECORDS)
-def test_what_is_written_is_read(number: int, record: Record) -> None:
+def test_what_is_written_is_read(number: int, record: SlotRecord) -> None:
     """Among the annotations of others."""
     holder, annotations = records.fields(number, record)
     assert records.read(number, holder, dict(annotations) | {"other/annotation": "x"}) == record
@@ -84,18 +84,18 @@ def test_a_sealed_lease_of_nonsense_is_no_record(since: str) -> None:
         def isoformat(self, *_: object, **__: object) -> str:
             return since
 
-    holder, annotations = records.fields(0, Record(since=Written(2026, 3, 1, tzinfo=UTC), holder="abc"))
+    holder, annotations = records.fields(0, SlotRecord(since=Written(2026, 3, 1, tzinfo=UTC), holder="abc"))
     assert annotations[records.SINCE] == since
     assert records.read(0, holder, annotations) is None
 
 
 @pytest.mark.parametrize("year", [1, 9999])
 def test_no_time_of_a_sealed_lease_is_of_another_age(year: int) -> None:
-    """When it was promised, and until when it rests, are reckoned with, too."""
+    """When it was promised, and until when it rests, are computed with, too."""
     beyond = datetime(year, 6, 1, tzinfo=UTC)
     for record in (
-        Record(since=at(0), holder="abc", promise=Promise("def", beyond)),
-        Record(since=at(0), rests_until=beyond),
+        SlotRecord(since=at(0), holder="abc", promise=Promise("def", beyond)),
+        SlotRecord(since=at(0), rests_until=beyond),
     ):
         assert records.read(0, *records.fields(0, record)) is None
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heartbeat_tuner.membership.values import Claimed, GroupProtocol, Reason, Replace
+from heartbeat_tuner.membership.values import Claimed, GroupProtocol, Replace, SlotRefusal
 from tests.unit.membership.shapes import SESSION_S
 from tests.unit.membership.world import Body, World, seconds
 
@@ -87,7 +87,7 @@ def test_a_rollout_with_a_surge_of_one_brings_one_id_and_drops_one(protocol: Gro
 
 @PROTOCOLS
 def test_two_rollouts_on_top_of_each_other_and_back_keep_every_id(protocol: GroupProtocol) -> None:
-    """The second deletes what the first made to wait, and the slot is promised anew."""
+    """The second deletes what the first made to wait, and the slot is promised again."""
     world = start(protocol, replicas=2)
     old, other = world.bodies.values()
     world.delete(old)
@@ -158,7 +158,7 @@ def test_a_lost_node_costs_its_pods_their_ids_and_nothing_else(protocol: GroupPr
     world.list_anew(replica)
     [replaced] = world.lift(replica)
     assert isinstance(replaced, Replace)
-    assert replaced.reason is Reason.HOLDER_STAYS
+    assert replaced.reason is SlotRefusal.HOLDER_STAYS
     world.do(replaced)
     successor = create(world)
     assert successor.pod.slot is None
@@ -212,7 +212,7 @@ def test_a_pod_that_is_stored_too_late_is_told_from_the_holder() -> None:
     world.now += seconds(8)
     world.list_anew(replica)
     assert world.settle(replica) == []
-    assert world.lift(replica) == [Replace(world.bodies["late"].pod, Reason.NOT_THE_HOLDER)]
+    assert world.lift(replica) == [Replace(world.bodies["late"].pod, SlotRefusal.NOT_THE_HOLDER)]
 
 
 def test_the_answer_to_a_lost_answer_is_the_same() -> None:

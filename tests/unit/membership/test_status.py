@@ -3,7 +3,7 @@
 import pytest
 
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
-from heartbeat_tuner.membership.values import Pod, Slot
+from heartbeat_tuner.membership.values import Slot, SlotPod
 from tests.unit.membership.shapes import LONG_AGO_S, at, edited, free, held, pod, pool, resting, view
 
 WAITING = pod("next", 0, gated=True)
@@ -22,7 +22,7 @@ WAITING = pod("next", 0, gated=True)
         (free(0), [], State.FREE, "", ""),
     ],
 )
-def test_a_slot_is_shown(slot: Slot, pods: list[Pod], state: State, holder: str, waiting: str) -> None:
+def test_a_slot_is_shown(slot: Slot, pods: list[SlotPod], state: State, holder: str, waiting: str) -> None:
     """By the name of the pod, not by its token."""
     assert occupancy(view([slot], pods), pool()) == [Occupancy(0, state, holder, at(LONG_AGO_S), waiting)]
 

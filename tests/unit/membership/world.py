@@ -18,12 +18,12 @@ from heartbeat_tuner.membership.values import (
     Deletion,
     GroupProtocol,
     Lift,
-    Pod,
-    Pool,
     Refused,
     Remove,
     Replace,
     Slot,
+    SlotPod,
+    SlotPool,
     View,
     Write,
 )
@@ -45,7 +45,7 @@ def seconds(number: float) -> timedelta:
 class Body:
     """A pod as it really is."""
 
-    pod: Pod
+    pod: SlotPod
     revision: int
     started_at: datetime | None = None
     refused: bool = False
@@ -88,7 +88,7 @@ class Replica:
 
     skew: timedelta
     slots: Mapping[int, Slot] = dataclasses.field(default_factory=dict)
-    pods: Mapping[str, Pod] = dataclasses.field(default_factory=dict)
+    pods: Mapping[str, SlotPod] = dataclasses.field(default_factory=dict)
     as_of: datetime = START - timedelta(days=1)
 
     @property
@@ -111,9 +111,9 @@ class World:
         self._made = 0
 
     @property
-    def pool(self) -> Pool:
+    def pool(self) -> SlotPool:
         """What the webhook is told."""
-        return Pool(self.replicas + self.surge, self.protocol, SESSION)
+        return SlotPool(self.replicas + self.surge, self.protocol, SESSION)
 
     def clock(self, replica: Replica) -> datetime:
         """Return the time by a replica's clock."""
@@ -167,7 +167,7 @@ class World:
         self._made += 1
         name = f"p{self._made}"
         token = admission.token if slot is not None else ""
-        pod = Pod(name, name, "1", self.now, token, slot, gated=gated, bound=False, phase="Pending")
+        pod = SlotPod(name, name, "1", self.now, token, slot, gated=gated, bound=False, phase="Pending")
         self.bodies[name] = body = Body(pod, admission.revision)
         self._check(slot)
         return body

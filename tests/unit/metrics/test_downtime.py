@@ -4,7 +4,7 @@ from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import downtime
 from heartbeat_tuner.metrics.downtime import Downtime, Restart
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters
 

@@ -9,9 +9,9 @@ import pytest
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import record as records
-from heartbeat_tuner.metrics import resolver
-from heartbeat_tuner.metrics.record import Watched
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
 from tests.support.counters import Answers
@@ -32,7 +32,7 @@ def measured(
 ) -> Record | Unknown:
     """Measure group shop/orders between two moments, with so many changed member ids."""
     changes = [MemberChange(now, "orders-0")] * changed
-    watched = Watched(worlds.policy(), pods, None, changes, since, now)
+    watched = RecordScope(worlds.policy(), pods, None, changes, since, now)
     sorted_ = resolver.by_group(counters.exported(found, counters.KAFKAJS), [counters.KAFKAJS], {ORDERS})
     mine = sorted_.get(ORDERS, {}).get(counters.KAFKAJS, {})
     return records.measure(watched, mine, counters.KAFKAJS, query=lambda quantity: f"query of {quantity.camel}")
@@ -99,7 +99,7 @@ def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:
 
 
 def test_a_rejoin_without_a_refused_beat_is_no_eviction() -> None:
-    """A client that restarts within its process joins anew, though nobody removed it."""
+    """A client that restarts within its process joins again, though nobody removed it."""
     rejoins = {Quantity.REBALANCES: [counters.counter(pod, SINCE, NOW, lambda s: s // 5) for pod in PODS]}
     assert recorded({**quiet(), **rejoins}).evictions == 0
 
@@ -147,7 +147,7 @@ def test_accepted_beats_that_nobody_counts_invent_no_eviction() -> None:
 
 
 def test_a_new_member_id_alone_is_no_eviction() -> None:
-    """A consumer that was closed and made anew within its process has one too; its counters know of no refusal."""
+    """A consumer that was closed and made again within its process has one too; its counters know of no refusal."""
     assert recorded(quiet(), changed=4).evictions == 0
     assert recorded(stormy(), changed=4).evictions == 3 * 120
 

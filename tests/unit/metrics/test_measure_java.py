@@ -8,11 +8,12 @@ import pytest
 
 from heartbeat_tuner.domain.evidence import MemberChange, Record, Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import evictions, resolver
+from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.record import Watched
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
 from tests.support.counters import JMX, Answers
@@ -65,10 +66,10 @@ def with_poll_gap(quantity: Quantity, pod: str, value: float, *, within: tuple[i
 
 def ask(found: Answers, *changes: MemberChange) -> Record | Unknown:
     """Measure group shop/orders over ten minutes."""
-    return measured(found, Watched(worlds.java_policy(), PODS, LIMIT, changes, SINCE, NOW))
+    return measured(found, RecordScope(worlds.java_policy(), PODS, LIMIT, changes, SINCE, NOW))
 
 
-def measured(found: Answers, watched: Watched, convention: Convention = JMX) -> Record | Unknown:
+def measured(found: Answers, watched: RecordScope, convention: Convention = JMX) -> Record | Unknown:
     """Measure what was watched, by what an exporter gave."""
     sorted_ = resolver.by_group(counters.exported(found, JMX), [convention], {ORDERS})
     mine = sorted_.get(ORDERS, {}).get(convention, {})
@@ -169,7 +170,7 @@ def test_a_member_that_asked_for_a_new_id_had_lost_the_old_one(
 
 
 def test_a_new_member_id_that_no_counter_confirms_is_no_eviction() -> None:
-    """A consumer that was closed and made anew within its process has one too."""
+    """A consumer that was closed and made again within its process has one too."""
     both = counted([1, 1, 3], [1, 1, 3], [1, 1, 3])
     assert recorded(both, *changes("orders-0", "orders-1")).evictions == 2
     assert recorded(quiet(), *changes("orders-0", "orders-0", "orders-0")).evictions == 0
@@ -297,7 +298,7 @@ def test_the_shares_are_in_seconds() -> None:
 
 def test_without_a_limit_every_change_is_a_silence() -> None:
     """Pods that differ have no limit to compare with; nothing is decided for them anyway."""
-    watched = Watched(worlds.java_policy(), PODS, None, changes("orders-0"), SINCE, NOW)
+    watched = RecordScope(worlds.java_policy(), PODS, None, changes("orders-0"), SINCE, NOW)
     record = measured(uncounted(quiet()), watched)
     assert isinstance(record, Record)
     assert (record.evictions, record.longest_poll_gap) == (1, None)
@@ -329,7 +330,7 @@ def test_where_no_counter_shows_lost_ids_the_broker_alone_tells() -> None:
     """A convention need not have such counters at all."""
     kept = tuple(metric for metric in JMX.metrics if metric.quantity not in evictions.BY_LOST_IDS)
     bare = dataclasses.replace(JMX, metrics=kept)
-    watched = Watched(worlds.java_policy(), PODS, LIMIT, changes("orders-0"), SINCE, NOW)
+    watched = RecordScope(worlds.java_policy(), PODS, LIMIT, changes("orders-0"), SINCE, NOW)
     record = measured(quiet(), watched, bare)
     assert isinstance(record, Record)
     assert record.evictions == 1

@@ -4,10 +4,10 @@ import pytest
 
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.metrics import quantities
-from heartbeat_tuner.metrics.quantities import Measured, Observation, Quantities, Rebalances
-from heartbeat_tuner.metrics.resolver import Observed, PodKey
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics import measured, quantities
+from heartbeat_tuner.metrics.measured import Measured, Observation, Quantities, Rebalances
+from heartbeat_tuner.metrics.raw.resolver import Observed, PodKey
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters
 
@@ -115,9 +115,9 @@ def test_rows_are_what_a_model_is_fitted_to() -> None:
     """Group, quantity, block and value; what is unknown has none."""
     rows = list(quantities.rows(("shop", "orders"), without(Quantity.POLL_GAP_MAX)))
     assert {row[0] for row in rows} == {("shop", "orders")}
-    assert {row[1] for row in rows} == {quantities.OUTAGE, quantities.REBALANCE_LATENCY, quantities.UNPLANNED_REBALANCE}
+    assert {row[1] for row in rows} == {measured.OUTAGE, measured.REBALANCE_LATENCY, measured.UNPLANNED_REBALANCE}
     assert (("shop", "orders"), "outage", 1_800.0, 4.0) in rows
-    assert quantities.POLL_GAP in {row[1] for row in quantities.rows(("shop", "orders"), without())}
+    assert measured.POLL_GAP in {row[1] for row in quantities.rows(("shop", "orders"), without())}
 
 
 def test_an_event_is_a_row_with_how_long_it_took() -> None:
@@ -131,7 +131,7 @@ def test_an_event_is_a_row_with_how_long_it_took() -> None:
 
 @pytest.mark.parametrize("pod_is_new", [False, True])
 def test_a_crash_is_no_planned_restart(*, pod_is_new: bool) -> None:
-    """A container that was started anew, in its pod or in a new one: one row, with the middle of its bounds."""
+    """A container that was started again, in its pod or in a new one: one row, with the middle of its bounds."""
     begun = counters.series([(0.0, -50.0), (1_800.0, 1_780.0), (3_600.0, 1_780.0)])
     around = {Quantity.CONTAINER_STARTED: [begun], Quantity.POD_STARTED: [begun if pod_is_new else steady(-90.0)]}
     there = [at_s for at_s in HOUR if not 1_700.0 < at_s < 1_800.0]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.metrics import rebalances
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.rebalances import Increase, Rebalance
-from heartbeat_tuner.metrics.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters
 
@@ -110,7 +110,7 @@ def test_a_rebalance_near_a_pods_start_or_end_is_planned(cause_s: float, planned
 
 
 def test_pods_that_start_are_ready_and_end_are_causes_and_crashes_are_not() -> None:
-    """A container that is started anew in its pod was nobody's plan."""
+    """A container that is started again in its pod was nobody's plan."""
     platform = {
         quantity: [counters.series([(0.0, value), (30.0, value)])]
         for quantity, value in (

@@ -5,8 +5,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.metrics import counter_steps, samples
-from heartbeat_tuner.metrics.counter_steps import Step
+from heartbeat_tuner.metrics.raw import counter_steps, samples
+from heartbeat_tuner.metrics.raw.counter_steps import Step
 from tests.support import counters
 
 LIVES = st.lists(st.lists(st.integers(min_value=0, max_value=50), min_size=1, max_size=6), min_size=1, max_size=5)

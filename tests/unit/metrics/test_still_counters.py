@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import MemberChange
-from heartbeat_tuner.metrics import counter_steps, evictions
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics import evictions
+from heartbeat_tuner.metrics.raw import counter_steps
+from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
 from tests.support.worlds import NOW, seconds

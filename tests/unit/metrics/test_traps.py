@@ -9,15 +9,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from heartbeat_tuner.domain.evidence import Group, GroupConfig, GroupState, Pod, Record, Unknown
-from heartbeat_tuner.domain.liveness import Setting, Source
-from heartbeat_tuner.metrics import quantities, record, resolver
-from heartbeat_tuner.metrics.conventions import catalogue, java, kafkajs, platform
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupState
+from heartbeat_tuner.domain.liveness import Setting, ValueSource
+from heartbeat_tuner.metrics import quantities, record
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, known_conventions, platform
 from heartbeat_tuner.metrics.conventions.convention import Convention
-from heartbeat_tuner.metrics.quantities import Measured, Quantities, Rebalances
-from heartbeat_tuner.metrics.record import Watched
-from heartbeat_tuner.metrics.resolver import Observed
-from heartbeat_tuner.metrics.samples import Series
+from heartbeat_tuner.metrics.measured import Measured, Quantities, Rebalances
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import worlds
 
@@ -53,9 +55,9 @@ def beating(period_s: float = 3.0, **labels: str) -> Series:
     return series(COORDINATOR + "heartbeat", [(at_s - SCRAPES[0]) // period_s for at_s in SCRAPES], **{**JMX, **labels})
 
 
-def observe(*found: Series, convention: Convention = java.JMX_EXPORTER) -> Observed:
+def observe(*found: Series, convention: Convention = java_metrics.JMX_EXPORTER) -> Observed:
     """Return what is observed of group `orders` in one convention."""
-    return resolver.by_group(found, catalogue.CONVENTIONS, {ORDERS}).get(ORDERS, {}).get(convention, {})
+    return resolver.by_group(found, known_conventions.CONVENTIONS, {ORDERS}).get(ORDERS, {}).get(convention, {})
 
 
 def measure(*found: Series, cooperative: bool = False) -> Quantities:
@@ -81,17 +83,17 @@ def test_trap_1_a_name_alone_does_not_tell_the_exporter() -> None:
     """Three exporters have a `kafka_consumer_heartbeat_total`; the client's label is spelt in several ways."""
     name = "kafka_consumer_heartbeat_total"
     for labels, convention in (
-        ({"client_id": "consumer-orders-1"}, java.OPENTELEMETRY),
-        ({"group_id": "orders", "member_id": "m-1"}, kafkajs.EXPORTER),
-        ({"group_id": "orders", "member_id": "m-1", "client_id": "consumer-orders-1"}, kafkajs.EXPORTER),
+        ({"client_id": "consumer-orders-1"}, java_metrics.OPENTELEMETRY),
+        ({"group_id": "orders", "member_id": "m-1"}, kafkajs_metrics.EXPORTER),
+        ({"group_id": "orders", "member_id": "m-1", "client_id": "consumer-orders-1"}, kafkajs_metrics.EXPORTER),
     ):
-        assert list(resolver.by_group([flat(name, 1.0, **labels)], catalogue.CONVENTIONS, {ORDERS})[ORDERS]) == [
-            convention
-        ]
+        assert list(
+            resolver.by_group([flat(name, 1.0, **labels)], known_conventions.CONVENTIONS, {ORDERS})[ORDERS]
+        ) == [convention]
     name = "kafka_consumer_coordinator_heartbeat_total"
     for spelling, convention in (
-        ({"clientid": "consumer-orders-1"}, java.STRIMZI),
-        ({"client_id": "consumer-orders-1", "kafka_version": "4.1.0"}, java.MICROMETER),
+        ({"clientid": "consumer-orders-1"}, java_metrics.STRIMZI),
+        ({"client_id": "consumer-orders-1", "kafka_version": "4.1.0"}, java_metrics.MICROMETER),
     ):
         assert observe(flat(name, 1.0, **spelling), convention=convention).keys() == {Quantity.HEARTBEATS}
 
@@ -105,7 +107,7 @@ def test_trap_2_units_come_from_the_table_never_from_the_value(value: float) -> 
     age = observe(flat(COORDINATOR + "last_heartbeat_seconds_ago", value, **JMX))
     assert age[Quantity.HEARTBEAT_AGE][0].samples[0].value == value
     join = flat("kafkajs_consumer_group_join_seconds_sum", value, group_id="orders")
-    spent = observe(join, convention=kafkajs.EXPORTER)[Quantity.REBALANCE_TIME]
+    spent = observe(join, convention=kafkajs_metrics.EXPORTER)[Quantity.REBALANCE_TIME]
     assert spent[0].samples[0].value == value
 
 
@@ -181,7 +183,7 @@ def test_trap_8_the_longest_poll_gap_is_not_made_of_an_average() -> None:
     """Where only the mean is exported the quantity is withheld, and the message says what to add."""
     mean = flat("kafka_consumer_poll_idle_ratio_avg", 0.1, clientid="consumer-orders-1")
     gaps = flat("kafka_consumer_time_between_poll_avg", 400.0, clientid="consumer-orders-1")
-    observed = observe(mean, gaps, convention=java.STRIMZI)
+    observed = observe(mean, gaps, convention=java_metrics.STRIMZI)
     assert observed.keys() == {Quantity.POLL_GAP_MEAN}
     found = quantities.measured(observed, {}).poll_gaps
     assert isinstance(found, Unknown)
@@ -214,7 +216,7 @@ CONSUMER_PROTOCOL = (
 
 def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
     """Its joins and syncs are not missing data; its session and heartbeat are the broker's, not the client's."""
-    watched = Watched(
+    watched = RecordScope(
         policy=worlds.policy(),
         pods=(Pod("orders-0", "u", "10.0.0.1", datetime.fromtimestamp(SCRAPES[0], UTC), 0),),
         poll_limit=timedelta(minutes=5),
@@ -222,7 +224,7 @@ def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
         since=worlds.NOW - timedelta(minutes=50),
         now=worlds.NOW,
     )
-    found = record.measure(watched, observe(*CONSUMER_PROTOCOL), java.JMX_EXPORTER, query=lambda one: one.camel)
+    found = record.measure(watched, observe(*CONSUMER_PROTOCOL), java_metrics.JMX_EXPORTER, query=lambda one: one.camel)
     assert isinstance(found, Record), found
     assert found.unobserved_pods == ()
     kept = measure(*CONSUMER_PROTOCOL)
@@ -233,7 +235,7 @@ def test_trap_10_a_group_of_the_consumer_protocol_lacks_nothing() -> None:
         worlds.situation().workload.current or pytest.fail("the world has settings")
     )
     assert prescribed.settings.heartbeat_interval == timedelta(seconds=5)
-    assert prescribed.sources[Setting.SESSION_TIMEOUT] is Source.GROUP
+    assert prescribed.sources[Setting.SESSION_TIMEOUT] is ValueSource.GROUP
 
 
 def test_trap_11_two_replicas_of_prometheus_do_not_count_twice() -> None:

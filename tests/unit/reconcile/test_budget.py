@@ -17,9 +17,9 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile import budget
-from heartbeat_tuner.reconcile.budget import Places
+from heartbeat_tuner.reconcile.budget import RolloutPlaces
 from heartbeat_tuner.reconcile.cycle import MOST_LOGGED
-from heartbeat_tuner.reconcile.outcomes import Decided, Surprise
+from heartbeat_tuner.reconcile.outcomes import Decided, UnexpectedFailure
 from tests.support import manifests, stages, worlds
 from tests.support.stages import Stage
 
@@ -106,7 +106,7 @@ def under_way(
         (worlds.workload(), ROLLING, 0),
         (Finding(Reason.API_SERVER_ERROR, "no answer"), ROLLING, 1),
         (Finding(Reason.API_SERVER_ERROR, "no answer"), BLOCKED, 1),
-        (Surprise(KeyError("what")), ROLLING, 1),
+        (UnexpectedFailure(KeyError("what")), ROLLING, 1),
         (Finding(Reason.API_SERVER_ERROR, "no answer"), DONE, 0),
         (Finding(Reason.API_SERVER_ERROR, "no answer"), {}, 0),
         (Finding(Reason.WORKLOAD_NOT_FOUND, "deleted"), ROLLING, 0),
@@ -197,9 +197,9 @@ def test_the_last_place_is_for_cures() -> None:
     assert held.decision.hold.message.endswith("The last place is kept for cures")
 
 
-def of_fleet(limit: int, *names: str, namespace: str = "shop", shared: bool = False) -> Places:
+def of_fleet(limit: int, *names: str, namespace: str = "shop", shared: bool = False) -> RolloutPlaces:
     """Return the places, and workloads of one namespace that have one."""
-    return Places(limit, shared, frozenset(("Deployment", ObjectKey(namespace, name)) for name in names))
+    return RolloutPlaces(limit, shared, frozenset(("Deployment", ObjectKey(namespace, name)) for name in names))
 
 
 def test_no_namespace_has_more_than_half_of_the_places_where_there_are_others() -> None:
@@ -227,7 +227,7 @@ def test_who_waits_is_told_who_holds_the_places() -> None:
     """By name in one's own namespace, by number in others; what rolls nothing out takes no place."""
     waits = wants("a", Reason.DANGER)
     elsewhere = frozenset(("Deployment", ObjectKey("secret", name)) for name in "xy")
-    places = Places(9, holders=of_fleet(9, *"abcdefg").holders | elsewhere)
+    places = RolloutPlaces(9, holders=of_fleet(9, *"abcdefg").holders | elsewhere)
     hold = budget.held(waits, places).decision.hold
     assert hold is not None
     assert hold.message.startswith(
@@ -250,7 +250,7 @@ def test_places_are_never_more_than_there_are(
     limit: int, waiting: list[tuple[str, bool, int]], holding: list[tuple[str, int]]
 ) -> None:
     """Whoever waits: within the limit, each namespace's share and the one place kept for cures."""
-    places = Places(limit, shared=True)
+    places = RolloutPlaces(limit, shared=True)
     for one, number in holding:
         if places.held_in(one) < places.share and len(places.holders) < limit:
             holders = places.holders | {("Deployment", ObjectKey(one, str(number)))}

@@ -16,7 +16,8 @@ from heartbeat_tuner.domain.errors import (
     TunerError,
     WriteConflictError,
 )
-from heartbeat_tuner.domain.evidence import Group, UnreadableGroup, Workload
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict

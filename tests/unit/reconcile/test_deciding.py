@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.domain.evidence import Group, GroupConfig, Member
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, Member
 from heartbeat_tuner.reconcile.deciding import Decider
+from heartbeat_tuner.reconcile.liveness.progress import nobody_looks
 from heartbeat_tuner.reconcile.outcomes import Decided
-from heartbeat_tuner.reconcile.progress import nobody_looks
 from tests.support import worlds
 
 KEY = worlds.policy().key

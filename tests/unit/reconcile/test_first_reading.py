@@ -1,9 +1,9 @@
 """What a first cycle asks for, when nothing is known of how large namespaces are."""
 
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.reconcile import reading_plan
-from heartbeat_tuner.reconcile.reading_plan import LONGEST_S, READ, REQUEST_WEIGHT, Size
-from heartbeat_tuner.reconcile.spans import Span
+from heartbeat_tuner.reconcile.series import reading_plan
+from heartbeat_tuner.reconcile.series.reading_plan import LONGEST_S, READ, REQUEST_WEIGHT, Size
+from heartbeat_tuner.reconcile.series.spans import Span
 
 FLEET = {(f"team-{number:02}", f"group-{group}") for number in range(20) for group in range(500)}
 MISSING = {namespace: {quantity: Span(0.0, LONGEST_S) for quantity in READ} for namespace, _ in FLEET}

@@ -7,8 +7,8 @@ from typing import Final
 
 from heartbeat_tuner.domain.errors import MetricsCause
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
-from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.reconcile.metrics_reading import AHEAD, MetricsReader
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.reconcile.series.metrics_reading import AHEAD, MetricsReader
 from tests.support import counters, worlds
 from tests.support.counters import KAFKAJS
 from tests.support.told_prometheus import ToldPrometheus, raising

@@ -143,7 +143,7 @@ def test_a_late_deletion_does_not_take_a_namesake_away() -> None:
 
 
 def test_a_watch_that_does_not_follow_is_behind() -> None:
-    """Counted from the first list that showed what it did not, though the store is mended at once."""
+    """Counted from the first list that showed what it did not, though the store is repaired at once."""
     store = store_of(9)
     mend(store, [policy(11)], moment=11, at_s=100)
     mend(store, [policy(12)], moment=12, at_s=400)

@@ -1,4 +1,4 @@
-"""Lists that mend what the watch missed."""
+"""Lists that repair what the watch missed."""
 
 import asyncio
 from collections.abc import Mapping

@@ -6,17 +6,17 @@ import math
 import pytest
 
 from heartbeat_tuner.clients.client import Hung
-from heartbeat_tuner.simulation.barrier import Barrier
-from heartbeat_tuner.simulation.cadence import Clock
+from heartbeat_tuner.models.failure_profile import Rebalancing
+from heartbeat_tuner.simulation.beats import BeatTimer
 from heartbeat_tuner.simulation.chance import Chance
+from heartbeat_tuner.simulation.classic_coordinator import ClassicCoordinator
+from heartbeat_tuner.simulation.consumer_coordinator import ConsumerCoordinator
 from heartbeat_tuner.simulation.coordinator import Coordinator
-from heartbeat_tuner.simulation.epochs import Epochs
-from heartbeat_tuner.simulation.events import Events
-from heartbeat_tuner.simulation.member import Member, targets
+from heartbeat_tuner.simulation.event_queue import Events
+from heartbeat_tuner.simulation.member import SimulatedMember, targets
 from heartbeat_tuner.simulation.meter import Cause, Meter
 from heartbeat_tuner.simulation.terms import Terms
 from heartbeat_tuner.tails.law import Law
-from heartbeat_tuner.tails.profile import Rebalancing
 
 POLLS_AT_ONCE = Law.constant(0.001)
 NEAR = 0.02  # partition-seconds that such polls make
@@ -45,7 +45,7 @@ class Scene:
     events: Events
     meter: Meter
     group: Coordinator
-    members: list[Member]
+    members: list[SimulatedMember]
 
     @classmethod
     def of(cls, rebalancing: Rebalancing, **other: float) -> "Scene":
@@ -53,10 +53,10 @@ class Scene:
         terms = dataclasses.replace(TERMS, rebalancing=rebalancing, **other)  # type: ignore[arg-type]
         events = Events()
         meter = Meter(events)
-        clock = Clock(Chance(1), period_s=terms.period_s, handlers=POLLS_AT_ONCE, poll_limit_s=1e6)
-        kind = Epochs if rebalancing is Rebalancing.CONSUMER else Barrier
+        clock = BeatTimer(Chance(1), period_s=terms.period_s, handlers=POLLS_AT_ONCE, poll_limit_s=1e6)
+        kind = ConsumerCoordinator if rebalancing is Rebalancing.CONSUMER else ClassicCoordinator
         group = kind(terms, 8, events=events, meter=meter, cadence=clock)
-        members = [Member(beat_at=0.0) for _ in range(4)]
+        members = [SimulatedMember(beat_at=0.0) for _ in range(4)]
         group.settled(members)
         return cls(events, meter, group, members)
 
@@ -66,7 +66,7 @@ class Scene:
         self.meter.close()
         return sum(self.meter.stalled_s.values())
 
-    def dies(self, member: Member) -> None:
+    def dies(self, member: SimulatedMember) -> None:
         """Let a process die now."""
         member.alive, member.gone_at = False, self.events.now
         self.group.silence(member, Cause.CRASHES)
@@ -93,7 +93,7 @@ def test_a_member_leaves(rebalancing: Rebalancing, stalled: float) -> None:
     ("rebalancing", "stalled", "rebalances"),
     [
         (Rebalancing.EAGER, 8 * 0.5, 1),
-        # One partition moves: given up at 3; those that gave up none hear at 6, for their timers began anew at 3.
+        # One partition moves: given up at 3; those that gave up none hear at 6, for their timers began again at 3.
         (Rebalancing.COOPERATIVE, 1 * 3.5, 2),
         (Rebalancing.CONSUMER, 1 * 1.0, 1),  # given up at 3; the newcomer beats at 4
     ],
@@ -101,7 +101,7 @@ def test_a_member_leaves(rebalancing: Rebalancing, stalled: float) -> None:
 def test_a_member_joins(rebalancing: Rebalancing, stalled: float, rebalances: int) -> None:
     """What moves to it stands still until its new holder got it; in an eager group all of it from the join on."""
     scene = Scene.of(rebalancing)
-    newcomer = Member(beat_at=0.0)
+    newcomer = SimulatedMember(beat_at=0.0)
     scene.events.at(1.0, lambda: scene.group.join(newcomer, Cause.RESTARTS))
     assert scene.stalled(60.0) == pytest.approx(stalled, abs=NEAR)
     assert newcomer.owned == 1
@@ -119,7 +119,7 @@ def test_a_newcomer_waits_for_the_dead(rebalancing: Rebalancing, stalled: float)
     """A process that died and is back as a stranger starts a rebalance that waits for its dead id until S."""
     scene = Scene.of(rebalancing)
     scene.events.at(1.0, lambda: scene.dies(scene.members[0]))
-    scene.events.at(5.0, lambda: scene.group.join(Member(beat_at=0.0), Cause.CRASHES))
+    scene.events.at(5.0, lambda: scene.group.join(SimulatedMember(beat_at=0.0), Cause.CRASHES))
     assert scene.stalled(60.0) == pytest.approx(stalled, abs=NEAR)
     assert scene.meter.detections_s[Cause.CRASHES] == [pytest.approx(9.0)]
     assert scene.meter.rebalances == 1
@@ -129,7 +129,7 @@ def test_nobody_waits_for_the_dead_in_kip848() -> None:
     """A newcomer gets what the living can spare; what the dead one held waits for its session alone."""
     scene = Scene.of(Rebalancing.CONSUMER)
     scene.events.at(1.0, lambda: scene.dies(scene.members[0]))
-    scene.events.at(5.0, lambda: scene.group.join(Member(beat_at=0.0), Cause.CRASHES))
+    scene.events.at(5.0, lambda: scene.group.join(SimulatedMember(beat_at=0.0), Cause.CRASHES))
     # One moves from 6 to the beat at 8; two from 1 to 10, and on to the next beat of the newcomer at 11.
     assert scene.stalled(60.0) <= 1 * 2.0 + 2 * 9.0 + 2 * 3.0 + NEAR
     assert sorted(member.owned for member in scene.group.members) == [2, 2, 2, 2]
@@ -139,7 +139,7 @@ def test_what_was_given_out_is_read_though_the_next_rebalance_has_begun() -> Non
     """Members that got their partitions at 3 know nothing of one that joins at 3.2 before they beat at 6."""
     scene = Scene.of(Rebalancing.EAGER)
     scene.events.at(1.0, lambda: scene.group.leave(scene.members[0], Cause.RESTARTS))
-    scene.events.at(3.2, lambda: scene.group.join(Member(beat_at=3.2), Cause.RESTARTS))
+    scene.events.at(3.2, lambda: scene.group.join(SimulatedMember(beat_at=3.2), Cause.RESTARTS))
     assert scene.stalled(60.0) == pytest.approx(2 * 2.5 + 6 * 0.5 + 8 * 0.5, abs=NEAR)
 
 
@@ -166,7 +166,7 @@ def test_who_is_back_in_time_joins_the_rebalance_that_its_eviction_began(wakes_s
 
 
 def test_in_kip848_there_is_no_rebalance_to_be_back_in_time_for() -> None:
-    """A member evicted for its silence joins anew however soon it wakes."""
+    """A member evicted for its silence joins again however soon it wakes."""
     scene = Scene.of(Rebalancing.CONSUMER)
     scene.events.at(1.0, lambda: scene.group.silence(scene.members[0], Cause.PAUSES))
     scene.events.at(10.5, lambda: scene.group.hear(scene.members[0]))
@@ -234,7 +234,7 @@ def test_a_rebalance_that_waits_for_a_static_member_ends_when_it_is_back() -> No
     scene = Scene.of(Rebalancing.EAGER)
     member = scene.members[0]
     scene.events.at(1.0, lambda: scene.dies(member))
-    scene.events.at(2.0, lambda: scene.group.join(Member(beat_at=0.0), Cause.RESTARTS))
+    scene.events.at(2.0, lambda: scene.group.join(SimulatedMember(beat_at=0.0), Cause.RESTARTS))
 
     def back() -> None:
         member.alive = member.working = True
@@ -254,7 +254,7 @@ def test_in_kip848_a_silent_member_gives_up_what_moves_when_it_is_back() -> None
         member.owned = 1
     scene.members[0].owned = 5
     scene.events.at(1.0, lambda: scene.group.silence(scene.members[0], Cause.PAUSES))
-    newcomer = Member(beat_at=0.0)
+    newcomer = SimulatedMember(beat_at=0.0)
     scene.events.at(2.0, lambda: scene.group.join(newcomer, Cause.RESTARTS))
     scene.events.at(5.0, lambda: scene.group.hear(scene.members[0]))
     scene.events.run_until(60.0)

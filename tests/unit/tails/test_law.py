@@ -17,7 +17,7 @@ def test_a_lognormal_law_is_scipys_within_what_the_table_leaves_out(median: floa
     """A lognormal law is SciPy's, to one step of the table."""
     law, true = Law.lognormal(median, sigma), stats.lognorm(sigma, scale=median)
     below, above = true.sf(time * 1.02), true.sf(time / 1.02)
-    assert below - 1e-9 <= law.exceedance(time) <= above + 1e-9
+    assert below - 1e-9 <= law.sf(time) <= above + 1e-9
 
 
 @given(MEDIANS, SIGMAS, st.lists(st.floats(-10.0, 2e6), min_size=2, max_size=2).map(sorted))
@@ -27,7 +27,7 @@ def test_the_integral_is_that_of_the_exceedance(median: float, sigma: float, end
     points = np.unique(
         np.concatenate((ends, TIMES_S[np.searchsorted(TIMES_S, ends[0]) : np.searchsorted(TIMES_S, ends[1])]))
     )
-    area = np.trapezoid(law.exceedance(points), points)
+    area = np.trapezoid(law.sf(points), points)
     grown = law.integral(ends[1]) - law.integral(ends[0])
     if ends[0] >= 0:
         assert grown == pytest.approx(area, rel=1e-6, abs=1e-6)
@@ -36,7 +36,7 @@ def test_the_integral_is_that_of_the_exceedance(median: float, sigma: float, end
 def test_before_zero_everything_is_longer() -> None:
     """A time below zero is always exceeded: sessions shorter than the age of a beat."""
     law = Law.lognormal(1.0, 0.5)
-    assert law.exceedance(-1.0) == 1.0
+    assert law.sf(-1.0) == 1.0
     assert law.integral(-2.0) == -2.0
 
 
@@ -51,14 +51,14 @@ def test_the_mean_of_a_capped_time_is_the_integral() -> None:
 def test_the_largest_of_some_times_is_longer_than_a_limit_where_one_of_them_is() -> None:
     """The largest of three is beyond a limit where one of them is."""
     law = Law.lognormal(2.0, 0.7)
-    assert law.largest_of(3).exceedance(4.0) == pytest.approx(1 - (1 - law.exceedance(4.0)) ** 3, rel=0.01)
+    assert law.largest_of(3).sf(4.0) == pytest.approx(1 - (1 - law.sf(4.0)) ** 3, rel=0.01)
 
 
 def test_a_mixture_is_each_of_its_kinds_as_often_as_it_says() -> None:
     """A mixture is each of its kinds as often as it says."""
     short, long = Law.constant(1.0), Law.constant(300.0)
     law = Law.mixture([(0.9, short), (0.1, long)])
-    assert law.exceedance(10.0) == pytest.approx(0.1)
+    assert law.sf(10.0) == pytest.approx(0.1)
     assert law.mean_s == pytest.approx(30.9, rel=0.02)
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from heartbeat_tuner.tails import drift, histogram, shape_free
-from heartbeat_tuner.tails.drift import Verdict
+from heartbeat_tuner.tails.drift import DriftVerdict
 from heartbeat_tuner.tails.histogram import EDGES_S
-from heartbeat_tuner.tails.model import Reason, Rejected, Source, TailModel
+from heartbeat_tuner.tails.model import Rejected, RejectionReason, TailModel, ThresholdSource
 
 SURE = TailModel(
     threshold_s=float(EDGES_S[200]),
@@ -21,7 +21,7 @@ SURE = TailModel(
     log_scale=float(np.log(0.5)),
     covariance=(1e-8, 0.0, 1e-8),
     fraction=0.01,
-    source=Source.OWN,
+    source=ThresholdSource.OWN,
     samples=100_000,
     exceedances=1_000,
     largest_s=9.0,
@@ -46,7 +46,7 @@ def test_a_sure_model_is_its_law() -> None:
     """Without doubt the mean, the bound and the quantile are those of the distribution."""
     time_s = SURE.threshold_s + np.array([0.0, 1.0, 5.0])
     exact = 0.01 * stats.genpareto.sf(time_s - SURE.threshold_s, 0.2, scale=0.5)
-    assert SURE.exceedance(time_s) == pytest.approx(exact, rel=1e-3)
+    assert SURE.sf(time_s) == pytest.approx(exact, rel=1e-3)
     assert SURE.exceedance_upper(time_s) == pytest.approx(exact, rel=2e-3)
     assert SURE.quantile_s(1e-6) == pytest.approx(SURE.threshold_s + stats.genpareto.isf(1e-4, 0.2, scale=0.5))
     assert SURE.quantile_upper_s(1e-6) == pytest.approx(SURE.quantile_s(1e-6), rel=2e-3)
@@ -57,7 +57,7 @@ def test_a_sure_model_is_its_law() -> None:
 def test_bounds_are_ordered_and_fall(model: TailModel, excess: list[float]) -> None:
     """A longer time is exceeded less often, and never more often than the bound says."""
     times = model.threshold_s + np.array(excess)
-    mean, upper = model.exceedance(times), model.exceedance_upper(times)
+    mean, upper = model.sf(times), model.exceedance_upper(times)
     assert np.all(mean <= upper)
     assert np.all(upper <= 1)
     assert np.all(np.diff(mean) <= 1e-15)
@@ -80,20 +80,20 @@ def test_upper_bound_is_the_95_percent_quantile_of_the_posterior() -> None:
         drawn = share * stats.genpareto.sf(excess, theta[:, 0], scale=np.exp(theta[:, 1]))
         time_s = UNSURE.threshold_s + excess
         assert UNSURE.exceedance_upper(time_s)[0] == pytest.approx(np.quantile(drawn, 0.95), rel=0.08)
-        assert UNSURE.exceedance(time_s)[0] == pytest.approx(drawn.mean(), rel=0.02)
+        assert UNSURE.sf(time_s)[0] == pytest.approx(drawn.mean(), rel=0.02)
 
 
 def test_integral_is_the_area_under_the_mean() -> None:
     """What the cost formulas ask for."""
     times = SURE.threshold_s + np.linspace(1.0, 6.0, 5_001)
-    area = np.trapezoid(UNSURE.exceedance(times), times)
+    area = np.trapezoid(UNSURE.sf(times), times)
     assert UNSURE.integral_s(times[0], times[-1]) == pytest.approx(area, rel=1e-4)
 
 
 def test_a_tail_says_nothing_below_its_threshold() -> None:
     """An error, not a number."""
     with pytest.raises(ValueError, match="nothing below its threshold"):
-        SURE.exceedance(SURE.threshold_s / 2)
+        SURE.sf(SURE.threshold_s / 2)
     with pytest.raises(ValueError, match="nothing below its threshold"):
         SURE.integral_s(0.0, 1.0)
     for exceeded in (0.0, 0.02):
@@ -103,7 +103,7 @@ def test_a_tail_says_nothing_below_its_threshold() -> None:
 
 def test_a_rejection_says_why() -> None:
     """One sentence for the status."""
-    assert str(Rejected(Reason.TOO_FEW_VALUES, "3")) == "too few values for a reference (3)"
+    assert str(Rejected(RejectionReason.TOO_FEW_VALUES, "3")) == "too few values for a reference (3)"
 
 
 def row(*values_s: float) -> np.ndarray:
@@ -161,20 +161,20 @@ def new_values(model: TailModel, size: int, factor: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("size", "factor", "verdict"),
     [
-        (20_000, 1.0, Verdict.SAME),
-        (20_000, 2.5, Verdict.LONGER),
-        (20_000, 0.4, Verdict.SHORTER),
-        (400_000, 1.2, Verdict.SAME),  # sure, and too small to matter
-        (50, 2.5, Verdict.UNKNOWN),
+        (20_000, 1.0, DriftVerdict.SAME),
+        (20_000, 2.5, DriftVerdict.LONGER),
+        (20_000, 0.4, DriftVerdict.SHORTER),
+        (400_000, 1.2, DriftVerdict.SAME),  # sure, and too small to matter
+        (50, 2.5, DriftVerdict.UNKNOWN),
     ],
 )
-def test_drift(size: int, factor: float, verdict: Verdict) -> None:
+def test_drift(size: int, factor: float, verdict: DriftVerdict) -> None:
     """Sure and large, or not told."""
-    assert drift.of(SURE, new_values(SURE, size, factor)).verdict is verdict
+    assert drift.measure_drift(SURE, new_values(SURE, size, factor)).verdict is verdict
 
 
 def test_drift_of_values_in_clusters_is_less_sure() -> None:
     """A few clusters are no new law."""
     new = new_values(SURE, 3_000, 2.5)
-    assert drift.of(SURE, new).verdict is Verdict.LONGER
-    assert drift.of(SURE, new, weight=0.34).verdict is Verdict.SAME
+    assert drift.measure_drift(SURE, new).verdict is DriftVerdict.LONGER
+    assert drift.measure_drift(SURE, new, weight=0.34).verdict is DriftVerdict.SAME

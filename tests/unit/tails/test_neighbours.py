@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.tails import fleet, neighbours, rates
-from heartbeat_tuner.tails.exceedances import Exceedances
+from heartbeat_tuner.tails import neighbours, rates
+from heartbeat_tuner.tails.fit import fleet_prior
+from heartbeat_tuner.tails.fit.exceedances import Exceedances
 from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, Histogram, dense
 from heartbeat_tuner.tails.pool import Pool
 
@@ -135,7 +136,7 @@ def test_a_belief_about_shapes_is_moved_by_one_vote() -> None:
     def believed(others: int) -> np.ndarray:
         several = [*exceeding(0.3, 12, seed=1), *exceeding(-0.4, others, seed=2)]
         held = np.asarray(dense(map(Histogram.of, several)))
-        belief, _ = fleet.learn(
+        belief, _ = fleet_prior.learn(
             Exceedances.over(held, np.full(len(held), first), cut=np.full(len(held), BUCKETS)),
             strata=np.zeros(len(held), dtype=np.int64),
             weight=np.ones(len(held)),

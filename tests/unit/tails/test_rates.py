@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from heartbeat_tuner.tails import dependence, gamma, histogram, rates
+from heartbeat_tuner.tails import gamma, histogram, rates
+from heartbeat_tuner.tails.fit import dependence
 
 
 @pytest.mark.parametrize("probability", [0.01, 0.5, 0.95, 0.999])
@@ -100,7 +101,7 @@ def test_durations_of_rich_and_poor_groups() -> None:
     assert found[-2].mean_s == pytest.approx(slow.mean(), rel=0.05)
     assert 22 < found[-1].mean_s < 60
     assert found[-1].worth == 5
-    assert found[-2].exceedance(200.0) == pytest.approx(0.5, abs=0.05)
+    assert found[-2].sf(200.0) == pytest.approx(0.5, abs=0.05)
 
 
 def test_mean_duration_lies_under_its_bound() -> None:
@@ -118,8 +119,8 @@ def test_durations_are_finite_whatever_was_seen(values_s: list[float], time_s: f
     """One duration, or the same one again and again."""
     (law,) = known(lasting(np.array(values_s)))
     assert 0 < law.mean_s < law.mean_upper_s < np.inf
-    assert 0 <= law.exceedance(time_s) <= 1
-    assert law.exceedance(2 * time_s) <= law.exceedance(time_s)
+    assert 0 <= law.sf(time_s) <= 1
+    assert law.sf(2 * time_s) <= law.sf(time_s)
 
 
 def test_no_durations_at_all() -> None:

@@ -9,8 +9,9 @@ from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.verdicts import Worth
-from heartbeat_tuner.settings import webhook as settings
-from heartbeat_tuner.webhook import enrolment, server
+from heartbeat_tuner.settings import webhook_settings as settings
+from heartbeat_tuner.webhook import server
+from heartbeat_tuner.webhook.admission import enrolment
 from tests.support import documents
 
 MANIFEST = (documents.CHECKOUT / "docs" / "how-to" / "webhook.yaml").read_text()

@@ -12,10 +12,10 @@ import pytest
 
 from heartbeat_tuner.domain.errors import ApiServerError, InvalidSettingsError
 from heartbeat_tuner.webhook import server
-from heartbeat_tuner.webhook.outcomes import Answer, Outcome
-from heartbeat_tuner.webhook.review import Review
+from heartbeat_tuner.webhook.admission.review import Review
+from heartbeat_tuner.webhook.admission.review_outcomes import ReviewAnswer, ReviewOutcome
 from heartbeat_tuner.webhook.server import AdmissionServer, Decide
-from heartbeat_tuner.webhook.telemetry import WebhookTelemetry
+from heartbeat_tuner.webhook.webhook_telemetry import WebhookTelemetry
 from sandbox.network import LOOPBACK, free_ports
 from tests.support import certified, reviews
 
@@ -36,7 +36,7 @@ class Asked:
             is_json = answer.content_type == "application/json"
             return answer.status, (await answer.json())["response"] if is_json else await answer.text()
 
-    def count(self, outcome: Outcome) -> float | None:
+    def count(self, outcome: ReviewOutcome) -> float | None:
         """Return how many ended so."""
         return self.value("heartbeat_tuner_admission_reviews_total", outcome=outcome.value)
 
@@ -60,8 +60,8 @@ async def serving(decide: Decide) -> AsyncIterator[Asked]:
         await running.close()
 
 
-async def _claimed(_review: Review) -> Answer:
-    return Answer(Outcome.CLAIMED, [{"op": "add", "path": "/x", "value": "y"}])
+async def _claimed(_review: Review) -> ReviewAnswer:
+    return ReviewAnswer(ReviewOutcome.CLAIMED, [{"op": "add", "path": "/x", "value": "y"}])
 
 
 async def test_what_was_decided_is_answered() -> None:
@@ -70,25 +70,25 @@ async def test_what_was_decided_is_answered() -> None:
         status, response = await asked.post(reviews.body(reviews.request()))
         assert (status, response["uid"], response["allowed"]) == (200, "r1", True)
         assert reviews.operations(response) == [{"op": "add", "path": "/x", "value": "y"}]
-        assert asked.count(Outcome.CLAIMED) == 1
+        assert asked.count(ReviewOutcome.CLAIMED) == 1
 
 
 @pytest.mark.parametrize("error", [ApiServerError("down"), ValueError("surprise")])
 async def test_who_cannot_decide_lets_the_pod_pass(error: Exception) -> None:
     """Whatever it was."""
 
-    async def fail(_review: Review) -> Answer:
+    async def fail(_review: Review) -> ReviewAnswer:
         raise error
 
     async with serving(fail) as asked:
         assert await asked.post(reviews.body(reviews.request())) == (200, {"uid": "r1", "allowed": True})
-        assert asked.count(Outcome.FAILED) == 1
+        assert asked.count(ReviewOutcome.FAILED) == 1
 
 
 async def test_who_takes_too_long_lets_the_pod_pass() -> None:
     """Before the API server gives up."""
 
-    async def hang(_review: Review) -> Answer:
+    async def hang(_review: Review) -> ReviewAnswer:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -97,7 +97,7 @@ async def test_who_takes_too_long_lets_the_pod_pass() -> None:
             200,
             {"uid": "r1", "allowed": True},
         )
-        assert asked.count(Outcome.TIMEOUT) == 1
+        assert asked.count(ReviewOutcome.TIMEOUT) == 1
         took_s = asked.value("heartbeat_tuner_admission_duration_seconds_sum")
         assert took_s is not None
         assert 0.15 <= took_s < 2
@@ -108,7 +108,7 @@ async def test_something_else_that_has_a_uid_passes() -> None:
     async with serving(_claimed) as asked:
         body = reviews.body(reviews.request(operation="UPDATE"))
         assert await asked.post(body) == (200, {"uid": "r1", "allowed": True})
-        assert asked.count(Outcome.UNREADABLE) == 1
+        assert asked.count(ReviewOutcome.UNREADABLE) == 1
 
 
 @pytest.mark.parametrize("body", [b"{", b" " * (server.MAX_REQUEST_BYTES + 1)], ids=["junk", "too long"])
@@ -117,7 +117,7 @@ async def test_what_has_no_uid_is_an_error(body: bytes) -> None:
     async with serving(_claimed) as asked:
         status, text = await asked.post(body)
         assert (status, bool(text.strip())) == (400, True)
-        assert asked.count(Outcome.UNREADABLE) == 1
+        assert asked.count(ReviewOutcome.UNREADABLE) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,5 +2,5 @@
 {{- define "heartbeat-tuner.fitRules" -}}
 - apiGroups: [heartbeat-tuner.dev]
   resources: [consumergroupmodels]
-  verbs: [list, create, patch]   # adapters/models.py: what is there already; server-side apply of what differs
+  verbs: [list, create, patch]   # adapters/kubernetes/model_objects.py: what is there already; server-side apply of what differs
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* The webhook's configuration: what `heartbeat_tuner.settings.webhook` reads. */}}
+{{/* The webhook's configuration: what `heartbeat_tuner.settings.webhook_settings` reads. */}}
 {{- define "heartbeat-tuner.webhookConfig" -}}
 configurationName: {{ include "heartbeat-tuner.fullname" . }}
 certificate:

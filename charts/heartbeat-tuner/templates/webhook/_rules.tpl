@@ -5,11 +5,11 @@
   verbs: [list, watch]                          # webhook/replica.py: which workloads have static membership
 - apiGroups: [apps]
   resources: [deployments]
-  verbs: [get]                                  # adapters/workload_sizes.py: how many pods there may be
+  verbs: [get]                                  # adapters/workloads/workload_sizes.py: how many pods there may be
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch, patch, delete]      # adapters/slot_pods.py: which have a slot; adapters/slots.py: gates, pods without their slot
+  verbs: [get, list, watch, patch, delete]      # adapters/slots/slot_pods.py: which have a slot; adapters/slots/slot_leases.py: gates, pods without their slot
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [get, list, watch, create, update, delete]   # adapters/slots.py: one for each slot, beside its policy
+  verbs: [get, list, watch, create, update, delete]   # adapters/slots/slot_leases.py: one for each slot, beside its policy
 {{- end -}}

@@ -1,7 +1,7 @@
 """A policy's own names for metrics and labels, laid over the conventions of its library.
 
 Names and labels are all that a policy may say (never PromQL). They hold for its own group alone: its conventions are
-made anew for it, and its series are read by a query of its own, in its own namespace only, so that no policy changes
+made again for it, and its series are read by a query of its own, in its own namespace only, so that no policy changes
 what another one gets.
 """
 
@@ -14,14 +14,14 @@ from types import MappingProxyType
 from typing import Final
 
 from heartbeat_tuner.domain.policies import Naming
-from heartbeat_tuner.metrics import queries
-from heartbeat_tuner.metrics.conventions import catalogue
+from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
-from heartbeat_tuner.metrics.samples import Series
-from heartbeat_tuner.metrics.vocabulary import Kind, Quantity, Scope
+from heartbeat_tuner.metrics.raw import queries
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity, Scope, ValueKind
 
 QUANTITIES: Final[Mapping[str, Quantity]] = MappingProxyType(
-    {one.camel: one for one in Quantity if one.scope is Scope.MEMBER}
+    {quantity.camel: quantity for quantity in Quantity if quantity.scope is Scope.MEMBER}
 )
 """What a policy may name, by the name it uses: a consumer's own metrics; all others are Kubernetes' or the broker's."""
 
@@ -31,7 +31,9 @@ GROUP: Final = "group"
 CLIENT: Final = "clientId"
 
 CONVENTIONS: Final = tuple(
-    one for one in catalogue.CONVENTIONS if not set(one.libraries).isdisjoint(catalogue.LIBRARIES)
+    convention
+    for convention in known_conventions.CONVENTIONS
+    if not set(convention.libraries).isdisjoint(known_conventions.LIBRARIES)
 )
 """Those that a policy may name: of libraries that it may name."""
 
@@ -40,7 +42,7 @@ _UNITS_S: Final = MappingProxyType(
 )
 _UNIT_IN_NAME: Final = re.compile(rf"[_.]({'|'.join(_UNITS_S)})(?![A-Za-z0-9])")
 
-_TIMES: Final = frozenset({Kind.WINDOWED_MAX, Kind.WINDOWED_MEAN, Kind.AGE})
+_TIMES: Final = frozenset({ValueKind.WINDOWED_MAX, ValueKind.WINDOWED_MEAN, ValueKind.AGE})
 
 
 def known(name: str) -> Convention:
@@ -49,7 +51,7 @@ def known(name: str) -> Convention:
     Raises:
         ValueError: there is none of that name; the message names the nearest, and lists all.
     """
-    names = {one.name: one for one in CONVENTIONS}
+    names = {convention.name: convention for convention in CONVENTIONS}
     if name not in names:
         near = difflib.get_close_matches(name.lower(), names, n=1)
         hint = f"; did you mean {near[0]}?" if near else ";"
@@ -64,9 +66,11 @@ def of_policy(naming: Naming, library: str) -> tuple[Convention, ...]:
     the series are, and a relabelled series may lack it.
     """
     pinned = naming.convention
-    candidates = tuple(one for one in catalogue.of_library(library) if pinned in (None, one.name))
-    units_s = {metric.quantity: metric.unit_s for one in reversed(candidates) for metric in one.metrics}
-    return tuple(_adapted(one, naming, units_s) for one in candidates) if naming.maps else candidates
+    candidates = tuple(
+        convention for convention in known_conventions.of_library(library) if pinned in (None, convention.name)
+    )
+    units_s = {metric.quantity: metric.unit_s for candidate in reversed(candidates) for metric in candidate.metrics}
+    return tuple(_adapted(candidate, naming, units_s) for candidate in candidates) if naming.maps else candidates
 
 
 def query(conventions: Iterable[Convention], naming: Naming, *, namespace: str, window: timedelta) -> str:
@@ -74,7 +78,7 @@ def query(conventions: Iterable[Convention], naming: Naming, *, namespace: str, 
 
     Whatever label a policy says is that of the namespace: a series whose usual one names another is not read.
     """
-    names = {name for one in conventions for metric in one.metrics for name in metric.names}
+    names = {name for convention in conventions for metric in convention.metrics for name in metric.names}
     label, own = naming.labels.get(NAMESPACE, queries.NAMESPACE_LABEL), re.escape(namespace)
     selectors = [queries.any_of(queries.NAME_LABEL, map(re.escape, names)), queries.any_of(label, [own])]
     if label != queries.NAMESPACE_LABEL:
@@ -82,7 +86,7 @@ def query(conventions: Iterable[Convention], naming: Naming, *, namespace: str, 
     return f"{{{','.join(selectors)}}}[{round(window.total_seconds())}s]"
 
 
-def usual(found: Iterable[Series], naming: Naming) -> Sequence[Series]:
+def usual(series: Iterable[Series], naming: Naming) -> Sequence[Series]:
     """Return series with namespace and pod under the labels that everything here reads them from."""
     renamed = [
         (naming.labels[carried], label)
@@ -91,7 +95,7 @@ def usual(found: Iterable[Series], naming: Naming) -> Sequence[Series]:
     ]
     return [
         Series({**one.labels, **{usual: one.labels.get(own, "") for own, usual in renamed}}, one.samples)
-        for one in found
+        for one in series
     ]
 
 
@@ -131,7 +135,7 @@ def _unit_s(
     """
     metric = exported.get(quantity)
     is_time = quantity.kind in _TIMES or quantity is Quantity.REBALANCE_TIME
-    said = _UNIT_IN_NAME.search(name) if is_time else None
-    if said is not None:
-        return _UNITS_S[said[1]]
+    match = _UNIT_IN_NAME.search(name) if is_time else None
+    if match is not None:
+        return _UNITS_S[match[1]]
     return units_s.get(quantity, 1.0) if metric is None else metric.unit_s

@@ -1,0 +1,234 @@
+"""Manifest files as people write them: workloads and the ConfigMaps beside them, read without a cluster.
+
+A file is anybody's: what does not have the shape that Kubernetes asks for is named by its place, and values are never
+repeated. What comes out is what the API server would give, reduced to the environment, so that `manifests` can read it.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from heartbeat_tuner.adapters.files import manifest_yaml
+from heartbeat_tuner.adapters.files.manifest_yaml import ManifestError
+from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps
+
+_TEMPLATE: Final = ("spec", "template", "spec")
+
+POD_SPECS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Deployment": _TEMPLATE,
+    "StatefulSet": _TEMPLATE,
+    "DaemonSet": _TEMPLATE,
+    "ReplicaSet": _TEMPLATE,
+    "Job": _TEMPLATE,
+    "Pod": ("spec",),
+}
+"""The kinds that are checked, and where their pod's spec stands."""
+
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+_KEY: Final = re.compile(r"[A-Za-z0-9._-]{1,253}")
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundWorkload:
+    """A workload of a file.
+
+    Attributes:
+        title: kind, namespace if it has one, and name.
+        containers: reduced to `name`, `env` and `envFrom`.
+        config_maps: those of its namespace that stand in the files.
+    """
+
+    title: str
+    containers: Sequence[Mapping[str, Any]]
+    config_maps: ConfigMaps
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """What stands in files.
+
+    Attributes:
+        workloads: those of the kinds that are checked.
+        passed_over: the titles of objects with a pod template that are of another kind.
+    """
+
+    workloads: Sequence[FoundWorkload]
+    passed_over: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Place:
+    """A value in a document, with the words that lead to it."""
+
+    value: Any
+    where: str
+
+    def mapping(self) -> Mapping[str, Any]:
+        if not isinstance(self.value, dict):
+            raise ManifestError(f"{self.where} is no mapping of names to values")
+        return self.value
+
+    def under(self, key: str) -> "_Place":
+        return _Place(self.mapping().get(key), f"{self.where}.{key}")
+
+    def items(self) -> Iterator["_Place"]:
+        """Yield the items of a list, which may be left out."""
+        if self.value is None:
+            return
+        if not isinstance(self.value, list):
+            raise ManifestError(f"{self.where} is no list")
+        for number, item in enumerate(self.value):
+            yield _Place(item, f"{self.where}[{number}]")
+
+    def name(self) -> str:
+        if not isinstance(self.value, str) or not _NAME.fullmatch(self.value):
+            raise ManifestError(f"{self.where} is no name (lower case letters, digits, '-' and '.')")
+        return self.value
+
+    def key(self) -> str:
+        """Return a key of a ConfigMap."""
+        if not isinstance(self.value, str) or not _KEY.fullmatch(self.value):
+            raise ManifestError(f"{self.where} is no key (letters, digits, '-', '_' and '.')")
+        return self.value
+
+    def truth(self) -> bool:
+        """Return a truth value; nothing at all is false."""
+        if not isinstance(self.value, bool | None):
+            raise ManifestError(f"{self.where} is neither true nor false")
+        return bool(self.value)
+
+    def text(self) -> str:
+        """Return a text; nothing at all is an empty one, as for the API server."""
+        if self.value is None:
+            return ""
+        if not isinstance(self.value, str):
+            raise ManifestError(f"{self.where} is no text, which Kubernetes refuses; put the value in quotes")
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Object:
+    """An object of Kubernetes: a mapping, and the kind that it says it is of, which may be any text."""
+
+    kind: str
+    place: _Place
+
+    def identity(self) -> tuple[str, str]:
+        """Return the namespace, empty if it has none, and the name."""
+        metadata = self.place.under("metadata")
+        namespace = metadata.under("namespace")
+        return "" if namespace.value is None else namespace.name(), metadata.under("name").name()
+
+    def title(self) -> str:
+        namespace, name = self.identity()
+        return f"{self.kind} {namespace}/{name}" if namespace else f"{self.kind} {name}"
+
+
+def read(files: Iterable[tuple[str, str]]) -> Found:
+    """Return the workloads in files, given by name and text.
+
+    Raises:
+        ManifestError: a file is no YAML, or what we read of it has not the shape that Kubernetes asks for.
+    """
+    objects = [found for name, text in files for found in _objects(text, name)]
+    maps: dict[str, dict[str, dict[str, str]]] = {}
+    for one in objects:
+        if one.kind == "ConfigMap":
+            namespace, name = one.identity()
+            maps.setdefault(namespace, {})[name] = _data(one.place)
+    return Found(
+        workloads=[_workload(one, maps) for one in objects if one.kind in POD_SPECS],
+        passed_over=[
+            _title_if_any(one) for one in objects if one.kind not in POD_SPECS and _has_pod_template(one.place.value)
+        ],
+    )
+
+
+def _objects(text: str, file: str) -> Iterator[_Object]:
+    """Yield the objects of a file; those of lists one by one."""
+    for number, document in enumerate(manifest_yaml.documents(text, file), start=1):
+        if document is not None:
+            yield from _expanded(_Place(document, f"{file}, document {number}"))
+
+
+def _expanded(place: _Place, kind: str = "") -> Iterator[_Object]:
+    """Yield the object, or what it is a list of.
+
+    Args:
+        place: where it stands.
+        kind: its kind, if it does not say it itself: the API server leaves it out in a DeploymentList.
+    """
+    kind = place.under("kind").text() or kind
+    if kind == "List" or (kind.endswith("List") and "items" in place.mapping()):
+        for item in place.under("items").items():
+            yield from _expanded(item, kind.removesuffix("List"))
+    else:
+        yield _Object(kind, place)
+
+
+def _has_pod_template(value: Any) -> bool:
+    """Whether there is one anywhere in the value: kinds put it in many places."""
+    if isinstance(value, dict):
+        at: Any = value
+        for key in ("template", "spec", "containers"):
+            at = at.get(key) if isinstance(at, dict) else None
+        return isinstance(at, list) or any(_has_pod_template(one) for one in value.values())
+    return isinstance(value, list) and any(_has_pod_template(one) for one in value)
+
+
+def _title_if_any(one: _Object) -> str:
+    """Return kind and name, else the place: nobody asked what has to be right in an object that is passed over."""
+    try:
+        return one.title() if _KIND.fullmatch(one.kind) else one.place.where
+    except ManifestError:
+        return one.place.where
+
+
+def _data(place: _Place) -> dict[str, str]:
+    data = place.under("data")
+    entries = {} if data.value is None else data.mapping()
+    shown = {key: key if isinstance(key, str) and _KEY.fullmatch(key) else "(a key)" for key in entries}
+    return {str(key): _Place(value, f"{data.where}.{shown[key]}").text() for key, value in entries.items()}
+
+
+def _workload(one: _Object, maps: Mapping[str, ConfigMaps]) -> FoundWorkload:
+    namespace, _ = one.identity()
+    spec = one.place
+    for key in POD_SPECS[one.kind]:
+        spec = spec.under(key)
+    containers = [_container(place) for place in spec.under("containers").items()]
+    if not containers:
+        raise ManifestError(f"{spec.where} has no containers")
+    return FoundWorkload(one.title(), containers, maps.get(namespace, {}))
+
+
+def _container(place: _Place) -> dict[str, Any]:
+    return {
+        "name": place.under("name").name(),
+        "env": [_entry(one) for one in place.under("env").items()],
+        "envFrom": [_source(one) for one in place.under("envFrom").items()],
+    }
+
+
+def _entry(place: _Place) -> dict[str, Any]:
+    name, literal = place.under("name").text(), place.under("value")
+    reference = place.under("valueFrom")
+    if reference.value is None:
+        return {"name": name} if literal.value is None else {"name": name, "value": literal.text()}
+    key = reference.under("configMapKeyRef")
+    if key.value is None:
+        return {"name": name, "valueFrom": {}}
+    found = {
+        "name": key.under("name").name(),
+        "key": key.under("key").key(),
+        "optional": key.under("optional").truth(),
+    }
+    return {"name": name, "valueFrom": {"configMapKeyRef": found}}
+
+
+def _source(place: _Place) -> dict[str, Any]:
+    source: dict[str, Any] = {"prefix": place.under("prefix").text()}
+    reference = place.under("configMapRef")
+    return source if reference.value is None else {**source, "configMapRef": {"name": reference.under("name").name()}}

@@ -1,0 +1,157 @@
+"""The operator's own metrics; what they say comes from outside."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from heartbeat_tuner.adapters.http.pages import Complaint, Pages
+from heartbeat_tuner.adapters.http.policy_series import PolicySeries
+from heartbeat_tuner.domain.exposed import MetricPoint
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.verdicts import Verdict
+
+LAG_BOUNDS_S: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 30.0)
+"""Close to each other where it matters: the longest delay is known by the bound that none exceeded."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Pass:
+    """What the last pass over a shard found."""
+
+    verdicts: Mapping[Verdict, int]
+    points: Mapping[ObjectKey, Sequence[MetricPoint]]
+    overrun_s: float
+    oldest_look_s: float
+
+
+class Telemetry:
+    """What the operator tells about itself.
+
+    Attributes:
+        registry: its own metrics, and behind them those of policies, which are written for the page once a pass.
+    """
+
+    def __init__(self) -> None:
+        own, self._series = CollectorRegistry(), PolicySeries()
+        self._pages = Pages(own, large=self._series)
+        self.registry = CollectorRegistry()
+        self.registry.register(own)
+        self.registry.register(self._series)
+        self._cycles = Histogram(
+            "heartbeat_tuner_cycle_duration_seconds", "Length of one pass over all policies.", registry=own
+        )
+        self._overrun = Gauge(
+            "heartbeat_tuner_cycle_overrun_seconds",
+            "By how much the last pass took longer than the interval; 0 if it did not.",
+            registry=own,
+        )
+        self._group_age = Gauge(
+            "heartbeat_tuner_kafka_group_age_seconds",
+            "The age of the oldest description of a Kafka group when the last pass looked; 0 without groups.",
+            registry=own,
+        )
+        self._lag = Histogram(
+            "heartbeat_tuner_event_loop_lag_seconds",
+            "How late a task was woken that sleeps for 50 ms again and again.",
+            buckets=LAG_BOUNDS_S,
+            registry=own,
+        )
+        self._policies = Gauge(
+            "heartbeat_tuner_policies", "Policies by verdict of the last pass.", ["verdict"], registry=own
+        )
+        self._writes = Counter(
+            "heartbeat_tuner_writes", "Writes to the API server by target.", ["target"], registry=own
+        )
+        self._requests = Counter(
+            "heartbeat_tuner_prometheus_requests",
+            "Requests to Prometheus, those that were sent again among them.",
+            registry=own,
+        )
+        self._samples = Counter("heartbeat_tuner_prometheus_samples", "Samples received from Prometheus.", registry=own)
+        self._leader = Gauge(
+            "heartbeat_tuner_leader", "How many shards this replica leads; without shards 1 or 0.", registry=own
+        )
+        self._shards = Gauge(
+            "heartbeat_tuner_shards", "How many shards there are, each of which must have a leader.", registry=own
+        )
+        self._passes: dict[int, _Pass] = {}
+        for verdict in Verdict:
+            self._policies.labels(verdict.value)
+        for target in ("workload", "status", "failed"):
+            self._writes.labels(target)
+
+    def cycle_finished(
+        self,
+        *,
+        verdicts: Mapping[Verdict, int],
+        writes: Mapping[str, int],
+        points: Mapping[ObjectKey, Sequence[MetricPoint]],
+        duration_s: float,
+        overrun_s: float,
+        oldest_look_s: float = 0.0,
+        shard: int = 0,
+    ) -> None:
+        """Count one good pass, and tell what it found of each policy; those that are gone are told of no more."""
+        self._cycles.observe(duration_s)
+        self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s)
+        self._tell()
+        for target, count in writes.items():
+            self._writes.labels(target).inc(count)
+
+    def prometheus_read(self, *, requests: int, samples: int) -> None:
+        """Count what was asked of Prometheus, and what it gave."""
+        self._requests.inc(requests)
+        self._samples.inc(samples)
+
+    def loop_lagged(self, lag_s: float) -> None:
+        """Count how late the event loop came to a task."""
+        self._lag.observe(lag_s)
+
+    def leadership_ended(self, shard: int = 0) -> None:
+        """Tell of no policy of a shard: another replica does, and a sum over all must not count them twice."""
+        self._passes.pop(shard, None)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell what the last pass of each shard found that is led here."""
+        passes = list(self._passes.values())
+        self._series.points = {key: points for pass_ in passes for key, points in pass_.points.items()}
+        self._overrun.set(max((pass_.overrun_s for pass_ in passes), default=0.0))
+        self._group_age.set(max((pass_.oldest_look_s for pass_ in passes), default=0.0))
+        for verdict in Verdict:
+            self._policies.labels(verdict.value).set(sum(pass_.verdicts.get(verdict, 0) for pass_ in passes))
+
+    async def serve(
+        self,
+        address: str,
+        port: int,
+        *,
+        probe_port: int,
+        led: Callable[[], int],
+        shards: int = 1,
+        unhealthy: Complaint,
+        unready: Complaint,
+    ) -> None:
+        """Answer until `close`.
+
+        Args:
+            address: where to listen.
+            port: for the metrics.
+            probe_port: for the probes.
+            led: how many shards this replica leads now.
+            shards: how many there are.
+            unhealthy: why this process should be started again.
+            unready: why it could not lead now.
+
+        Raises:
+            InvalidSettingsError: nothing can listen there.
+        """
+        self._leader.set_function(lambda: float(led()))
+        self._shards.set(shards)
+        await self._pages.serve(address, port, probe_port=probe_port, unhealthy=unhealthy, unready=unready)
+
+    async def close(self) -> None:
+        """Stop answering."""
+        await self._pages.close()

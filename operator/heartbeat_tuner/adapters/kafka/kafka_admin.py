@@ -1,0 +1,406 @@
+"""Reading from Kafka clusters, through librdkafka's admin client.
+
+Groups are read in `kafka_reading`'s order, as many as there is time for; a cluster's bounds are read from a broker's
+configuration and kept for a while, since they change only with a broker restart. The client blocks, so waits happen in
+worker threads: one for each cluster, so that none waits for another that is down.
+
+A group that was not read in time is unknown, however lately it was read before: who its members are proves whose it is,
+and a pod's address may be another's by now.
+"""
+
+import asyncio
+import dataclasses
+import shlex
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any, Final
+
+import structlog
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from heartbeat_tuner.adapters.kafka import kafka_access
+from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
+from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient, plain
+from heartbeat_tuner.adapters.kafka.kafka_reading import GroupReading, NoAnswerError, Reader
+from heartbeat_tuner.domain.errors import ClusterUnreachableError
+from heartbeat_tuner.domain.kafka_groups import (
+    DEFAULT_MAX_SESSION,
+    DEFAULT_MIN_SESSION,
+    Cluster,
+    Group,
+    GroupConfig,
+    GroupState,
+    Member,
+    UnreadableGroup,
+)
+
+KEEP_BOUNDS_S: Final = 300.0
+
+READING_S: Final = 20.0
+"""For all groups of one cluster at once: a third of the default interval, so that metrics and writes have theirs. A
+healthy broker describes 10,000 groups in less."""
+
+CONFIGS_S: Final = 5.0
+"""After that for configurations of groups of the consumer protocol, or at a slow broker they would never be read."""
+
+CONFIGS_AT_ONCE: Final = 500
+
+TELL_AGAIN_S: Final = 50.0
+"""What the log was told is told again after so long at the earliest: groups are read in many lots a minute."""
+
+LEAST_S: Final = 0.1
+"""With less time than this no request is begun."""
+
+RENEW_S: Final = 300.0
+"""So long a request may have no answer until its group is asked for again, by a new client: librdkafka may look for its
+coordinator no more."""
+
+RETIRED_S: Final = 1_800.0
+"""So long a client is left the time to get its answers; well below `kafka_client.UNENDED_S`, as all of these."""
+
+MOST_RETIRED: Final = 3
+
+IDLE_S: Final = 900.0
+"""Without a reading for so long, since another replica leads, no request is left open."""
+
+_BROKER_TIMES: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
+_GROUP_TIMES: Final = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
+
+_Described = dict[str, Group | UnreadableGroup | None]
+
+_STATES: Final[Mapping[ConsumerGroupState, GroupState]] = MappingProxyType(
+    {
+        ConsumerGroupState.EMPTY: GroupState.EMPTY,
+        ConsumerGroupState.STABLE: GroupState.STABLE,
+        ConsumerGroupState.PREPARING_REBALANCING: GroupState.PREPARING_REBALANCE,
+        ConsumerGroupState.COMPLETING_REBALANCING: GroupState.COMPLETING_REBALANCE,
+    }
+)
+
+_log = structlog.get_logger()
+
+
+class KafkaGroups:
+    """The configured clusters.
+
+    Args:
+        clusters: how each is reached, by name.
+        timeout: for one request.
+    """
+
+    def __init__(self, clusters: Mapping[str, KafkaAccess], *, timeout: timedelta) -> None:
+        self._ended = threading.Event()
+        self._clusters = {
+            name: _Cluster(name, access, timeout_s=timeout.total_seconds(), ended=self._ended)
+            for name, access in clusters.items()
+        }
+        self._threads = {name: ThreadPoolExecutor(1, thread_name_prefix=f"kafka-{name}") for name in clusters}
+        self._rests: dict[str, asyncio.TimerHandle] = {}
+
+    def configured(self, cluster: str) -> bool:
+        """Whether the operator's configuration names this cluster."""
+        return cluster in self._clusters
+
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Return the groups as their coordinators describe them; None for one that does not exist.
+
+        It takes no longer than `READING_S` and `CONFIGS_S`, after a request's time for the cluster to show itself: what
+        was not read by then is an `UnreadableGroup`, and first in turn when it is asked for again.
+
+        Args:
+            cluster: its name.
+            group_ids: each of them once.
+            within: less time, for the groups and then for their configurations.
+
+        Raises:
+            ClusterUnreachableError: the cluster did not answer, or lets nobody in with what the files hold.
+        """
+        loop, threads, of = asyncio.get_running_loop(), self._threads[cluster], self._clusters[cluster]
+        if cluster in self._rests:
+            self._rests.pop(cluster).cancel()
+        try:
+            within_s = READING_S if within is None else within.total_seconds()
+            return await loop.run_in_executor(threads, of.describe, list(group_ids), within_s)
+        finally:
+            if not self._ended.is_set():
+                self._rests[cluster] = loop.call_later(IDLE_S, threads.submit, of.rest)
+
+    async def cluster(self, cluster: str) -> Cluster:
+        """Return the cluster's size and bounds, not older than `KEEP_BOUNDS_S`.
+
+        Raises:
+            ClusterUnreachableError: likewise.
+        """
+        work = self._clusters[cluster].size_and_bounds
+        return await asyncio.get_running_loop().run_in_executor(self._threads[cluster], work)
+
+    def close(self) -> None:
+        """Wait for no answer any more; connections end soon after, and before the process does."""
+        self._ended.set()
+        for rest in self._rests.values():
+            rest.cancel()
+        for name, threads in self._threads.items():
+            threads.submit(self._clusters[name].rest)
+            threads.shutdown(wait=False)
+
+
+class _Cluster:
+    """One cluster; its methods block, and are called by one thread at a time."""
+
+    def __init__(self, name: str, access: KafkaAccess, *, timeout_s: float, ended: threading.Event) -> None:
+        self._name = name
+        self._access = access
+        self._timeout_s = timeout_s
+        self._reader = Reader(timeout_s=timeout_s, ended=ended)
+        self._client: KafkaClient | None = None
+        self._retired: list[KafkaClient] = []
+        self._bounds: tuple[float, Cluster] | None = None
+        self._told_s = float("-inf")
+
+    def describe(self, group_ids: list[str], within_s: float) -> _Described:
+        """Return the groups, those of the consumer protocol with what the broker prescribes to them."""
+        client = self._connected()
+        try:
+            # Why nobody is let in is known soon, and only here.
+            self._nodes(client)
+            reading = self._reader.read(client, group_ids, self._understood, within_s=within_s)
+            if not reading.answered:
+                raise client.silence()
+            configured = self._with_configs(client, reading.answered, within_s=min(CONFIGS_S, within_s))
+        except ClusterUnreachableError:
+            if not client.waiting:  # with its connections, and what it remembers of coordinators
+                self._retire()
+            raise
+        return self._with_unread(configured, reading, group_ids)
+
+    def rest(self) -> None:
+        """End all connections; the next reading makes new ones."""
+        self._retire()
+        for client in self._retired:
+            client.close()
+        self._retired = []
+
+    def size_and_bounds(self) -> Cluster:
+        """Return how many brokers there are, and between which times sessions must be."""
+        if self._bounds is None or time.monotonic() - self._bounds[0] > KEEP_BOUNDS_S:
+            client = self._connected()
+            try:
+                self._bounds = (time.monotonic(), self._read_bounds(client))
+            except ClusterUnreachableError:
+                if not client.waiting:
+                    self._retire()
+                raise
+        return self._bounds[1]
+
+    def _connected(self) -> KafkaClient:
+        """Return the client, a new one if a file changed, or a request was never answered."""
+        keys = kafka_access.read(self._name, self._access)
+        if self._client is not None:
+            self._client.forget()
+            if self._client.keys != keys:
+                _log.info("mounted files changed, connecting anew", cluster=self._name)
+                self._retire()
+            elif self._client.waits_for_s > RENEW_S:
+                self._retire()
+        self._close_retired()
+        if self._client is None:
+            self._client = KafkaClient(self._name, self._access, keys, timeout_s=self._timeout_s)
+        return self._client
+
+    def _retire(self) -> None:
+        """Part from the client; it is closed when it has all its answers, or has waited for them long enough."""
+        if self._client is not None:
+            self._retired.append(self._client)
+            self._client = None
+            self._close_retired()
+
+    def _close_retired(self) -> None:
+        for place, client in enumerate(self._retired[::-1]):
+            client.forget()
+            if client.settled or client.waits_for_s > RETIRED_S or place >= MOST_RETIRED:
+                client.close()
+                self._retired.remove(client)
+
+    def _nodes(self, client: KafkaClient) -> list[int]:
+        """Return the ids of the brokers, from one that answers.
+
+        Raises:
+            ClusterUnreachableError: none does.
+        """
+        future = client.admin.describe_cluster(request_timeout=self._timeout_s)
+        client.wait([future], let_in=False)
+        if _error(future) is not None:
+            raise client.silence()
+        return [node.id for node in future.result().nodes]
+
+    def _understood(self, group_id: str, answer: Future[Any]) -> Group | UnreadableGroup | None:
+        """Return what a coordinator said of a group.
+
+        Raises:
+            NoAnswerError: it said nothing.
+        """
+        error = _error(answer)
+        if error is None:
+            return self._group(answer.result())
+        if _silent(error):
+            raise NoAnswerError
+        return self._not_described(group_id, error)
+
+    def _with_unread(
+        self, groups: Mapping[str, Group | UnreadableGroup | None], reading: GroupReading[Any], group_ids: list[str]
+    ) -> _Described:
+        """Return the groups, and why there is nothing to say of those that are missing."""
+        late = [group_id for group_id in group_ids if group_id not in groups and group_id not in reading.silent]
+        return (
+            dict(groups)
+            | {one: self._no_answer(one, "no answer from its coordinator") for one in reading.silent}
+            | {one: self._unread(one) for one in late}
+        )
+
+    def _no_answer(self, group_id: str, why: str) -> UnreadableGroup:
+        words = f"Kafka cluster {self._name} does not describe group {group_id}: {why}"
+        return UnreadableGroup(words, tells_of_group=False)
+
+    def _unread(self, group_id: str) -> UnreadableGroup:
+        unreadable = self._no_answer(group_id, "not read in time, the next cycle begins with it")
+        return dataclasses.replace(unreadable, unread=True)
+
+    def _group(self, found: Any) -> Group | None:
+        if found.state == ConsumerGroupState.DEAD:
+            return None
+        by_broker = found.type == ConsumerGroupType.CONSUMER
+        # librdkafka knows the states of classic groups; those that only the consumer protocol has are unknown to it.
+        members = tuple(
+            Member(
+                member.member_id,
+                member.host.removeprefix("/"),
+                client_id=member.client_id,
+                instance_id=member.group_instance_id,
+                partitions=len(member.assignment.topic_partitions),
+            )
+            for member in found.members
+        )
+        state = _STATES.get(found.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
+        assignor = found.partition_assignor or ""
+        return Group(found.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
+
+    def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
+        """Return why a group cannot be seen; None if it is not there."""
+        group = f"group {group_id}"
+        match error.code():
+            case KafkaError.GROUP_ID_NOT_FOUND:
+                return None
+            case KafkaError.GROUP_AUTHORIZATION_FAILED:
+                lacks = self._lacks("Describe", group, _group_option(group_id))
+                return UnreadableGroup(lacks, tells_of_group=False)  # brokers check rights first
+            case KafkaError.TOPIC_AUTHORIZATION_FAILED:  # a group of the consumer protocol is shown with its topics
+                return UnreadableGroup(self._lacks("Describe", f"the topics of {group}", "--topic TOPIC"))
+        return UnreadableGroup(f"Kafka cluster {self._name} does not describe {group}: {plain(error.str())}")
+
+    def _with_configs(
+        self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Return the groups, those of the consumer protocol with what the broker prescribes to them.
+
+        Where that was not read in time the group is left out: without it, what its client is set to would be taken for
+        what is in force.
+        """
+        wanted = [one for one, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
+        configs: dict[str, GroupConfig | str] = {}
+        until = time.monotonic() + min(within_s, self._timeout_s)
+        for first in range(0, len(wanted), CONFIGS_AT_ONCE):
+            left_s = until - time.monotonic()
+            if left_s < LEAST_S:
+                break
+            configs |= self._configs(client, wanted[first : first + CONFIGS_AT_ONCE], left_s)
+        unread = [text for text in configs.values() if isinstance(text, str)]
+        if unread and time.monotonic() - self._told_s > TELL_AGAIN_S:
+            self._told_s = time.monotonic()
+            _log.warning("group configurations not read", cluster=self._name, groups=len(unread), first=unread[0])
+        late = [one for one in wanted if one not in configs]
+        self._reader.put_first(late)
+        left_out = set(late)
+        return {
+            group_id: dataclasses.replace(group, config=config)
+            if isinstance(group, Group) and isinstance(config := configs.get(group_id), GroupConfig)
+            else group
+            for group_id, group in groups.items()
+            if group_id not in left_out
+        }
+
+    def _configs(self, client: KafkaClient, group_ids: list[str], timeout_s: float) -> dict[str, GroupConfig | str]:
+        """Return what the broker prescribes to groups, or why that cannot be read; who has no answer is left out."""
+        asked = {group_id: ConfigResource(ResourceType.GROUP, group_id) for group_id in group_ids}
+        futures = client.admin.describe_configs(list(asked.values()), request_timeout=timeout_s)
+        client.wait(futures.values())
+        configs: dict[str, GroupConfig | str] = {}
+        for group_id, resource in asked.items():
+            error = _error(futures[resource])
+            if error is None or not _silent(error):
+                times = self._times(futures[resource], _GROUP_TIMES, f"group {group_id}", _group_option(group_id))
+                configs[group_id] = times if isinstance(times, str) else GroupConfig(*times)
+        return configs
+
+    def _read_bounds(self, client: KafkaClient) -> Cluster:
+        nodes = self._nodes(client)
+        if not nodes:
+            raise ClusterUnreachableError(f"Kafka cluster {self._name} names no broker")
+        resource = ConfigResource(ResourceType.BROKER, str(min(nodes)))
+        future = client.admin.describe_configs([resource], request_timeout=self._timeout_s)[resource]
+        client.wait([future])
+        error = _error(future)
+        if error is not None and _silent(error):
+            raise client.silence()
+        text = self._times(future, _BROKER_TIMES, "the cluster", "--cluster")
+        if isinstance(text, str):
+            _log.warning("broker bounds not read, Kafka's defaults are assumed", cluster=self._name, error=text)
+            return Cluster(len(nodes), DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
+        return Cluster(len(nodes), *text)
+
+    def _times(
+        self, future: Future[Any], names: tuple[str, str], on: str, option: str
+    ) -> tuple[timedelta, timedelta] | str:
+        """Return two times of a configuration, or why they cannot be read."""
+        error = _error(future)
+        if error is not None:
+            denied = error.code() in {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+            return self._lacks("DescribeConfigs", on, option) if denied else f"the configuration of {on}: {error.str()}"
+        config = future.result()
+        try:
+            first, second = (timedelta(milliseconds=int(config[name].value)) for name in names)
+        except (KeyError, TypeError):  # TypeError: the value is hidden from us
+            return f"the configuration of {on} does not show {' and '.join(names)}"
+        return first, second
+
+    def _lacks(self, operation: str, on: str, option: str) -> str:
+        """Return what to grant, as Kafka's own tool is told; OPERATOR is whom the operator logs in as."""
+        return (
+            f"Kafka cluster {self._name} does not give the operator the right {operation} on {on}; grant it: "
+            f"kafka-acls --add --allow-principal User:OPERATOR --operation {operation} {option}"
+        )
+
+
+def _group_option(group_id: str) -> str:
+    return f"--group {shlex.quote(group_id)}"
+
+
+def _error(future: Future[Any]) -> KafkaError | None:
+    """Return the error of a request that has been answered; None if it went well."""
+    exception = future.exception()
+    if exception is None:
+        return None
+    if not isinstance(exception, KafkaException):
+        raise exception
+    return exception.args[0]
+
+
+def _silent(error: KafkaError) -> bool:
+    """Whether nobody answered: the broker's own errors are positive, librdkafka's are negative."""
+    return bool(error.code() < 0)

@@ -1,0 +1,5 @@
+"""Deployments, StatefulSets, pods and ConfigMaps: what is held of them, what they say, and how values are written.
+
+What a manifest means is read in the pure modules (`manifests`, `rollout_state`, `field_owners`); the others watch
+and write.
+"""

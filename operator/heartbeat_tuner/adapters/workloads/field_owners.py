@@ -1,0 +1,92 @@
+"""What the tuner holds in a workload, from `managedFields`: pure.
+
+An entry of a container's environment has a name and a value, each with owners of its own. Whoever takes a value over by
+a forced apply leaves us the name; once they drop their line, an entry without a value stays, which hides what `envFrom`
+brings. So an entry that another manager has too, with its value, is to be let go of.
+
+Whoever merges (`kubectl apply`, `set env`, `edit`, Helm 3) has the value alone, and the entry is still ours: to let go
+of it would take it out, with their value. They take an entry out as a whole, so holding its name does no harm.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from heartbeat_tuner.adapters.workloads import manifests, rollout_state
+from heartbeat_tuner.api import applied
+from heartbeat_tuner.domain.evidence import Holdings
+
+_VALUES: Final = ("f:value", "f:valueFrom")
+_UNNAMED: Final = "an unnamed manager"
+
+
+class _Claim(NamedTuple):
+    """What one manager owns of one entry."""
+
+    manager: str
+    applied: bool
+    entry: bool
+    value: bool
+
+
+def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: str) -> Holdings:
+    """Return what manager `us` holds in a workload.
+
+    Args:
+        workload: the Deployment or StatefulSet.
+        container: the policy's, whose entries are wanted as they stand.
+        kind: Deployment or StatefulSet.
+        us: our field manager.
+    """
+    kept: dict[str, dict[str, str]] = {}
+    overruled: dict[str, dict[str, str]] = {}
+    empty: dict[str, tuple[str, ...]] = {}
+    values_of: dict[str, str] = {}
+    standing: dict[str, str | None] | None = None
+    for one in workload["spec"]["template"]["spec"]["containers"]:
+        entries = {entry["name"]: entry for entry in one.get("env", ())}  # of two with one name the last counts
+        claims = _claims(workload, one["name"])
+        if one["name"] == container:
+            standing = {name: entry.get("value") for name, entry in entries.items()}
+            values_of = {name: owner for name in entries if (owner := _owner(claims.get(name, ()), us))}
+        for name, entry in entries.items():
+            ours = [claim for claim in claims.get(name, ()) if claim.manager == us and claim.applied]
+            others = [claim for claim in claims.get(name, ()) if claim.manager != us]
+            if not ours:
+                continue
+            owner, elsewhere = _owner(others, us), next((claim.manager for claim in others if claim.entry), None)
+            has_value = "value" in entry or "valueFrom" in entry
+            if elsewhere is not None and (owner is not None or not has_value):
+                overruled.setdefault(one["name"], {})[name] = owner or elsewhere
+            elif not has_value:
+                empty[one["name"]] = (*empty.get(one["name"], ()), name)
+            elif owner is not None or "value" in entry:
+                kept.setdefault(one["name"], {})[name] = entry["value"] if owner is None else ""
+    metadata = workload["metadata"]
+    return Holdings(
+        kept=kept,
+        overruled=overruled,
+        empty=empty,
+        standing=standing,
+        values_of=values_of,
+        applications=applied.from_annotation(
+            metadata.get("annotations", {}).get(applied.ANNOTATION), workload_uid=metadata["uid"]
+        ),
+        uid=metadata["uid"],
+        revision=rollout_state.revision_of(workload, kind),
+    )
+
+
+def _owner(claims: Iterable[_Claim], us: str) -> str | None:
+    """Return a manager other than `us` that has the value; None if there is none."""
+    return next((claim.manager for claim in claims if claim.manager != us and claim.value), None)
+
+
+def _claims(workload: Mapping[str, Any], container: str) -> dict[str, tuple[_Claim, ...]]:
+    """Return what everybody owns of the entries of a container, by name."""
+    claims: dict[str, tuple[_Claim, ...]] = {}
+    for entry in workload["metadata"].get("managedFields", ()):
+        manager, is_applied = entry.get("manager", _UNNAMED), entry.get("operation") == "Apply"
+        for name, fields in manifests.owned_entries(entry.get("fieldsV1", {}), container):
+            claim = _Claim(manager, is_applied, "." in fields, any(one in fields for one in _VALUES))
+            claims[name] = (*claims.get(name, ()), claim)
+    return claims

@@ -1,0 +1,362 @@
+"""The workloads of all policies, kept up to date by watches: a look at them asks the API server nothing.
+
+Held is what `trimming` leaves of Deployments, StatefulSets and their pods, and only in namespaces with policies; the
+ConfigMaps that their containers name are `named_maps`' business. Objects are JSON text: a tenth of what they take as
+dictionaries. Of a pod that has a slot it is held too which one: `slot_views` needs no watch of its own for it. A
+workload is made of texts again only when a part of it has changed. Nothing is written by what stands here: who writes
+asks first.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, NamedTuple, TypeVar
+
+from heartbeat_tuner.adapters.kubernetes import api_paths, fresh_watches
+from heartbeat_tuner.adapters.kubernetes.fresh_watches import FreshWatches
+from heartbeat_tuner.adapters.kubernetes.watching import ObjectSource, WatchedKind, WatchedObjects
+from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
+from heartbeat_tuner.adapters.slots import slot_pods
+from heartbeat_tuner.adapters.slots.slot_pods import SeenPod
+from heartbeat_tuner.adapters.workloads import manifests, trimming, workload_evidence
+from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps, TooManyMapsError
+from heartbeat_tuner.api import slot_names
+from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
+from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.ports import Clock
+
+PAGE: Final = 250
+"""Objects per request of a list."""
+
+LISTED_ALONE: Final = 20
+"""Namespaces that are listed one by one when policies come to them; where there are more, everything is listed."""
+
+LONGEST_TEXT: Final = 2**16
+"""Characters of what is held of an object: of a usual one there are a thousand."""
+
+PODS_AT_ONCE: Final = 100
+"""Pods of a workload that are looked at in the event loop: 5,000 take 0.65 s, in which no probe would be answered."""
+
+_Result = TypeVar("_Result")
+
+_KINDS: Final = {
+    kind: WatchedKind(api_paths.collection(resource), page=PAGE)
+    for kind, resource in ((DEPLOYMENT, api_paths.DEPLOYMENTS), (STATEFUL_SET, api_paths.STATEFUL_SETS))
+}
+
+
+_ALONE: Final = "Pod"
+"""The kind of place of a pod that has a slot and belongs to no workload."""
+
+
+class WorkloadPlace(NamedTuple):
+    """Where a Deployment or a StatefulSet is, and its pods."""
+
+    kind: str
+    key: ObjectKey
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HeldObject:
+    """What is held of an object.
+
+    Attributes:
+        place: of a workload, or of the workload that a pod belongs to.
+        version: its resource version.
+        text: JSON of what is left of it; empty if that is too long to be held.
+        template: the fingerprint of a workload's whole template.
+        slot: of a pod that has one.
+    """
+
+    place: WorkloadPlace
+    version: int
+    text: str
+    template: str = ""
+    slot: SeenPod | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Made:
+    """A workload, and what it was made of.
+
+    Attributes:
+        asked: by the policy.
+        parts: the workload's and the pods' texts, the data of ConfigMaps; compared by identity.
+        keys: those of ConfigMaps, by the maps' names.
+        found: the workload.
+    """
+
+    asked: tuple[object, ...]
+    parts: tuple[object, ...]
+    keys: Mapping[str, frozenset[str]]
+    found: Workload | MissingWorkload
+
+
+class LiveWorkloads:
+    """Deployments and StatefulSets as watches show them.
+
+    Args:
+        api: the API server.
+        clock: for the watches.
+        namespaces: where; everywhere if empty.
+        patience: how long a look waits for a watch that is broken.
+    """
+
+    def __init__(self, api: ObjectSource, clock: Clock, *, namespaces: Sequence[str] = (), patience: timedelta) -> None:
+        self._api = api
+        self._touch = FreshWatches(patience)
+        self._names: dict[str, frozenset[str]] = {}
+        self._containers: dict[WorkloadPlace, set[str]] = {}
+        self._unlisted: dict[str, ApiServerError] = {}
+        self._listing: frozenset[str] | None = None
+        self._made: dict[ObjectKey, _Made] = {}
+        self._watching: asyncio.Task[None] | None = None
+        self._workloads = {
+            kind: WatchedScope(api, which, self._workload(kind), namespaces=namespaces, clock=clock)
+            for kind, which in _KINDS.items()
+        }
+        pods = WatchedKind(api_paths.collection(api_paths.PODS), page=PAGE)
+        self._pods = WatchedScope(api, pods, self._pod, namespaces=namespaces, clock=clock)
+        self._maps = NamedMaps(api, clock, namespaces)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Watch from the first policies that are to be covered until the end of the context."""
+        try:
+            yield
+        finally:
+            if self._watching is not None:
+                self._watching.cancel()
+                await asyncio.wait([self._watching])
+
+    async def cover(self, policies: Sequence[Policy]) -> None:
+        """Have the workloads of these policies in the view, as they are now, and no others.
+
+        What cannot be listed is told by `read`.
+        """
+        wanted: dict[str, set[str]] = {}
+        self._containers = {}
+        for policy in policies:
+            wanted.setdefault(policy.key.namespace, set()).update(trimming.names_of(policy))
+            place = WorkloadPlace(policy.workload.kind, policy.workload.key)
+            self._containers.setdefault(place, set()).add(policy.workload.container)
+        self._maps.begin(Counter(policy.key.namespace for policy in policies))
+        more = [
+            name
+            for name, names in wanted.items()
+            if name in self._unlisted or not names <= self._names.get(name, frozenset())
+        ]
+        fewer = {name for name in self._names if name not in wanted}
+        self._names = {name: frozenset(names) for name, names in wanted.items()}
+        self._unlisted = {}
+        keys = {policy.key for policy in policies}
+        self._made = {key: made for key, made in self._made.items() if key in keys}
+        if fewer:
+            self._forget(fewer)
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch(), name="workloads")
+        elif more:
+            self._forget(more)
+            await self._list(more)
+        await self._touch.wait(self._parts())
+
+    async def read(self, policy: Policy) -> Workload | MissingWorkload:
+        """Return a covered policy's workload with what is set in it, or what is missing.
+
+        Raises:
+            ApiServerError: the view is out of touch.
+        """
+        reference = policy.workload
+        place, namespace = WorkloadPlace(reference.kind, reference.key), reference.key.namespace
+        if namespace in self._unlisted:
+            raise self._unlisted[namespace]
+        for scope in (self._workloads[reference.kind], self._pods, self._maps.scope):
+            fresh_watches.check(scope, namespace)
+        workload = max(self._workloads[reference.kind].at(place), key=lambda held: held.version, default=None)
+        if workload is None:
+            return workload_evidence.not_found(policy)
+        pods = sorted(self._pods.at(place), key=lambda held: held.version)
+        if not all(held.text for held in (workload, *pods)):
+            return MissingWorkload(Reason.SETTING_UNREADABLE, _too_long(policy))
+        try:
+            return await self._evidence(policy, workload, pods)
+        except TooManyMapsError as error:
+            return MissingWorkload(Reason.SETTING_UNREADABLE, str(error))
+
+    async def _evidence(
+        self, policy: Policy, workload: HeldObject, pods: Sequence[HeldObject]
+    ) -> Workload | MissingWorkload:
+        """Return what the texts say; what was made of them before, if none has changed.
+
+        Raises:
+            TooManyMapsError: there is no room for the ConfigMaps that they name.
+            ApiServerError: the API server did not answer.
+        """
+        reference, namespace = policy.workload, policy.workload.key.namespace
+        asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy))
+        known = self._made.get(policy.key)
+        texts = (workload, *pods)
+        if known is not None and known.asked == asked and _same(texts, known.parts[: -len(known.keys) or None]):
+            await self._maps.need(namespace, known.keys)
+            if _same((*texts, *self._maps.data(namespace, known.keys).values()), known.parts):
+                return known.found
+        document = json.loads(workload.text)
+        bodies = await _run(len(pods), lambda: [json.loads(held.text) for held in pods])
+        keys = await _run(len(pods), lambda: workload_evidence.config_map_keys(policy, document, bodies))
+        if (refused := workload_evidence.too_many_config_maps(policy, document, keys)) is not None:
+            return refused
+        if known is not None:
+            self._unname(policy.key, known.keys.keys() - keys.keys())
+        await self._maps.need(namespace, keys)
+        maps = self._maps.data(namespace, keys)
+        there = {name: data for name, data in maps.items() if data is not None}
+        found = await _run(
+            len(pods),
+            lambda: workload_evidence.workload_of(policy, document, bodies, there, template=workload.template),
+        )
+        self._made[policy.key] = _Made(asked, (*texts, *maps.values()), keys, found)
+        return found
+
+    async def slot_pods(self) -> Sequence[SeenPod]:
+        """Return the pods of covered namespaces that have a slot.
+
+        Raises:
+            ApiServerError: the view is out of touch.
+        """
+        parts = self._pods.parts()
+        await self._touch.wait(parts)
+        fresh_watches.check_parts(parts)
+        return [held.slot for held in self._pods.everything() if held.slot is not None]
+
+    def sizes(self) -> dict[str, int]:
+        """Return how many objects are held, how many ConfigMaps are known by name, and how many characters of text."""
+        texts = [held.text for scope in (*self._workloads.values(), self._pods) for held in scope.everything()]
+        objects = len(texts) + len(self._maps.scope.everything())
+        return {"objects": objects, "named": self._maps.count(), "characters": sum(map(len, texts))}
+
+    async def _watch(self) -> None:
+        """Watch everything; ConfigMaps last, when it is known which of them are named."""
+        first = [*self._workloads.values(), self._pods]
+        parts = [part for scope in first for part in scope.parts()]
+        async with asyncio.TaskGroup() as watching:
+            for scope in first:
+                watching.create_task(scope.run())
+            for part in parts:
+                await part.looked.wait()
+            self._listing = frozenset()  # what is named from now on is asked for when it is needed
+            watching.create_task(self._maps.scope.run())
+
+    async def _list(self, namespaces: Sequence[str]) -> None:
+        """List what is wanted more of; what fails is told by `read`, and tried again when policies are covered next."""
+        self._listing = frozenset(namespaces)
+        try:
+            if len(namespaces) > LISTED_ALONE:
+                for scope in self._scopes():
+                    await scope.refresh()
+                return
+        except ApiServerError as error:
+            self._unlisted = dict.fromkeys(namespaces, error)
+            return
+        finally:
+            self._listing = frozenset()
+        for namespace in namespaces:
+            self._listing = frozenset([namespace])
+            try:
+                for scope in self._scopes():
+                    await scope.refresh_within(namespace)
+            except ApiServerError as error:
+                self._unlisted[namespace] = error
+            finally:
+                self._listing = frozenset()
+
+    def _scopes(self) -> Sequence[WatchedScope[Any]]:
+        """Return all views; of ConfigMaps last, when it is known which of them are named."""
+        return [*self._workloads.values(), self._pods, self._maps.scope]
+
+    def _unname(self, policy: ObjectKey, names: Collection[str]) -> None:
+        """Hold no more the ConfigMaps that a policy's containers named, and no other's name: names come and go."""
+        if not names:
+            return
+        others = [made.keys for key, made in self._made.items() if key.namespace == policy.namespace and key != policy]
+        self._maps.drop(policy.namespace, set(names).difference(*others))
+
+    def _parts(self) -> Sequence[WatchedObjects[Any]]:
+        return [part for scope in self._scopes() for part in scope.parts()]
+
+    def _forget(self, namespaces: Collection[str]) -> None:
+        for scope in (*self._workloads.values(), self._pods):
+            scope.forget(lambda held: held.place.key.namespace in namespaces)
+        self._maps.forget(namespaces)
+
+    def _workload(self, kind: str) -> Any:
+        def keep(body: Mapping[str, Any]) -> HeldObject | None:
+            key = _key(body)
+            names = self._names.get(key.namespace)
+            if names is None:
+                return None
+            trimmed = trimming.workload(body, names, us=workload_evidence.US)
+            template = manifests.fingerprint(body["spec"]["template"])
+            return self._held(WorkloadPlace(kind, key), body, trimmed, template)
+
+        return keep
+
+    def _pod(self, body: Mapping[str, Any]) -> HeldObject | None:
+        key = _key(body)
+        names, owner, slot = self._names.get(key.namespace), manifests.workload_of(body), None
+        if names is None:
+            return None
+        if slot_names.SLOT_LABEL in (body["metadata"].get("labels") or {}):
+            slot = slot_pods.seen_pod(body)
+        if owner is None:
+            return None if slot is None else HeldObject(WorkloadPlace(_ALONE, key), _version(body), "", slot=slot)
+        kind, name = owner
+        place = WorkloadPlace(kind, ObjectKey(key.namespace, name))
+        return self._held(place, body, trimming.pod(body, names), slot=slot)
+
+    def _held(
+        self,
+        place: WorkloadPlace,
+        body: Mapping[str, Any],
+        trimmed: Mapping[str, Any],
+        template: str = "",
+        slot: SeenPod | None = None,
+    ) -> HeldObject:
+        namespace = place.key.namespace
+        if self._listing is None or namespace in self._listing:
+            names = self._names[namespace]
+            for container in trimming.containers(trimmed):
+                if container["name"] in self._containers.get(place, ()):
+                    self._maps.name(namespace, manifests.config_map_keys(container, names))
+        text = json.dumps(trimmed, separators=(",", ":"))
+        return HeldObject(place, _version(body), text if len(text) <= LONGEST_TEXT else "", template, slot)
+
+
+def _key(body: Mapping[str, Any]) -> ObjectKey:
+    return ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"])
+
+
+def _version(body: Mapping[str, Any]) -> int:
+    return int(body["metadata"]["resourceVersion"])
+
+
+async def _run(pods: int, work: Callable[[], _Result]) -> _Result:
+    """Return what some work on values gives; in a thread where there are many pods, so that others have a turn."""
+    return work() if pods <= PODS_AT_ONCE else await asyncio.to_thread(work)
+
+
+def _same(parts: Sequence[object], before: Sequence[object]) -> bool:
+    """Whether these are the very objects that there were before."""
+    return len(parts) == len(before) and all(a is b for a, b in zip(parts, before, strict=True))
+
+
+def _too_long(policy: Policy) -> str:
+    return (
+        f"{policy.workload}, or one of its pods, says more of containers, variables, ConfigMaps and managers "
+        f"than {LONGEST_TEXT} characters, which are looked at; take out of it what is not needed"
+    )

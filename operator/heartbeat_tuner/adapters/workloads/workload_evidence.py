@@ -1,0 +1,181 @@
+"""What Deployment or StatefulSet, pods and ConfigMaps together say of a policy's workload: pure.
+
+Wherever they come from, only what `trimming` leaves of them is looked at: so two looks at the same objects give the
+same evidence.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from heartbeat_tuner.adapters.kubernetes import kubernetes_api
+from heartbeat_tuner.adapters.workloads import field_owners, manifests, rollout_state, trimming, workload_sizes
+from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps, SettingUnreadableError
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.reasons import Reason
+
+US = kubernetes_api.FIELD_MANAGER
+
+MOST_CONFIG_MAPS: Final = 100
+"""Of one policy: each is a request when it is first named, and all other policies wait for it meanwhile."""
+
+
+def not_found(policy: Policy) -> MissingWorkload:
+    """Return what there is to say where the API server has no such workload."""
+    return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{policy.workload} does not exist")
+
+
+def config_map_keys(
+    policy: Policy, workload: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
+) -> dict[str, frozenset[str]]:
+    """Return the keys that the variables of the policy's container may come from, by the name of their ConfigMap."""
+    names, name = trimming.names_of(policy), policy.workload.container
+    keys: dict[str, frozenset[str]] = {}
+    for container in (container for one in (workload, *pods) for container in trimming.containers(one)):
+        if container["name"] == name:
+            for source, found in manifests.config_map_keys(container, names).items():
+                keys[source] = keys.get(source, frozenset()) | found
+    return keys
+
+
+def too_many_config_maps(policy: Policy, workload: Mapping[str, Any], names: Collection[str]) -> MissingWorkload | None:
+    """Return why nothing is said of a workload whose container names more ConfigMaps than are asked for."""
+    if len(names) <= MOST_CONFIG_MAPS:
+        return None
+    reference = policy.workload
+    sentence = (
+        f"container {reference.container} of {reference} takes variables from {len(names)} ConfigMaps in its template "
+        f"and its pods; at most {MOST_CONFIG_MAPS} are looked at: name fewer in envFrom"
+    )
+    trimmed = trimming.workload(workload, trimming.names_of(policy), us=US)
+    held = field_owners.holdings_of(trimmed, reference.container, kind=reference.kind, us=US)
+    return MissingWorkload(Reason.SETTING_UNREADABLE, sentence, held)
+
+
+def workload_of(
+    policy: Policy,
+    workload: Mapping[str, Any],
+    pods: Sequence[Mapping[str, Any]],
+    config_maps: ConfigMaps,
+    *,
+    template: str,
+) -> Workload | MissingWorkload:
+    """Return the policy's workload with what is set in it, or what is missing.
+
+    Args:
+        policy: whose workload it is.
+        workload: the Deployment or StatefulSet, trimmed or whole.
+        pods: those that belong to it, likewise.
+        config_maps: those that its containers name, as far as there are such.
+        template: the fingerprint of its whole template.
+    """
+    names, keys = trimming.names_of(policy), config_map_keys(policy, workload, pods)
+    workload = trimming.workload(workload, names, us=US)
+    pods = [trimming.pod(pod, names) for pod in pods]
+    config_maps = {name: trimming.config_map(data, keys.get(name, ())) for name, data in config_maps.items()}
+    spec, reference = workload["spec"]["template"]["spec"], policy.workload
+    container = manifests.container_of(spec, reference.container)
+    held = field_owners.holdings_of(workload, reference.container, kind=reference.kind, us=US)
+    if container is None:
+        there = ", ".join(found["name"] for found in spec["containers"])
+        sentence = f"{reference} has no container {reference.container}; it has {there}"
+        return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence, held)
+    try:
+        current, unlike = _current(policy, container, pods, config_maps)
+    except SettingUnreadableError as error:
+        return MissingWorkload(Reason.SETTING_UNREADABLE, str(error), held)
+    literal = {entry["name"] for entry in container.get("env", ())}
+    owners = manifests.ownership(workload, reference.container)
+    foreign = {
+        setting: owners.foreign(name, us=US) or "an unknown manager"
+        for setting, name in policy.env_names.items()
+        if name in literal and owners.managers.get(name, ()) != (US,)
+    }
+    running = [pod for raw in pods if (pod := manifests.running_pod(raw, reference.container)) is not None]
+    return Workload(
+        uid=workload["metadata"]["uid"],
+        resource_version=workload["metadata"]["resourceVersion"],
+        current=current,
+        rolling_out=manifests.is_rolling_out(workload),
+        foreign_env=foreign,
+        kept_env={container: dict(env) for container, env in held.kept.items()},
+        applications=held.applications,
+        our_rollout=manifests.is_rollout_of(workload, US),
+        template=template,
+        most_pods=workload_sizes.size_of(workload["spec"], reference.kind),
+        unlike_template=unlike,
+        pods=tuple(sorted(running, key=lambda pod: (pod.started, pod.name))),
+        holdings=held,
+        strategy=rollout_state.strategy_of(workload["spec"], reference.kind),
+        at_once=rollout_state.stops_all_at_once(workload["spec"], reference.kind),
+        paused=rollout_state.is_paused(workload["spec"]),
+        lines={setting: line for setting in foreign if (line := manifests.line(container, policy.env_names[setting]))},
+        rollout=rollout_state.rollout_of(workload, reference.kind, _of_template(policy, container, pods)),
+    )
+
+
+def _current(
+    policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]], maps: ConfigMaps
+) -> tuple[CurrentSettings | None, frozenset[Setting]]:
+    """Return what is set, and of which settings the running pods have another value than the template.
+
+    Set is what the running pods have, else the template, the policy, the library; None if pods differ.
+
+    Raises:
+        SettingUnreadableError: a value is no duration.
+    """
+    name = policy.workload.container
+    running = [
+        container
+        for pod in pods
+        if manifests.running_pod(pod, name) is not None
+        and (container := manifests.container_of(pod["spec"], name)) is not None
+    ]
+    source = ValueSource.POD if running else ValueSource.TEMPLATE
+    containers = running or [template]
+    found = [
+        {setting: manifests.milliseconds(container, env_name, maps) for setting, env_name in policy.env_names.items()}
+        for container in containers
+    ]
+    # Compared as text: what the template holds need not be a duration as long as no pod runs with it.
+    unlike = frozenset(
+        setting
+        for setting, env_name in policy.env_names.items()
+        if manifests.value(containers[0], env_name, maps) != manifests.value(template, env_name, maps)
+    )
+    if any(other != found[0] for other in found):
+        return None, unlike
+    return _filled(policy, found[0], source), unlike
+
+
+def _of_template(
+    policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the pods that have the template's values, whether they run or not, but for those being deleted."""
+    names, found = policy.env_names.values(), []
+    for pod in pods:
+        one = manifests.container_of(pod["spec"], policy.workload.container)
+        if one is None or "deletionTimestamp" in pod["metadata"]:
+            continue
+        if all(manifests.line(one, name) == manifests.line(template, name) for name in names):
+            found.append(pod)
+    return found
+
+
+def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: ValueSource) -> CurrentSettings:
+    """Return full settings: what was found, else what the policy declares, else the library's default."""
+    defaults = catalogue.client(policy.library).defaults
+    values: dict[Setting, timedelta] = {}
+    sources: dict[Setting, ValueSource] = {}
+    for setting in policy.env_names:
+        seen = found[setting]
+        if seen is not None:
+            values[setting], sources[setting] = seen, source
+        elif setting in policy.declared:
+            values[setting], sources[setting] = policy.declared[setting], ValueSource.POLICY
+        else:
+            values[setting], sources[setting] = defaults[setting], ValueSource.DEFAULT
+    return CurrentSettings(LivenessSettings.of(values), sources)

@@ -1,0 +1,175 @@
+"""Deployments, StatefulSets and their pods, asked for right before a write, and written by server-side apply.
+
+Every write carries uid and resourceVersion of what was read, names only our own entries, and is never forced; it
+repeats all entries we own, since an apply that leaves one out gives it up. It carries its own record as well, so that
+no write is forgotten whose answer was lost.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, watching
+from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.workloads import field_owners, manifests, workload_evidence
+from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps
+from heartbeat_tuner.api import applied
+from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
+from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
+from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
+
+_RESOURCES: Final = {one.kind: one for one in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
+
+
+class KubernetesWorkloads:
+    """Deployments and StatefulSets through the API server."""
+
+    def __init__(self, api: KubernetesApi) -> None:
+        self._api = api
+
+    async def read(self, policy: Policy) -> Workload | MissingWorkload:
+        """Return the policy's workload with what is set in it now, or what is missing.
+
+        Raises:
+            ApiServerError: the API server did not answer.
+        """
+        deployment = await self._api.get(_path(policy.workload))
+        if deployment is None:
+            return workload_evidence.not_found(policy)
+        pods = await self._pods(policy.workload, deployment)
+        names = workload_evidence.config_map_keys(policy, deployment, pods)
+        if (refused := workload_evidence.too_many_config_maps(policy, deployment, names)) is not None:
+            return refused
+        maps = await self._config_maps(policy.workload.key.namespace, names)
+        template = manifests.fingerprint(deployment["spec"]["template"])
+        return workload_evidence.workload_of(policy, deployment, pods, maps, template=template)
+
+    async def apply(self, policy: Policy, workload: Workload, application: Application) -> None:
+        """Write the application's values, and itself, into the workload by server-side apply, never forced.
+
+        Raises:
+            WriteConflictError: the workload changed since it was gathered, or is gone.
+            FieldOwnedError: another manager owns an entry.
+            ApiServerError: anything else.
+        """
+        if workload.current is None:
+            raise WriteConflictError(f"{policy.workload}: its pods differ")
+        reference = policy.workload
+        ours = workload.entries_after(policy, application.values)
+        entries = {**workload.kept_env, reference.container: ours}
+        applications = {**workload.applications, reference.container: application}
+        version = (workload.uid, workload.resource_version)
+        await self._hold(reference, version, entries, applications)
+
+    async def release(self, policy: Policy, *, empty: bool) -> Holdings | None:
+        """Let go of the entries that somebody else has the value of, by an apply that names all others, never forced.
+
+        Args:
+            policy: whose workload it is.
+            empty: whether to take out those too that have no value any more, with which new pods start.
+
+        Returns:
+            What was held before; None if there was nothing to let go of.
+
+        Raises:
+            WriteConflictError: the workload changed meanwhile, or is gone.
+            FieldOwnedError: another manager owns an entry that is ours.
+            ApiServerError: anything else.
+        """
+        reference = policy.workload
+        found = await self._api.get(_path(reference))
+        held = None if found is None else _holdings(policy, found)
+        if found is None or held is None or not (held.overruled or (empty and held.empty)):
+            return None
+        entries = {container: dict(env) for container, env in held.kept.items()}
+        if not empty:
+            for container, names in held.empty.items():
+                entries.setdefault(container, {}).update(dict.fromkeys(names, ""))
+        version = (found["metadata"]["uid"], found["metadata"]["resourceVersion"])
+        await self._hold(reference, version, entries, held.applications)
+        return held
+
+    async def _hold(
+        self,
+        reference: WorkloadRef,
+        version: tuple[str, str],
+        entries: Mapping[str, Mapping[str, str]],
+        applications: Mapping[str, Application],
+    ) -> None:
+        """Apply all that is ours: what is not named is let go of.
+
+        Args:
+            reference: to the workload.
+            version: its uid and its resource version.
+            entries: of the environment, by container and name; an empty text stands for an entry without a value.
+            applications: our last write to each container.
+
+        Raises:
+            WriteConflictError: the workload is not that version, or gone.
+            FieldOwnedError: another manager owns an entry.
+            ApiServerError: anything else.
+        """
+        containers = [
+            {
+                "name": container,
+                "env": [{"name": name, **({"value": text} if text else {})} for name, text in env.items()],
+            }
+            for container, env in entries.items()
+            if env
+        ]
+        uid, resource_version = version
+        metadata: dict[str, Any] = {
+            "name": reference.key.name,
+            "namespace": reference.key.namespace,
+            "uid": uid,
+            "resourceVersion": resource_version,
+        }
+        if applications:
+            metadata["annotations"] = {applied.ANNOTATION: applied.to_annotation(applications)}
+        document: dict[str, Any] = {"apiVersion": "apps/v1", "kind": reference.kind, "metadata": metadata}
+        if containers:
+            document["spec"] = {"template": {"spec": {"containers": containers}}}
+        stored = await self._api.write(
+            "PATCH",
+            _path(reference),
+            document,
+            content_type=kubernetes_api.APPLY,
+            fieldManager=kubernetes_api.FIELD_MANAGER,
+        )
+        if stored is None:
+            raise WriteConflictError(f"{reference} is gone")
+
+    async def _pods(self, reference: WorkloadRef, deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        namespace = reference.key.namespace
+        selector = manifests.label_selector(deployment["spec"]["selector"])
+        path, pods = api_paths.collection(api_paths.PODS, namespace), list[Mapping[str, Any]]()
+        async for page in watching.pages(self._api, path, limit=watching.PAGE, labelSelector=selector):
+            if page is None:
+                raise ApiServerError(f"namespace {namespace} has no pods resource")
+            pods += [pod for pod in page["items"] if manifests.is_pod_of(pod, deployment, reference.kind)]
+        return pods
+
+    async def _config_maps(self, namespace: str, some: Iterable[str]) -> ConfigMaps:
+        names = sorted(some)
+        found = await asyncio.gather(*(self._config_map(name, namespace) for name in names))
+        return {name: (one or {}).get("data") or {} for name, one in zip(names, found, strict=True)}
+
+    async def _config_map(self, name: str, namespace: str) -> Mapping[str, Any] | None:
+        try:
+            path = api_paths.item(api_paths.CONFIG_MAPS, name, namespace)
+        except api_paths.InvalidPathError:
+            return None  # whoever writes a pod may write anything here; no ConfigMap can have such a name
+        return await self._api.get(path)
+
+
+def _holdings(policy: Policy, workload: Mapping[str, Any]) -> Holdings:
+    return field_owners.holdings_of(
+        workload, policy.workload.container, kind=policy.workload.kind, us=kubernetes_api.FIELD_MANAGER
+    )
+
+
+def _path(reference: WorkloadRef) -> str:
+    resource = _RESOURCES.get(reference.kind)
+    if resource is None:
+        raise api_paths.InvalidPathError(f"{reference} is of a kind that is not read")
+    return api_paths.item(resource, reference.key.name, reference.key.namespace)

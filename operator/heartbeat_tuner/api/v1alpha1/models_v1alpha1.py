@@ -1,0 +1,345 @@
+"""`ConsumerGroupModel` v1alpha1: what a fit says of one group, as pydantic models.
+
+The periodic fit writes these, the operator reads them, people look at them. All numbers are plain, times are in seconds
+unless a name says otherwise. What no fit can say (a shape without a mean, a share above 1, a law that is no law) is
+refused by the schema and its rules as far as they can tell, and by `model_documents` in any case: numbers of a model
+become settings of other people's programs.
+"""
+
+import itertools
+import math
+from datetime import date
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from heartbeat_tuner.api.names import PerhapsClusterName, Word
+from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, group_id_rules, moment, rules
+from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
+from heartbeat_tuner.tails.histogram import EDGES_S
+
+KIND: Final = "ConsumerGroupModel"
+PLURAL: Final = "consumergroupmodels"
+
+LONGEST_S: Final = float(EDGES_S[-1])
+"""Beyond the last bucket there are no times."""
+
+_LOGS: Final = 20.0
+"""Logarithms of what is a time or a share stay well within this."""
+
+_DAYS: Final = 100_000.0
+
+# What delays of programs can be like, and a fit can say of them; what lies beyond is a mistake, or made up.
+_SHAPES: Final = (-1.0, 1.0)
+_SCALES: Final = (-16.0, 16.0)
+_SURE: Final = 3.0  # of a share's logarithm: a fit that knows less tells nothing (`tails.fit.tail_estimate.MOST_DOUBT`)
+_DURATIONS: Final = (-8.0, 15.0)  # logarithms of seconds: a third of a millisecond to a month
+_SPREAD: Final = 8.0
+_DAY_OF_SECONDS: Final = 86_400.0
+_LEAST_A_DAY: Final = 1e-9
+
+
+def _day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+Day = Annotated[
+    str,
+    AfterValidator(_day),
+    Field(
+        max_length=10,
+        json_schema_extra=rules(("self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}$')", "must be a day such as 2026-02-28")),
+    ),
+]
+
+Moment = Annotated[str, AfterValidator(moment), Field(max_length=40, json_schema_extra={"format": "date-time"})]
+
+Distance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
+PerDay = Annotated[float, Field(allow_inf_nan=False, ge=_LEAST_A_DAY, le=_DAY_OF_SECONDS)]
+Time = Annotated[float, Field(allow_inf_nan=False, ge=0, le=LONGEST_S)]
+Share = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)]
+Count = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
+Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
+Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=1e3)]
+Variance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_LOGS**2)]
+
+_POSITIVE_DEFINITE: Final = (
+    "self.shape > 0.0 && self.shape * self.logScale > self.shapeLogScale * self.shapeLogScale",
+    "must be a covariance: positive variances, and a covariance within them",
+)
+
+
+class Covariance(Model):
+    """How sure shape and logarithm of the scale are."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_POSITIVE_DEFINITE))
+
+    shape: Annotated[Variance, Field(description="Variance of the shape.")]
+    shape_log_scale: Annotated[float, Field(allow_inf_nan=False, ge=-(_LOGS**2), le=_LOGS**2)]
+    log_scale: Annotated[Variance, Field(description="Variance of the logarithm of the scale.")]
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        # As the Cholesky decomposition goes that every look-up makes.
+        if not self.shape > 0 or not self.log_scale - (self.shape_log_scale / math.sqrt(self.shape)) ** 2 > 0:
+            raise ValueError(_POSITIVE_DEFINITE[1])
+        return self
+
+
+_HAS_A_MEAN: Final = ("self.shape < 1.0", "shape must be below 1: the mean would be infinite")
+_POSITIVE: Final = ("self.thresholdSeconds > 0.0 && self.share > 0.0", "thresholdSeconds and share must be above 0")
+
+
+class Tail(Model):
+    """The law of the rare values: how often a time beyond the threshold is exceeded (generalised Pareto)."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_POSITIVE, _HAS_A_MEAN))
+
+    threshold_seconds: Annotated[Time, Field(description="From here on the law holds.")]
+    share: Annotated[Share, Field(description="Part of the values that exceed the threshold.")]
+    share_log_sd: Annotated[
+        float,
+        Field(allow_inf_nan=False, ge=0, le=_SURE, description="Standard deviation of the share's logarithm."),
+    ]
+    shape: Annotated[
+        float,
+        Field(
+            allow_inf_nan=False,
+            ge=_SHAPES[0],
+            le=_SHAPES[1],
+            description="Of the law: above 0 it has no end, below 1 a mean.",
+        ),
+    ]
+    log_scale: Annotated[
+        float,
+        Field(
+            allow_inf_nan=False, ge=_SCALES[0], le=_SCALES[1], description="Logarithm of the law's scale in seconds."
+        ),
+    ]
+    covariance: Covariance
+    fraction: Annotated[Share, Field(description="The share of values that the fleet's thresholds aimed at.")]
+    source: Annotated[
+        Literal["Own", "Fleet"],
+        Field(description="Whose values the threshold came from: the group's own, or the fleet's."),
+    ]
+    samples: Annotated[Count, Field(description="Values that it rests on; older ones count as part of one.")]
+    exceedances: Annotated[Count, Field(description="Those over the threshold.")]
+    largest_seconds: Annotated[Time, Field(description="The largest value, up to the edge of its bucket.")]
+    anderson_darling: Annotated[Distance, Field(description="How well the law fits; small is good.")]
+    distance: Annotated[Share, Field(description="Largest difference between seen and fitted share.")]
+
+    @model_validator(mode="after")
+    def _is_a_law(self) -> Self:
+        if self.shape >= 1:
+            raise ValueError(_HAS_A_MEAN[1])
+        if not self.threshold_seconds > 0 or not self.share > 0:
+            raise ValueError(_POSITIVE[1])
+        return self
+
+
+class RejectedSpec(Model):
+    """Why there is no law: no number comes from a bad fit."""
+
+    reason: Annotated[
+        str, Field(max_length=64, description="NoValues, TooFewValues, NoTail, CutBelowThreshold, NotConverged, …")
+    ]
+    detail: Annotated[str, Field(max_length=1024, description="The figures that decided.")]
+
+
+class EarlierTailSpec(Model):
+    """The tail of an earlier fit, while the newest one is rejected; for at most 28 days."""
+
+    since: Day
+    until: Day
+    fitted_at: Moment
+    values_per_day: Annotated[Count, Field(description="How many values the group had a day then.")]
+    tail: Tail
+
+
+_OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: it is the most that there may be")
+
+
+class RateSpec(Model):
+    """How often events come, a day of each member; of what befalls the group as one, a day of the group."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_RATE))
+
+    mean: Annotated[PerDay, Field(description="Expected, from the group's own events and those of the fleet.")]
+    upper: Annotated[PerDay, Field(description="At most, at 95 %.")]
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if self.upper < self.mean:
+            raise ValueError(_OF_A_RATE[1])
+        return self
+
+
+_OF_A_DURATION: Final = ("self.worth > 0.0", "worth must be above 0: it rests on something")
+
+
+class DurationSpec(Model):
+    """How long events last (lognormal)."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_DURATION))
+
+    mean_log: Annotated[
+        float,
+        Field(
+            allow_inf_nan=False, ge=_DURATIONS[0], le=_DURATIONS[1], description="Mean of the logarithm of the seconds."
+        ),
+    ]
+    sd_log: Annotated[
+        float, Field(allow_inf_nan=False, ge=1e-6, le=_SPREAD, description="Standard deviation of the logarithm.")
+    ]
+    worth: Annotated[Count, Field(description="Events that it rests on; older ones count as part of one.")]
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if not self.worth > 0:
+            raise ValueError(_OF_A_DURATION[1])
+        return self
+
+
+_OF_A_POOL: Final = (
+    "size(self.timesSeconds) == size(self.perDay) && size(self.timesSeconds) == size(self.spreads)",
+    "timesSeconds, perDay and spreads must be of one length: each time has its rate, and how much groups differ in it",
+)
+_RISING: Final = "timesSeconds must rise from above 0"
+_FALLING: Final = "perDay must fall, and stay above 0: what is longer is rarer, and nothing never happens"
+
+
+class PoolSpec(Model):
+    """What groups of this client library on this cluster saw together, those that are usually away for as long."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_OF_A_POOL))
+
+    days: Annotated[
+        Count, Field(description="For how long they were watched: member-days; for outages, days of groups.")
+    ]
+    groups: Annotated[int, Field(ge=1, le=10**9, description="How many they are.")]
+    times_seconds: Annotated[list[Time], Field(min_length=1, max_length=16, description="Ascending.")]
+    per_day: Annotated[
+        list[Count],
+        Field(min_length=1, max_length=16, description="How often a day each of these times is exceeded; falling."),
+    ]
+    spreads: Annotated[
+        list[Spread],
+        Field(
+            min_length=1,
+            max_length=16,
+            description="How much groups differ in that: the squared coefficient of variation of their rates.",
+        ),
+    ]
+
+    @model_validator(mode="after")
+    def _is_a_curve(self) -> Self:
+        if not len(self.times_seconds) == len(self.per_day) == len(self.spreads):
+            raise ValueError(_OF_A_POOL[1])
+        if any(later <= sooner for sooner, later in itertools.pairwise([0.0, *self.times_seconds])):
+            raise ValueError(_RISING)
+        if any(later > sooner for sooner, later in itertools.pairwise(self.per_day)) or not self.per_day[-1] > 0:
+            raise ValueError(_FALLING)
+        return self
+
+
+_EITHER: Final = ("has(self.tail) != has(self.rejected)", "must have either a tail or the reason why it is rejected")
+_DOWNTIMES: Final = (
+    f"!has(self.rate) || !(self.name in {sorted(DOWNTIMES)}) || self.rate.upper <= {MOST_DOWNTIMES_PER_DAY:.1f}",
+    f"crashes and restarts must be at most {MOST_DOWNTIMES_PER_DAY:g} a member-day: one takes a minute or more",
+)
+_BESIDE: Final = ("!has(self.kept) || has(self.rejected)", "a tail is kept only where the newest is rejected")
+
+
+class QuantitySpec(Model):
+    """One quantity of the group, such as its absences or its poll gaps."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_EITHER, _BESIDE, _DOWNTIMES))
+
+    name: Annotated[Word, Field(description="What was measured.")]
+    values: Annotated[int, Field(ge=0, le=10**15, description="How many values were seen.")]
+    member_days: Annotated[Days, Field(description="For how long members were watched, all together.")]
+    group_days: Annotated[Days, Field(description="For how long the group was watched.")]
+    largest_seconds: Annotated[Time | None, Field(description="The largest value, up to the edge of its bucket.")] = (
+        None
+    )
+    median_seconds: Annotated[
+        Time | None, Field(description="Half of the values are longer; newer ones count more.")
+    ] = None
+    rate: RateSpec | None = None
+    duration: DurationSpec | None = None
+    pool: PoolSpec | None = None
+    tail: Tail | None = None
+    rejected: RejectedSpec | None = None
+    kept: EarlierTailSpec | None = None
+
+    @model_validator(mode="after")
+    def _is_either(self) -> Self:
+        if (self.tail is None) == (self.rejected is None):
+            raise ValueError(_EITHER[1])
+        if self.kept is not None and self.rejected is None:
+            raise ValueError(_BESIDE[1])
+        if self.rate is not None and self.name in DOWNTIMES and self.rate.upper > MOST_DOWNTIMES_PER_DAY:
+            raise ValueError(_DOWNTIMES[1])
+        return self
+
+
+_ORDER: Final = ("self.since <= self.until", "since must not be after until")
+_WATCHED: Final = (
+    "self.quantities.all(one, one.groupDays <= double(self.days) + 1.0)",
+    "groupDays must not be more than days: a group is not watched for longer than there are data",
+)
+
+
+class ModelSpec(Model):
+    """What weeks of history say of one group's delays; written by `heartbeat-tuner fit`."""
+
+    model_config = ConfigDict(json_schema_extra=rules(_ORDER, _WATCHED))
+
+    group_id: Annotated[
+        GroupId,
+        Field(
+            description="The consumer group (group.id), whose pods are in the model's namespace.",
+            json_schema_extra=group_id_rules("delete the model and let the fit write it anew"),
+        ),
+    ]
+    cluster: Annotated[
+        PerhapsClusterName,
+        Field(description="The Kafka cluster, as the fit was told; where it was not, every cluster."),
+    ] = ""
+    client: Annotated[Word, Field(description="The client library whose metrics were measured.")]
+    histogram_schema: Annotated[
+        int, Field(ge=1, le=2**31 - 1, description="Version of the histograms' buckets: others are other times.")
+    ]
+    since: Annotated[Day, Field(description="The first day that it rests on (UTC).")]
+    until: Annotated[Day, Field(description="The last one.")]
+    days: Annotated[int, Field(ge=0, le=int(_DAYS), description="How many days of these have data.")]
+    fitted_at: Annotated[Moment, Field(description="When these numbers were fitted first.")]
+    job: Annotated[str, Field(max_length=253, description="Which run fitted them.")]
+    fitted: Annotated[int, Field(ge=0, description="How many quantities have a tail; for people.")]
+    rejected: Annotated[int, Field(ge=0, description="How many have none; for people.")]
+    quantities: Annotated[list[QuantitySpec], Field(max_length=16)]
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        if self.since > self.until:
+            raise ValueError(_ORDER[1])
+        if any(quantity.group_days > self.days + 1.0 for quantity in self.quantities):
+            raise ValueError(_WATCHED[1])
+        names = [quantity.name for quantity in self.quantities]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice} stands there more than once among the quantities; leave one")
+        return self
+
+
+PRINTER_COLUMNS: Final = (
+    ("Group", "string", ".spec.groupId"),
+    ("Client", "string", ".spec.client"),
+    ("Days", "integer", ".spec.days"),
+    ("Until", "string", ".spec.until"),
+    ("Fitted", "integer", ".spec.fitted"),
+    ("Rejected", "integer", ".spec.rejected"),
+    ("Age", "date", ".metadata.creationTimestamp"),
+)
+"""Name, type and JSON path of what `kubectl get` shows."""

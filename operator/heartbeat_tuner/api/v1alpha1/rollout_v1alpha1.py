@@ -1,0 +1,155 @@
+"""`spec.rollout` of a `ConsumerGroupPolicy` v1alpha1: when and how changes reach the pods.
+
+A window's schedule is a cron line as a CronJob has it. Where crons disagree about what a line means, it is refused: a
+rollout at the wrong hour is worse than a policy that has to be corrected.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+from pydantic import AfterValidator, ConfigDict, Field
+
+from heartbeat_tuner.api.v1alpha1.fields import Duration, Model, PositiveDuration, rules
+from heartbeat_tuner.domain import durations
+
+_SOME_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
+"""Whether a schedule ever comes does not depend on when it is asked."""
+
+MAX_WINDOWS: Final = 10
+SHORTEST: Final = timedelta(minutes=1)
+LONGEST: Final = timedelta(days=7)
+
+
+def _field(value: str) -> str:
+    """Return the pattern of one field: a star, or a list of values and ranges, each perhaps with a step."""
+    step = "(/0*[1-9][0-9]?)?"
+    return rf"([*?]{step}|{value}(-{value})?{step}(,{value}(-{value})?{step})*)"
+
+
+_MONTH_NAMES: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_DAY_NAMES: Final = "sun|mon|tue|wed|thu|fri|sat"
+
+SCHEDULE: Final = " +".join(
+    [
+        f"(?i)^{_field('[0-5]?[0-9]')}",
+        _field("([01]?[0-9]|2[0-3])"),
+        _field("(0?[1-9]|[12][0-9]|3[01])"),
+        _field(f"(0?[1-9]|1[0-2]|{_MONTH_NAMES})"),
+        f"{_field(f'([0-7]|{_DAY_NAMES})')}$",
+    ]
+)
+"""A cron line of five fields. Regular expressions of this module mean the same in Python and in CEL."""
+
+DISPUTED: Final = r"^\S+ +\S+ +([*?]/\S+ +\S+ +([^*?]|[*?]/)|[^*?]\S* +\S+ +[*?]/)"
+"""A step over all days beside other days: some crons want both to hold, others either."""
+
+ZONE: Final = "^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$"
+
+_NOT_A_SCHEDULE: Final = (
+    "must be five fields, minute hour day month weekday, such as 0 2 * * 1-5; no seconds, no @daily, no zone"
+)
+_IS_DISPUTED: Final = (
+    "crons differ on a step over all days (*/2) beside other days; write the days out, such as 1-31/2, or leave one *"
+)
+_NOT_A_ZONE: Final = "must be an IANA time zone, such as Europe/Berlin"
+_BAD_LENGTH: Final = f"duration must be {durations.show(SHORTEST)} to {durations.show(LONGEST)}"
+
+
+def plain(schedule: str) -> str:
+    """Return a schedule as every cron reads it: `?` is a CronJob's other way to write a star."""
+    return schedule.replace("?", "*")
+
+
+def _schedule(text: str) -> str:
+    """Return a schedule as it is written.
+
+    Raises:
+        ValueError: it is none, its meaning is disputed, or it never comes.
+    """
+    if not re.fullmatch(SCHEDULE, text):
+        raise ValueError(_NOT_A_SCHEDULE)
+    if re.match(DISPUTED, text):
+        raise ValueError(_IS_DISPUTED)
+    try:
+        CronSim(plain(text), _SOME_MOMENT)
+    except CronSimError as error:
+        raise ValueError(
+            f"never comes ({error}): a range must not run backwards, and a month named must have the day; correct it"
+        ) from None
+    return text
+
+
+def _zone(name: str) -> str:
+    """Return a time zone's name as it is written.
+
+    Raises:
+        ValueError: no zone has that name.
+    """
+    if not re.fullmatch(ZONE, name):
+        raise ValueError(_NOT_A_ZONE)
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # not there, a bad file, a folder of zones
+        raise ValueError(f"names no time zone of the IANA database; {_NOT_A_ZONE}") from None
+    return name
+
+
+def _length(text: str) -> str:
+    if not SHORTEST <= durations.parse(text) <= LONGEST:
+        raise ValueError(_BAD_LENGTH)
+    return text
+
+
+class WindowSpec(Model):
+    """A time in which the tuner may begin a rollout."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                (
+                    f"duration(self.duration) >= duration('{durations.show(SHORTEST)}') && "
+                    f"duration(self.duration) <= duration('{durations.show(LONGEST)}')"
+                ),
+                _BAD_LENGTH,
+            )
+        )
+    )
+
+    schedule: Annotated[
+        str,
+        AfterValidator(_schedule),
+        Field(
+            max_length=100,
+            description="When it opens: five fields of cron, as a CronJob has them.",
+            json_schema_extra=rules(
+                (f"self.matches(r'{SCHEDULE}')", _NOT_A_SCHEDULE), (f"!self.matches(r'{DISPUTED}')", _IS_DISPUTED)
+            ),
+        ),
+    ]
+    duration: Annotated[Duration, AfterValidator(_length), Field(description="How long it stays open.")]
+    time_zone: Annotated[
+        str,
+        AfterValidator(_zone),
+        Field(
+            max_length=64,
+            description="The zone in which the schedule is meant, by its IANA name.",
+            json_schema_extra=rules((f"self.matches(r'{ZONE}')", _NOT_A_ZONE)),
+        ),
+    ] = "UTC"
+
+
+class RolloutSpec(Model):
+    """How changes reach the pods."""
+
+    cooldown: Annotated[Duration, Field(description="The least time between two changes of this group.")] = "24h"
+    horizon: Annotated[
+        PositiveDuration,
+        Field(description="A change that only saves must earn back its own restarts within this time."),
+    ] = "336h"
+    windows: Annotated[
+        Annotated[list[WindowSpec], Field(max_length=MAX_WINDOWS)] | None,
+        Field(description="Times in which a rollout may begin, a cure's too; none: always."),
+    ] = None

@@ -1,0 +1,243 @@
+"""`ConsumerGroupPolicy` v1alpha1: what a user asks for, as pydantic models.
+
+Descriptions become the CRD's documentation, constraints its schema, `x-kubernetes-validations` its CEL rules. Each
+rule's message names field, rule and fix, since it is all a user sees at `kubectl apply`. Strings, lists and maps that
+CEL sees are bounded, which keeps the rules within the API server's cost budget.
+"""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from heartbeat_tuner.api import names
+from heartbeat_tuner.api.names import ClusterName, EnvName, LabelName, ObjectName
+from heartbeat_tuner.api.v1alpha1.fields import Duration, GroupId, Model, PositiveDuration, group_id_rules, rules
+from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
+from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, StaticMembership
+from heartbeat_tuner.metrics.conventions import known_conventions as measured
+
+KINDS: Final = (DEPLOYMENT, STATEFUL_SET)
+"""Of workloads that are read and written."""
+
+KIND: Final = "ConsumerGroupPolicy"
+PLURAL: Final = "consumergrouppolicies"
+
+
+def _known_library(name: str) -> str:
+    if name not in measured.LIBRARIES:
+        raise ValueError(f"client library {name!r} cannot be measured; known are {', '.join(measured.LIBRARIES)}")
+    return name
+
+
+class WorkloadRefSpec(Model):
+    """The workload whose pods are the group's members; it lives in the policy's own namespace."""
+
+    kind: Annotated[
+        str,
+        names.plain("|".join(KINDS), f"must be {' or '.join(KINDS)}"),
+        Field(description="Kind of the workload.", json_schema_extra={"enum": list(KINDS)}),
+    ] = DEPLOYMENT
+    name: Annotated[ObjectName, Field(description="Name of the workload.")]
+    container: Annotated[LabelName, Field(description="The container that runs the consumer; its env is patched.")]
+
+
+class EnvRef(Model):
+    """An environment variable that carries a setting, in whole milliseconds."""
+
+    name: Annotated[EnvName, Field(description="The variable that carries this setting, in whole milliseconds.")]
+
+
+class InstanceIdRef(Model):
+    """An environment variable that carries a member's static id."""
+
+    name: Annotated[EnvName, Field(description="The variable that carries group.instance.id.")]
+
+
+class EnvNames(Model):
+    """Environment variables that the application reads; those not named have the library's preset names."""
+
+    session_timeout: EnvRef | None = None
+    heartbeat_interval: EnvRef | None = None
+    fetch_wait: EnvRef | None = None
+    max_poll_interval: EnvRef | None = None
+    group_instance_id: InstanceIdRef | None = None
+
+
+class DeclaredSettings(Model):
+    """What is set where the tuner cannot see it (in code or in a configuration file)."""
+
+    session_timeout: PositiveDuration | None = None
+    heartbeat_interval: PositiveDuration | None = None
+    fetch_wait: PositiveDuration | None = None
+    max_poll_interval: PositiveDuration | None = None
+
+
+class ClientSpec(Model):
+    """How the application consumes."""
+
+    library: Annotated[
+        str,
+        AfterValidator(_known_library),
+        Field(
+            description="The Kafka client library of the application.",
+            json_schema_extra={"enum": list(measured.LIBRARIES)},
+        ),
+    ]
+    env: Annotated[EnvNames | None, Field(description="Overrides of the library's preset environment names.")] = None
+    current: Annotated[
+        DeclaredSettings | None,
+        Field(description="Values that neither the pods' env nor its ConfigMaps show. Never refused."),
+    ] = None
+
+
+class ObjectiveSpec(Model):
+    """What the group must hold."""
+
+    max_detection_time: Annotated[
+        Duration,
+        Field(description="From a member's death to reassignment; no session timeout exceeds it."),
+    ] = "60s"
+    max_false_evictions_per_month: Annotated[
+        float, Field(ge=0, le=100_000, description="Live members removed, for the whole group, in 30 days.")
+    ] = 1.0
+
+
+class DurationRange(Model):
+    """Bounds of one setting; a side that is left out is open."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!has(self.min) || !has(self.max) || duration(self.min) <= duration(self.max)",
+                "min must not be greater than max; swap them or leave one out",
+            )
+        )
+    )
+
+    min: Annotated[Duration | None, Field(description="No recommendation is below this.")] = None
+    max: Annotated[PositiveDuration | None, Field(description="No recommendation is above this.")] = None
+
+
+class Bounds(Model):
+    """Bounds that no recommendation leaves."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                (
+                    "!has(self.heartbeatInterval) || !has(self.heartbeatInterval.min) || !has(self.sessionTimeout) || "
+                    "!has(self.sessionTimeout.max) || "
+                    "duration(self.heartbeatInterval.min) < duration(self.sessionTimeout.max)"
+                ),
+                "heartbeatInterval.min must be below sessionTimeout.max: a session must outlast a heartbeat",
+            )
+        )
+    )
+
+    session_timeout: DurationRange | None = None
+    heartbeat_interval: DurationRange | None = None
+    fetch_wait: DurationRange | None = None
+    max_poll_interval: DurationRange | None = None
+
+
+def _lacking(setting: Setting) -> tuple[str, str]:
+    """Return the rule that a policy names `setting` only for a library that has it."""
+    libraries = [name for name in measured.LIBRARIES if setting not in catalogue.client(name).settings]
+    places = [f"client.env.{setting}", f"client.current.{setting}", f"bounds.{setting}"]
+    named = []
+    for place in places:
+        steps = place.split(".")
+        paths = [".".join(["self", *steps[: end + 1]]) for end in range(len(steps))]
+        given = [f"has({path})" for path in paths if path != "self.client"]
+        named.append(f"({' && '.join(given)})")
+    return (
+        f"!(self.client.library in {libraries}) || !({' || '.join(named)})",
+        f"{', '.join(libraries)} has no {setting}; leave it out of client.env, client.current and bounds",
+    )
+
+
+def _pinned(library: str) -> tuple[str, str]:
+    """Return the rule that a policy's convention is one of its library's exporters."""
+    names = [AUTO, *(convention.name for convention in measured.of_library(library))]
+    pinned = "has(self.metrics) && has(self.metrics.convention)"
+    return (
+        f"self.client.library != '{library}' || !({pinned}) || self.metrics.convention in {names}",
+        f"metrics.convention of a {library} consumer must be one of {', '.join(names)}",
+    )
+
+
+def _dynamic_only(library: str) -> tuple[str, str]:
+    """Return the rule that a policy for a library without useful static members does not demand them."""
+    support = catalogue.client(library).static_membership
+    return (
+        f"self.client.library != '{library}' || !has(self.staticMembership) || self.staticMembership != 'Enabled'",
+        f"staticMembership cannot be Enabled with {library}, whose static membership is {support}; leave it out",
+    )
+
+
+class Spec(Model):
+    """What the user asks for."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                (
+                    "!has(self.objective) || !has(self.objective.maxDetectionTime) || "
+                    "duration(self.objective.maxDetectionTime) >= duration('1s')"
+                ),
+                "objective.maxDetectionTime must be at least 1s: no useful session is shorter",
+            ),
+            (
+                (
+                    "!has(self.objective) || !has(self.objective.maxDetectionTime) || !has(self.bounds) || "
+                    "!has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
+                    "duration(self.bounds.sessionTimeout.min) <= duration(self.objective.maxDetectionTime)"
+                ),
+                "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
+            ),
+            _lacking(Setting.MAX_POLL_INTERVAL),
+            *(_pinned(library) for library in measured.LIBRARIES),
+            *(
+                _dynamic_only(library)
+                for library in measured.LIBRARIES
+                if not catalogue.client(library).static_membership.holds
+            ),
+        )
+    )
+
+    group_id: Annotated[
+        GroupId,
+        Field(
+            description="The consumer group (group.id).",
+            json_schema_extra=group_id_rules("delete the policy and create another"),
+        ),
+    ]
+    cluster_ref: Annotated[
+        ClusterName,
+        Field(description="Name of a Kafka cluster in the operator's own configuration; never an address."),
+    ]
+    workload_ref: WorkloadRefSpec
+    client: ClientSpec
+    mode: Annotated[
+        Mode,
+        Field(
+            description="Recommend: status only. Initial: the webhook sets the values in each pod that is created, the "
+            "workload stays as it is. Apply: patch the workload's env when the gates allow it."
+        ),
+    ] = Mode.RECOMMEND
+    objective: ObjectiveSpec = ObjectiveSpec()
+    bounds: Bounds | None = None
+    rollout: RolloutSpec = RolloutSpec()
+    metrics: Metrics | None = None
+    static_membership: Annotated[
+        StaticMembership,
+        Field(
+            description="Enabled: the webhook gives each new pod of the workload a static id of its own "
+            "(group.instance.id). Auto: it does where that costs the group less, as status.staticIds says. Disabled: "
+            "it leaves them alone."
+        ),
+    ] = StaticMembership.DISABLED
+    suspend: Annotated[bool, Field(description="Watch and report, but write nothing to the workload.")] = False

@@ -1,0 +1,253 @@
+"""What `recommend`, `explain` and `simulate` take: which group, what is set, and who knows what happens to it."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from heartbeat_tuner.cli.doctor import FORMATS
+from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.group.option_values import bounds_of, option
+from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
+from heartbeat_tuner.cli.options import FiniteNumber, client_of, duration
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.clients.client import Client, Protocol
+from heartbeat_tuner.clients.java import JAVA_KIP848
+from heartbeat_tuner.decision.from_metrics import StatedFacts
+from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, ValueSource
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.lint.checked_settings import NAMES
+from heartbeat_tuner.metrics.conventions import known_conventions
+from heartbeat_tuner.models.failure_profile import Rebalancing
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+MOST_MEMBERS: Final = 10_000
+MOST_PARTITIONS: Final = 1_000_000
+
+_FOLDER: Final = click.Path(exists=True, file_okay=False, readable=True, path_type=Path)
+_FLAGS: Final = {
+    "session_timeout": Setting.SESSION_TIMEOUT,
+    "heartbeat_interval": Setting.HEARTBEAT_INTERVAL,
+    "fetch_wait": Setting.FETCH_WAIT,
+    "max_poll_interval": Setting.MAX_POLL_INTERVAL,
+}
+
+_BROKERS: Final = (Setting.SESSION_TIMEOUT, Setting.HEARTBEAT_INTERVAL)
+"""What the broker says in a group of the consumer protocol, whatever the library."""
+
+_OPTIONS: Final = (
+    click.option(
+        "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+    ),
+    click.option(
+        "--models", type=_FOLDER, metavar="FOLDER", help="Models of the groups, as `heartbeat-tuner fit` writes them."
+    ),
+    click.option("--cluster", metavar="NAME", help="The Kafka cluster, where models of several are in the folder."),
+    click.option("--group", required=True, help="The consumer group."),
+    click.option("--client", "name", required=True, help="Its library; `heartbeat-tuner clients` lists them."),
+    click.option("--session-timeout", type=duration, help="What is set now; else the default is assumed."),
+    click.option("--heartbeat-interval", type=duration, help="Likewise."),
+    click.option("--fetch-wait", type=duration, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms."),
+    click.option("--max-poll-interval", type=duration, help="Likewise, of clients that have one."),
+    click.option("--members", type=click.IntRange(1, MOST_MEMBERS), help="How many there are; else metrics tell."),
+    click.option(
+        "--partitions", type=click.IntRange(1, MOST_PARTITIONS), help="How many they share; else metrics tell."
+    ),
+    click.option(
+        "--protocol",
+        type=click.Choice([rebalancing.value for rebalancing in Rebalancing]),
+        help="How partitions are moved.  [default: eager, which costs most]",
+    ),
+    click.option(
+        "--membership",
+        type=click.Choice(("dynamic", "static")),
+        help="Whether members have a group.instance.id.  [default: dynamic]",
+    ),
+    click.option(
+        "--brokers", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Of the Kafka cluster."
+    ),
+    click.option(
+        "--max-detection-time",
+        type=duration,
+        default="60s",
+        show_default=True,
+        help="How late a crash may be noticed.",
+    ),
+    click.option(
+        "--max-false-evictions-per-month",
+        type=FiniteNumber(0, 1e6, min_open=True),
+        default=1.0,
+        show_default=True,
+        help="How many live members may be removed, in the whole group.",
+    ),
+    click.option(
+        "--bound",
+        "bounds",
+        multiple=True,
+        metavar="SETTING=MIN..MAX",
+        help="Between what a value must lie, like session-timeout=10s..30s; may be repeated.",
+    ),
+    click.option(
+        "--horizon",
+        type=duration,
+        default="336h",
+        show_default=True,
+        help="Within which a change must have paid for its restarts.",
+    ),
+    click.option("--output", "-o", type=click.Choice(FORMATS), default="text", show_default=True),
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """What the command line asks for.
+
+    Attributes:
+        told: what it says of the group; its namespace may be empty and its model none, until they are looked up.
+        asked: which Prometheus; None if none is asked.
+        models: the folder of models, if there is one.
+        cluster: whose models; None where nobody says.
+        namespaces: where to look; everywhere if empty.
+        assumed: what stands for what was not said, as sentences.
+    """
+
+    told: StatedFacts
+    asked: PrometheusTarget | None
+    models: Path | None
+    cluster: str | None
+    namespaces: tuple[str, ...]
+    assumed: tuple[str, ...]
+
+
+def options(command: _Command) -> _Command:
+    """Give a command the options that `wanted` reads, and `--output`."""
+    for decorate in reversed(_OPTIONS):
+        command = decorate(command)
+    return prometheus_options.optional(command)
+
+
+def wanted(  # noqa: PLR0913 - one parameter for each option
+    *,
+    url: str | None,
+    models: Path | None,
+    cluster: str | None,
+    group: str,
+    name: str,
+    members: int | None,
+    partitions: int | None,
+    protocol: str | None,
+    membership: str | None,
+    brokers: int,
+    max_detection_time: timedelta,
+    max_false_evictions_per_month: float,
+    bounds: tuple[str, ...],
+    horizon: timedelta,
+    namespaces: tuple[str, ...],
+    lookback: timedelta,
+    **given: Any,
+) -> GroupRequest:
+    """Return what the options say.
+
+    Raises:
+        UsageProblem: they cannot be used; it names the option, the value, the rule and the fix.
+    """
+    if url is None and models is None:
+        raise UsageProblem(
+            "give --prometheus URL, --models FOLDER or both: that is where what befalls a group is known"
+        )
+    client = _client(name)
+    if url is None and (members is None or partitions is None):
+        raise UsageProblem("--members and --partitions: without --prometheus nothing tells them; give both")
+    rebalancing = _rebalancing(client, protocol)
+    flags = {setting: given.pop(flag) for flag, setting in _FLAGS.items()}
+    current = settings_of(
+        client, {setting: value for setting, value in flags.items() if value is not None}, rebalancing
+    )
+    asked = (
+        None if url is None else prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
+    )
+    facts = StatedFacts(
+        namespace="",
+        group=group,
+        client=client,
+        current=current,
+        brokers=brokers,
+        objective=Objective(max_detection_time, max_false_evictions_per_month),
+        bounds=bounds_of(client, bounds),
+        horizon=horizon,
+        rebalancing=rebalancing,
+        static=membership == "static",
+        members=members,
+        partitions=partitions,
+    )
+    return GroupRequest(facts, asked, models, cluster, namespaces, _assumed(protocol, membership))
+
+
+def _assumed(protocol: str | None, membership: str | None) -> tuple[str, ...]:
+    """Return what stands for what was not said."""
+    assumed = []
+    if protocol is None:
+        assumed.append("that it rebalances eagerly, which costs most (--protocol)")
+    if membership is None:
+        assumed.append("that its members have no group.instance.id (--membership)")
+    return tuple(assumed)
+
+
+def settings_of(
+    client: Client, given: Mapping[Setting, timedelta], rebalancing: Rebalancing = Rebalancing.EAGER
+) -> CurrentSettings:
+    """Return what is set where this is said.
+
+    Raises:
+        UsageProblem: the library has no such setting.
+    """
+    unknown = next((setting for setting in given if setting not in client.settings), None)
+    if unknown is not None:
+        raise UsageProblem(f"{option(unknown)}: {client.title} has no {NAMES[unknown]}; take the option out")
+    defaults = {
+        one: (JAVA_KIP848 if is_brokers(one, rebalancing) else client).defaults[one]
+        for one in client.defaults.by_setting
+    }
+    settings = LivenessSettings.of({**defaults, **given})
+    sources = {one: ValueSource.POLICY if one in given else ValueSource.DEFAULT for one in tuned(settings)}
+    return CurrentSettings(settings, sources)
+
+
+def is_brokers(setting: Setting, rebalancing: Rebalancing) -> bool:
+    """Whether the broker says a value, and its default holds where nothing is set."""
+    return rebalancing is Rebalancing.CONSUMER and setting in _BROKERS
+
+
+def default(setting: Setting, rebalancing: Rebalancing) -> str:
+    """Return whose default is assumed, as words."""
+    return f"the {'broker' if is_brokers(setting, rebalancing) else 'library'}'s default"
+
+
+def tuned(settings: LivenessSettings) -> dict[Setting, timedelta]:
+    """Return the values that may be changed."""
+    return {setting: value for setting, value in settings.by_setting.items() if setting in TUNED}
+
+
+def _client(name: str) -> Client:
+    client = client_of(name, None)
+    if name not in known_conventions.LIBRARIES:
+        raise UsageProblem(
+            f"--client {name}: consumers of {client.title} cannot be measured yet, those of "
+            f"{' and '.join(known_conventions.LIBRARIES)} can; "
+            f"`heartbeat-tuner check --client {name}` checks settings without"
+        )
+    return client
+
+
+def _rebalancing(client: Client, protocol: str | None) -> Rebalancing:
+    rebalancing = Rebalancing.EAGER if protocol is None else Rebalancing(protocol)
+    if rebalancing is Rebalancing.CONSUMER and Protocol.CONSUMER not in client.protocols:
+        raise UsageProblem(
+            f"--protocol consumer: {client.title} does not speak the consumer protocol (KIP-848); choose eager or "
+            f"cooperative"
+        )
+    return rebalancing

@@ -1,0 +1,194 @@
+"""What a model says of settings: how many evictions are to be expected, and what a group needs.
+
+Beyond what a record of an hour can show stand weeks of history. Where the record demands a cure, a model may ask for
+more than the rule does, never for less; where it demands none, a model changes nothing and is only quoted. A quantity
+whose tail was rejected says nothing.
+
+An absence evicts a member if it outlasts what is left of the session when it begins: S less the age of the last beat,
+which is anything up to P. Expectations are taken over all ages; what a group needs, at the oldest.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.clients.client import Client, Period
+from heartbeat_tuner.decision.profile.usable_model import LEAST_DAYS, USED
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.durations import MONTH_DAYS
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.limits.allowed_values import LONGEST, Limit, poll_limit_for
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
+from heartbeat_tuner.tails import shape_free
+from heartbeat_tuner.tails.model import Z_95
+
+_AGES: Final = (np.arange(12) + 0.5) / 12
+"""Ages of the last beat, as parts of P."""
+
+_CACHED: Final = 2**15
+"""Answers that are kept: models and settings stay for a day, cycles ask every minute, and a law takes half a ms."""
+
+_RAREST: Final = 1e-30
+"""Shares below this are none."""
+
+_ONE_SEEN: Final = 1.0 + Z_95 + 1.35
+"""The upper bound of a count of one (`shape_free`)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expectation:
+    """Evictions a month.
+
+    Attributes:
+        mean: how many are expected.
+        upper: at most how many, at 95 %.
+        unbounded: part of the times lie below the tail, so that there are more than that.
+    """
+
+    mean: float
+    upper: float
+    unbounded: bool = False
+
+    def __str__(self) -> str:
+        if self.unbounded:
+            return f"more than {figure(self.mean)}"
+        return f"{figure(self.mean)} (at most {figure(self.upper)})"
+
+
+def session_wish(model: Fitted | Unfitted, per_month: float, period: timedelta) -> Limit | None:
+    """Return the session that a model asks for; None if it says nothing of absences.
+
+    Args:
+        model: of the group.
+        per_month: how many live members may be removed.
+        period: between two heartbeats.
+    """
+    if isinstance(model, Unfitted) or ABSENCE not in model.model.quantities:
+        return None
+    needed_s = needed(model.model.quantities[ABSENCE], per_month)
+    if needed_s is None:
+        return None
+    return Limit(_whole(period.total_seconds() + needed_s), _source(model))
+
+
+def poll_wish(model: Fitted | Unfitted, client: Client) -> Limit | None:
+    """Return the poll limit that a model asks for; None if none says anything of poll gaps.
+
+    It is of the largest gap seen only: M has no ceiling of its own, and a handler that hangs is noticed no sooner.
+    """
+    quantity = None if isinstance(model, Unfitted) else model.model.quantities.get(POLL_GAP)
+    if isinstance(model, Unfitted) or quantity is None or quantity.law is None or quantity.largest_s is None:
+        return None
+    gap = timedelta(seconds=min(quantity.largest_s, LONGEST.total_seconds()))
+    return Limit(min(poll_limit_for(client, gap), LONGEST), _source(model))
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def needed(quantity: QuantityModel, per_month: float) -> float | None:
+    """Return the time in seconds that is exceeded no more often than so, by the fit's bound and the shape-free one.
+
+    Args:
+        quantity: its tail is what is asked.
+        per_month: how often the group may see more than that; never is never certain, so infinite.
+    """
+    law = quantity.law
+    if law is None or quantity.group_days < LEAST_DAYS:
+        return None
+    tail, per_day = law
+    share = per_month / MONTH_DAYS / per_day
+    if share < _RAREST:
+        return math.inf
+    fitted_s = tail.quantile_upper_s(min(share, tail.share))
+    largest_s = tail.largest_s if quantity.largest_s is None else quantity.largest_s
+    return max(fitted_s, shape_free.least_beyond_s(per_month / MONTH_DAYS, largest_s, quantity.group_days))
+
+
+@functools.lru_cache(maxsize=_CACHED)
+def expected(quantity: QuantityModel, limit: timedelta, age: timedelta = timedelta(0)) -> Expectation | None:
+    """Return how often the group exceeds a limit; None if the quantity has no tail.
+
+    Args:
+        quantity: what is limited.
+        limit: its timeout.
+        age: how much of that can have passed already when it begins.
+    """
+    law = quantity.law
+    if law is None or quantity.group_days < LEAST_DAYS:
+        return None
+    tail, per_day = law
+    times = limit.total_seconds() - age.total_seconds() * _AGES
+    told = np.maximum(times, tail.threshold_s)  # below its threshold a tail knows nothing but that it is more
+    largest_s = max(tail.largest_s if quantity.largest_s is None else quantity.largest_s, tail.threshold_s)
+    beyond = shape_free.beyond_per_day(told, largest_s, quantity.group_days)
+    counted = np.where(told < largest_s, _ONE_SEEN / quantity.group_days, beyond)
+    return Expectation(
+        mean=MONTH_DAYS * per_day * float(tail.sf(told).mean()),
+        upper=MONTH_DAYS * float(np.maximum(per_day * tail.exceedance_upper(told), counted).mean()),
+        unbounded=bool(np.any(times < tail.threshold_s)),
+    )
+
+
+def outlook(
+    model: Fitted | Unfitted,
+    period: Callable[[LivenessSettings], Period],
+    current: LivenessSettings | None,
+    target: LivenessSettings | None,
+) -> str:
+    """Return what the model expects of the settings in force, and of those recommended; or why no model says so.
+
+    Args:
+        model: of the group.
+        period: between two heartbeats, by the settings.
+        current: what is set; None while the pods differ.
+        target: what is recommended, if anything is.
+    """
+    if isinstance(model, Unfitted):
+        return f"No fitted model: {model.message}"
+    whose = ((current, "the values set"), (target, "those recommended"))
+    parts = [_expectations(model, values, period(values), name) for values, name in whose if values is not None]
+    sentences = ", ".join(part for part in parts if part)
+    says = f"expects evictions a month: {sentences}" if sentences else "says nothing of the values set"
+    return f"{_source(model)} {says}{_kept(model)}"
+
+
+def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose: str) -> str:
+    absences, gaps = (fitted.model.quantities.get(name) for name in (ABSENCE, POLL_GAP))
+    silent = None if absences is None else expected(absences, values.session_timeout, beats.longest)
+    limit = values.max_poll_interval
+    late = None if gaps is None or limit is None else expected(gaps, limit)
+    found = [
+        f"{expectation} for {why}"
+        for expectation, why in ((silent, "silence"), (late, "not polling"))
+        if expectation is not None
+    ]
+    return f"{' and '.join(found)} at {whose}" if found else ""
+
+
+def _kept(fitted: Fitted) -> str:
+    """Say which tails are not of the newest fit."""
+    kept = {name: model.kept for name, model in sorted(fitted.model.quantities.items()) if name in USED}
+    sentence = ", ".join(
+        f"{name} of days until {earlier_tail.until}" for name, earlier_tail in kept.items() if earlier_tail is not None
+    )
+    return f"; the newest fit was rejected, so these are older: {sentence}" if sentence else ""
+
+
+def _source(fitted: Fitted) -> str:
+    return f"ConsumerGroupModel {fitted.name} ({fitted.model.days} days until {fitted.model.until})"
+
+
+def _whole(time_s: float) -> timedelta:
+    """Return a time rounded up to whole seconds, no longer than Kafka's settings can say."""
+    longest_s = LONGEST.total_seconds()
+    return min(durations.ceil_to_second(timedelta(seconds=min(time_s, longest_s))), LONGEST)
+
+
+def figure(number: float) -> str:
+    """Return two significant digits; what is hardly anything, as such."""
+    return "under 0.01" if number < 0.01 else f"{float(f'{number:.2g}'):g}"  # noqa: PLR2004 - a hundredth

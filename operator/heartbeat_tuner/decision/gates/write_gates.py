@@ -1,0 +1,228 @@
+"""May the chosen values be written now?
+
+Gates are named by what holds the write back, and all have one signature; `pipeline` has their order. What a record
+demands (a raise of S, a cut of W) passes those that stand before tightening and savings alone: a group in a storm is
+always rebalancing, and has minutes of data. The last gate, the fleet's budget, looks at all groups together:
+`reconcile.budget`.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+from heartbeat_tuner.clients.client import Client
+from heartbeat_tuner.decision.gates import record_consent, rollout_windows, taken_back
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize.questions import Answer
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.verdicts import Finding
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProposedChange:
+    """What would be written.
+
+    Attributes:
+        target: the values.
+        saving: the answer that they come from; None where the group's record demands them.
+    """
+
+    target: LivenessSettings
+    saving: Answer | None = None
+
+
+Gate = Callable[[DecisionInput, ProposedChange], Finding | None]
+
+
+def policy_is_suspended(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold while spec.suspend is set."""
+    if not inputs.policy.suspended:
+        return None
+    return Finding(Reason.SUSPENDED, "spec.suspend is true: nothing is written")
+
+
+def mode_is_recommend(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold unless the policy asks for changes."""
+    if inputs.policy.mode is not Mode.RECOMMEND:
+        return None
+    return Finding(Reason.RECOMMEND_MODE, "spec.mode is Recommend: nothing is written; set it to Apply to have it done")
+
+
+def values_were_taken_back(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold once somebody took our values back: what is found later must not overrule a person either."""
+    noted = inputs.policy.forbidden
+    return None if noted is None else taken_back.finding(inputs.policy, noted)
+
+
+def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold where pods get values when they are created: their workload is never written."""
+    if inputs.policy.mode is not Mode.INITIAL:
+        return None
+    return Finding(
+        Reason.AT_NEXT_RESTART,
+        say(
+            "spec.mode is Initial: {workload} is not written; the webhook sets the values in each pod that is created "
+            "from now on",
+            workload=inputs.policy.workload,
+        ),
+    )
+
+
+def rollout_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
+    if not inputs.workload.paused:
+        return None
+    paused = "{workload} is paused (spec.paused): nothing is written until `kubectl rollout resume`"
+    return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=inputs.policy.workload))
+
+
+def rollout_is_in_progress(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold while somebody's rollout is not finished: two at once cannot be told apart."""
+    if not inputs.workload.rolling_out:
+        return None
+    unfinished = say("a rollout of {workload} is not finished", workload=inputs.policy.workload)
+    return Finding(Reason.ROLLOUT_IN_PROGRESS, unfinished)
+
+
+def field_is_owned_by_another(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold when an environment entry that would be written belongs to another manager."""
+    workload = inputs.workload
+    current = workload.current
+    if current is None:
+        return None
+    owned = [setting for setting in workload.to_write(change.target) if setting in workload.foreign_env]
+    if not owned:
+        return None
+    # What pods have instead of the template's value does not stand in the manifest.
+    values = {
+        setting: f', value: "{durations.to_ms(current.settings[setting])}"'
+        for setting in owned
+        if setting not in workload.unlike_template
+    }
+    lines = ", ".join(
+        workload.lines.get(one, f"{{name: {inputs.policy.env_names[one]}{values.get(one, '')}}}") for one in owned
+    )
+    managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
+    return Finding(
+        Reason.FIELD_OWNED,
+        say(
+            "container {container} has env entries of {managers} where the tuner would write; nothing is forced. Take "
+            "out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's entries win over them",
+            container=inputs.policy.workload.container,
+            managers=managers,
+            lines=lines,
+        ),
+    )
+
+
+def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold while a value is not seen that a change rests on: it would change, or a shorter session must hold it.
+
+    Who raises an assumed value may lower the real one; and a session that holds an assumed beat may not hold the real
+    one: the library then refuses to start, or members are removed between their beats.
+    """
+    current = inputs.workload.current
+    if current is None:
+        return None
+    target = change.target
+    moved = liveness.changed(current.settings, target)
+    held = _held_by_session(inputs.client, current.settings, target)
+    assumed = [one for one in target.by_setting if one in current.assumed and (one in moved or one in held)]
+    if not assumed:
+        return None
+    values = ", ".join(f"{setting} ({durations.show(current.settings[setting])})" for setting in assumed)
+    why = "" if any(one in moved for one in assumed) else ", and a shorter session would rest on it"
+    return Finding(
+        Reason.SETTING_ASSUMED,
+        say(
+            "neither the pods' env nor a ConfigMap shows {values}, the library's default is assumed{why}; declare what "
+            "is set in spec.client.current, or name the right variables in spec.client.env",
+            values=values,
+            why=why,
+        ),
+    )
+
+
+def _held_by_session(client: Client, now: LivenessSettings, target: LivenessSettings) -> tuple[Setting, ...]:
+    """Return the settings that say how often beats come, where the session that must hold them would be shorter."""
+    if target.session_timeout >= now.session_timeout:
+        return ()
+    waits = client.beat_waits_for_fetch
+    return (Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT) if waits else (Setting.HEARTBEAT_INTERVAL,)
+
+
+def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold until the cooldown after the last change is over."""
+    application = inputs.policy.application
+    if application is None or inputs.now - application.at >= inputs.policy.cooldown:
+        return None
+    until = application.at + inputs.policy.cooldown
+    return Finding(
+        Reason.COOLDOWN,
+        say(
+            "the last change was at {last:%Y-%m-%dT%H:%M:%SZ}; rollout.cooldown ({cooldown}) allows the next at "
+            "{next:%Y-%m-%dT%H:%M:%SZ}",
+            last=application.at,
+            cooldown=inputs.policy.cooldown,
+            next=until,
+        ),
+    )
+
+
+def every_window_is_closed(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold until one of the policy's windows opens; what nobody has watching must not begin, a cure neither."""
+    shut = inputs.policy.windows
+    if not shut or any(rollout_windows.is_open(one, inputs.now) for one in shut):
+        return None
+    opening, window = rollout_windows.next_opening(shut, inputs.now)
+    return Finding(
+        Reason.OUTSIDE_WINDOW,
+        say(
+            "none of rollout.windows is open; the next opens at {opening} ({zone}) for {duration}",
+            opening=opening.isoformat(),
+            zone=window.zone,
+            duration=window.duration,
+        ),
+    )
+
+
+def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold a tightening back that less than a week asks for, or that the group's own record does not back yet.
+
+    The busiest day may not have been seen; and a model alone shortens nothing.
+    """
+    current = inputs.workload.current
+    if change.saving is None or current is None:
+        return None
+    if not change.saving.only_recommend:
+        return record_consent.hold(inputs.record, current.settings, change.target)
+    sentence = "a shorter session or poll limit is written from 7 days of history on: until then it is recommended"
+    return Finding(Reason.TOO_LITTLE_DATA, sentence)
+
+
+def group_is_rebalancing(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold while partitions are being moved: a saving can wait for that."""
+    if change.saving is None or not inputs.group.rebalancing:
+        return None
+    moving = "group {group} is rebalancing ({state}); a saving can wait"
+    state = inputs.group.state.value
+    return Finding(Reason.REBALANCING, say(moving, group=inputs.policy.group_id, state=state))
+
+
+def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold what does not earn back a rollout of its own before pods are replaced anyway."""
+    if change.saving is None or not change.saving.wait_for_restart:
+        return None
+    at_once = ", which would stop all pods at once" if inputs.workload.at_once else ""
+    return Finding(
+        Reason.NOT_WORTH_RESTART,
+        say(
+            "what it saves until pods are replaced anyway, or within rollout.horizon ({horizon}), does not pay for a "
+            "rollout of its own{atOnce}; set the values with the next deploy",
+            horizon=inputs.policy.horizon,
+            atOnce=at_once,
+        ),
+    )

@@ -1,0 +1,113 @@
+"""The sentences of an answer, with the numbers of the day."""
+
+from typing import Final
+
+from heartbeat_tuner.decision.evictions.expected_evictions import figure
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.limits import allowed_values
+
+_ABOVE: Final = ", where the objective allows {objective:g}; the group's own record does not show more than that"
+
+NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be reckoned"
+
+
+def changed(now: CostPoint, new: CostPoint) -> Sentence:
+    """Say what to set, and what that brings."""
+    return say(
+        "Set {moves}: {costNew} instead of {costNow} stalled partition-seconds a day (beside {floor} that no setting "
+        "can change); false evictions a month {evictionsNew} instead of {evictionsNow}; a crash is noticed after "
+        "{detectionNew} s instead of {detectionNow} s",
+        moves=_changes(now.settings, new.settings),
+        costNew=_figure(new.net_per_day),
+        costNow=_figure(now.net_per_day),
+        floor=_figure(now.floor_per_day),
+        evictionsNew=_evictions(new),
+        evictionsNow=_evictions(now),
+        detectionNew=_figure(new.detection_s),
+        detectionNow=_figure(now.detection_s),
+    )
+
+
+def halved(now: LivenessSettings, new: LivenessSettings) -> str:
+    """Say that one step goes no further; empty where it need not."""
+    session, limit, before = new.session_timeout, new.max_poll_interval, now.max_poll_interval
+    short = session < now.session_timeout and session == allowed_values.half_of(now.session_timeout)
+    low = limit is not None and before is not None and limit < before and limit == allowed_values.half_of(before)
+    return "; one step at most halves a timeout: more may follow after rollout.cooldown" if short or low else ""
+
+
+def left(now: CostPoint, best: CostPoint, per_month: float) -> Sentence:
+    """Say why what is set stays."""
+    above = now.evictions_upper > per_month
+    return say(
+        "Left as it is: {costNow} stalled partition-seconds a day, and the best that is safe ({best}) costs "
+        "{costBest}, which is not better by enough; false evictions a month {evictions}{above}",
+        costNow=_figure(now.net_per_day),
+        best=_values(best.settings),
+        costBest=_figure(best.net_per_day),
+        evictions=_evictions(now),
+        above=say(_ABOVE, objective=per_month) if above else "",
+    )
+
+
+def too_little(watched_days: float, member_days: float) -> Sentence:
+    """Say that there are too few data for a change."""
+    return say(
+        "other values look better, but the group was watched for {watchedDays} days and {memberDays} member-days only; "
+        "at least one of each is needed",
+        watchedDays=_figure(watched_days),
+        memberDays=_figure(member_days),
+    )
+
+
+def unstable(now: CostPoint, target: LivenessSettings | None) -> Sentence:
+    """Say that the group rebalances all the time, and what its record asks for."""
+    storm = _storm(now)
+    if target is None:
+        return storm
+    return say("{storm}; by its record, set {moves}", storm=storm, moves=_changes(now.settings, target))
+
+
+def calmed(now: CostPoint, new: CostPoint) -> Sentence:
+    """Say that the group rebalances all the time, and under which values it hardly would."""
+    return say(
+        "{storm}; set {moves}, and expect {shareNew:.2%} of the day, and false evictions a month {evictions}",
+        storm=_storm(now),
+        moves=_changes(now.settings, new.settings),
+        shareNew=Reading(new.rebalancing_share),
+        evictions=_evictions(new),
+    )
+
+
+def _storm(now: CostPoint) -> Sentence:
+    return say(
+        "the group is expected to rebalance for {share:.0%} of the day, where no cost can be reckoned",
+        share=Reading(now.rebalancing_share),
+    )
+
+
+def _changes(before: LivenessSettings, after: LivenessSettings) -> str:
+    return ", ".join(
+        f"{setting} {durations.show(before[setting])} → {durations.show(after[setting])}"
+        for setting in liveness.changed(before, after)
+    )
+
+
+def _values(settings: LivenessSettings) -> str:
+    return ", ".join(f"{name} {durations.show(value)}" for name, value in settings.by_setting.items())
+
+
+def _evictions(point: CostPoint) -> Sentence:
+    return say(
+        "{evictions} (at most {evictionsUpper})",
+        evictions=_figure(point.evictions_per_month),
+        evictionsUpper=_figure(point.evictions_upper),
+    )
+
+
+def _figure(number: float) -> Reading:
+    """Return a figure of a forecast: it follows the group's size, which is no news by itself."""
+    return Reading(figure(number))

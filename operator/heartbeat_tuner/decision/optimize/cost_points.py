@@ -1,0 +1,83 @@
+"""What one set of values costs, all sessions of one beat, and the choice among them."""
+
+import dataclasses
+from datetime import timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heartbeat_tuner.decision.cost.cost_model import Costs
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.tails.gpd import Array
+
+Mask = NDArray[np.bool_]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CostPoint:
+    """What one set of values is expected to cost.
+
+    Attributes:
+        settings: the values.
+        net_per_day: stalled partition-seconds, beyond what no setting can change.
+        floor_per_day: stalled partition-seconds that no setting can change.
+        evictions_per_month: false ones of the whole group.
+        evictions_upper: the same at most, at 95 %.
+        detection_s: from a crash to the removal, on average.
+        rebalancing_share: of the day.
+    """
+
+    settings: LivenessSettings
+    net_per_day: float
+    floor_per_day: float
+    evictions_per_month: float
+    evictions_upper: float
+    detection_s: float
+    rebalancing_share: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class SessionTable:
+    """All S that may be set with one beat and one M.
+
+    Attributes:
+        beat: H, W and M; its S means nothing.
+        costs: of each S.
+        net: stalled partition-seconds a day of each S, beyond what no setting can change.
+        upper: false evictions a month at each S, at most.
+        within: which S the rules allow.
+    """
+
+    beat: LivenessSettings
+    costs: Costs
+    net: Array
+    upper: Array
+    within: Mask
+
+    def point(self, index: int) -> CostPoint:
+        """Return one of them."""
+        session = timedelta(milliseconds=round(self.costs.sessions_s[index] * 1000))
+        return CostPoint(
+            dataclasses.replace(self.beat, session_timeout=session),
+            float(self.net[index]),
+            self.costs.floor_per_day,
+            float(self.costs.evictions_per_month[index]),
+            float(self.upper[index]),
+            float(self.costs.detection_s[index]),
+            float(self.costs.rebalancing_share[index]),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """The values that cost least.
+
+    Attributes:
+        point: they, and what they cost.
+        lower: the least S that costs about the same.
+        upper: the greatest.
+    """
+
+    point: CostPoint
+    lower: timedelta
+    upper: timedelta

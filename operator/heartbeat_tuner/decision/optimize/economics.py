@@ -1,0 +1,45 @@
+"""Is a change worth the restarts that bring it about?
+
+Every pod has to be replaced for new values to come into force, and that makes the group stand still too. Pods are
+replaced anyway, with every deploy: what a change saves until then, or until the horizon, has to pay for a rollout of
+its own. Else it waits for that deploy, which costs nothing. The session and the heartbeat of a KIP-848 group are the
+broker's, and change without a restart.
+"""
+
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint
+from heartbeat_tuner.domain import liveness
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+
+ERROR_SHARE: Final = 1.3
+"""So much more than it costs must a rollout save, since both are estimates."""
+
+BEAT_SHARE: Final = 2.0
+"""Likewise, where only H or W would change."""
+
+_DAY: Final = timedelta(days=1)
+_BEAT: Final = {Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT}
+_BROKERS: Final = {Setting.HEARTBEAT_INTERVAL, Setting.SESSION_TIMEOUT}
+
+
+def waits(profile: Profile, now: CostPoint, new: CostPoint, rollout: float, horizon: timedelta) -> bool:
+    """Whether a change had better wait for the next restart that comes anyway.
+
+    Args:
+        profile: the group.
+        now: what is set.
+        new: what shall be.
+        rollout: what replacing every pod costs, in stalled partition-seconds.
+        horizon: within which a change must have paid for itself.
+    """
+    moved = set(liveness.changed(now.settings, new.settings))
+    if profile.rebalancing is Rebalancing.CONSUMER and moved <= _BROKERS:
+        return False
+    days = horizon / _DAY
+    if profile.restarts.per_day > 0:
+        days = min(days, 1 / profile.restarts.per_day)
+    margin = BEAT_SHARE if moved <= _BEAT else ERROR_SHARE
+    return (now.net_per_day - new.net_per_day) * days <= margin * rollout

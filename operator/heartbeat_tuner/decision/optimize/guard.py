@@ -1,0 +1,132 @@
+"""May values be changed for what is better on paper? Never worse, as far as anybody can know.
+
+A change must make the group stand still less by more than the figures can be wrong, and be safe at 95 %. Who wins where
+these two cannot both be had is settled here: a group whose values are too risky is left alone if the safe ones cost
+more, unless its own record shows the risk. Then, and only upwards, safety may cost a little. Without that, only values
+may take their place that cost less, evict less and are likely to be safe: they are better, if not surely good.
+"""
+
+import enum
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS, UNSTABLE_SHARE
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint, SessionTable
+from heartbeat_tuner.domain.durations import MONTH_DAYS
+from heartbeat_tuner.domain.liveness import LivenessSettings
+
+IMPROVEMENT: Final = 0.05
+"""A change that saves less of the net cost is none."""
+
+UNMEASURED_IMPROVEMENT: Final = 0.10
+"""Likewise, where what a rebalance costs is assumed: of clients whose gaps between polls do not show."""
+
+LEAST_SAVING: Final = 0.1
+"""Likewise in stalled partition-seconds a day: where next to nothing is lost, there is nothing to save."""
+
+SAFETY_PRICE: Final = 0.10
+"""So much may the net cost rise where live members are being evicted."""
+
+RELIEF: Final = 0.30
+"""So many fewer evictions must that bring."""
+
+EXPECTED_SHARE: Final = 0.75
+"""Of its objective: what a group may be expected to evict under values that help, but are not surely safe."""
+
+LEAST_DAYS: Final = 1.0
+"""Days watched, and member-days: with less than that, the one hour seen may have been the best of the week."""
+
+SURE_DAYS: Final = 7.0
+"""Who was not watched for a week may have been seen without its busiest day."""
+
+
+class Leave(enum.Enum):
+    """How far a change may go, by the data that it rests on."""
+
+    NONE = enum.auto()  # not even recommended
+    RECOMMEND = enum.auto()  # recommended, not made
+    CHANGE = enum.auto()
+
+
+def leave(now: LivenessSettings, target: LivenessSettings, *, watched_days: float, member_days: float) -> Leave:
+    """Return how far a change that no danger demands may go."""
+    if min(watched_days, member_days) < LEAST_DAYS:
+        return Leave.NONE
+    return Leave.RECOMMEND if tightens(now, target) and watched_days < SURE_DAYS else Leave.CHANGE
+
+
+def tightens(now: LivenessSettings, target: LivenessSettings) -> bool:
+    """Whether S or M would be lower."""
+    return target.session_timeout < now.session_timeout or lowers_poll_limit(now, target)
+
+
+def lowers_poll_limit(now: LivenessSettings, target: LivenessSettings) -> bool:
+    """Whether M would be lower."""
+    limit, was = target.max_poll_interval, now.max_poll_interval
+    return limit is not None and was is not None and limit < was
+
+
+def improves(now: CostPoint, new: CostPoint, *, measured: bool = True) -> bool:
+    """Whether a change saves enough to be sure of.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        measured: whether anything shows how long handlers and rebalances take.
+    """
+    share = IMPROVEMENT if measured else UNMEASURED_IMPROVEMENT
+    return now.net_per_day - new.net_per_day > max(share * now.net_per_day, LEAST_SAVING)
+
+
+def no_riskier(now: CostPoint, new: CostPoint, per_month: float) -> bool:
+    """Whether values that are not surely safe may take the place of others that are not, for being cheaper.
+
+    They must evict less, on average and at most, hold no shorter, and be expected to meet the objective with some room.
+    """
+    return (
+        new.evictions_upper <= now.evictions_upper
+        and new.evictions_per_month <= min(now.evictions_per_month, EXPECTED_SHARE * per_month)
+        and not tightens(now.settings, new.settings)
+    )
+
+
+def endangered(evictions: int, days: float, per_month: float) -> bool:
+    """Whether a group's own record shows more false evictions than its objective allows."""
+    return evictions >= ENOUGH_EVICTIONS and days > 0 and evictions / days * MONTH_DAYS > per_month
+
+
+def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> CostPoint | None:
+    """Return longer sessions that help a group in danger at a price that may be paid; None if none do, or none need to.
+
+    The cheapest that is safe; if none is, the cheapest that is expected to meet the objective with some room; or else
+    the safest.
+
+    Args:
+        tables: what may be set, and what it costs.
+        now: what is set.
+        per_month: false evictions that the objective allows.
+    """
+    if now.evictions_upper <= per_month:
+        return None
+    helping = []
+    for table in tables:
+        helps = (
+            table.within
+            & (table.costs.sessions_s >= now.settings.session_timeout.total_seconds())
+            & (table.net <= (1 + SAFETY_PRICE) * now.net_per_day)
+            & (table.costs.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month)
+            & (table.upper < now.evictions_upper)
+        )
+        helping += [table.point(int(one)) for one in np.flatnonzero(helps)]
+    safe = [point for point in helping if point.evictions_upper <= per_month]
+    likely = [point for point in helping if point.evictions_per_month <= EXPECTED_SHARE * per_month]
+    if safe or likely:
+        return min(safe or likely, key=lambda point: point.net_per_day)
+    return min(helping, key=lambda point: (point.evictions_upper, point.net_per_day), default=None)
+
+
+def unstable(now: CostPoint) -> bool:
+    """Whether the group rebalances for more of the day than the formulas bear."""
+    return now.rebalancing_share > UNSTABLE_SHARE

@@ -1,0 +1,252 @@
+"""Which of the values that may be set cost the group least, within its objective?
+
+The cost of a session timeout has more than one minimum in one group of ten, so all that may be set are compared, for
+each H, and no slope is followed. M comes first (`poll_limits`), since few things depend on both. What is uncertain is
+judged twice: a value is the cheapest by what is expected, and within the objective by what is possible (95 %).
+
+Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S likewise: it
+evicts less.
+"""
+
+import dataclasses
+import functools
+from datetime import timedelta
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.decision.cost.cost_model import CostModel, Costs
+from heartbeat_tuner.decision.evictions.expected_evictions import figure
+from heartbeat_tuner.decision.optimize import grid, poll_limits
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.limits import allowed_values as allowed
+from heartbeat_tuner.limits.allowed_values import Infeasible, Limit, Rules
+from heartbeat_tuner.models.failure_profile import Profile
+
+INTERVAL_SHARE: Final = 0.03
+"""So much more may a longer H cost."""
+
+BAND_SHARE: Final = 0.05
+"""Costs that are so near to each other are the same."""
+
+LONGER_SHARE: Final = 0.01
+"""So much more may a longer S cost."""
+
+
+_LONGEST_LOOKED_AT_S: Final = 1_800.0
+"""How far is looked for a session that would do: the broker's usual maximum."""
+
+
+class CostCache:
+    """The costs of one group, each computed once."""
+
+    def __init__(self, profile: Profile, rules: Rules) -> None:
+        """Keep what all of them share.
+
+        Args:
+            profile: the group.
+            rules: of its values; its policy's bounds are not looked at.
+        """
+        self.profile, self._client = profile, rules.client
+        self._polls_are_known = rules.largest_poll_gap_s is not None
+        self._cost_model = CostModel(profile)
+        self._reckoned = functools.cache(self._reckon)
+        self._rolled_out = functools.cache(self._roll_out)
+
+    def at(self, settings: LivenessSettings) -> CostPoint:
+        """Return what one set of values costs."""
+        return self._table(settings, (settings.session_timeout.total_seconds(),)).point(0)
+
+    def rollout(self, settings: LivenessSettings) -> float:
+        """Return the stalled partition-seconds of replacing every pod once."""
+        return self._rolled_out(settings.heartbeat_interval, settings.fetch_wait, settings.session_timeout)
+
+    def table(self, rules: Rules, beat: LivenessSettings) -> SessionTable | Infeasible:
+        """Return what each S costs that may go with a beat, or the two limits of S that collide."""
+        floor, ceiling = rules.session(beat)
+        if floor.value > ceiling.value:
+            return allowed.collide("No session timeout fits: it must be", floor, ceiling)
+        limits = _seconds(floor, ceiling)
+        # Over all that any policy's bounds allow, so that the same table tells what they cost.
+        free = _seconds(*rules.unbounded().session(beat)) if rules.bounds else limits
+        table = self._table(beat, _compared(limits, free, rules.current.session_timeout.total_seconds()))
+        sessions, (low_s, high_s) = table.costs.sessions_s, limits
+        return dataclasses.replace(table, within=table.within & (sessions >= low_s) & (sessions <= high_s))
+
+    def beyond(self, beat: LivenessSettings, from_s: float) -> SessionTable:
+        """Return what longer S than may be would cost."""
+        sessions = grid.settable(from_s, max(from_s, _LONGEST_LOOKED_AT_S))
+        return self._table(beat, tuple(sessions.tolist()))
+
+    def _table(self, beat: LivenessSettings, sessions_s: tuple[float, ...]) -> SessionTable:
+        limit = allowed.poll_limit(self._client, beat)
+        costs = self._reckoned(beat.heartbeat_interval, beat.fetch_wait, limit, sessions_s)
+        upper = costs.evictions_upper_per_month
+        if not self._polls_are_known:
+            # What was not measured says nothing against any value.
+            upper = upper - costs.poll_evictions_upper_per_month
+        net = costs.net_per_day
+        return SessionTable(beat, costs, net, upper, np.isfinite(net))
+
+    def _roll_out(self, interval: timedelta, wait: timedelta, session: timedelta) -> float:
+        return self._cost_model.rollout(
+            interval_s=interval.total_seconds(), wait_s=wait.total_seconds(), session_s=session.total_seconds()
+        )
+
+    def _reckon(
+        self, interval: timedelta, wait: timedelta, poll_limit: timedelta | None, sessions_s: tuple[float, ...]
+    ) -> Costs:
+        return self._cost_model.costs(
+            interval_s=interval.total_seconds(),
+            wait_s=wait.total_seconds(),
+            poll_limit_s=None if poll_limit is None else poll_limit.total_seconds(),
+            sessions_s=np.array(sessions_s),
+        )
+
+
+def _seconds(floor: Limit, ceiling: Limit) -> tuple[float, float]:
+    return floor.value.total_seconds(), ceiling.value.total_seconds()
+
+
+@functools.lru_cache(maxsize=1024)
+def _compared(limits_s: tuple[float, float], free_s: tuple[float, float], current_s: float) -> tuple[float, ...]:
+    """Return which S are compared between two pairs of limits, and the one that is set; many groups share them."""
+    sessions = {*grid.settable(*limits_s).tolist(), *grid.settable(*free_s).tolist(), current_s}
+    return tuple(sorted(sessions))
+
+
+def choose(cost_cache: CostCache, rules: Rules, per_month: float) -> Choice | Infeasible:
+    """Return the cheapest values within the rules and the objective, or the two numbers that collide.
+
+    Args:
+        cost_cache: of the group.
+        rules: of its values.
+        per_month: false evictions that the objective allows.
+    """
+    limits = poll_limits.poll_limits(cost_cache.profile, rules, per_month)
+    if isinstance(limits, Infeasible):
+        return limits
+    choice = _of_poll_limit(cost_cache, rules, per_month, limits.kept)
+    if limits.other is None:
+        return choice
+    if isinstance(choice, Choice) and limits.saving < INTERVAL_SHARE * choice.point.net_per_day:
+        return choice
+    other = _of_poll_limit(cost_cache, rules, per_month, limits.other)
+    return choice if isinstance(other, Infeasible) or not _saves(choice, other) else other
+
+
+def _saves(choice: Choice | Infeasible, other: Choice) -> bool:
+    """Whether another M is worth it."""
+    if isinstance(choice, Infeasible):
+        return True
+    return other.point.net_per_day < (1 - INTERVAL_SHARE) * choice.point.net_per_day
+
+
+def tables(cost_cache: CostCache, rules: Rules, poll_limit: timedelta | None) -> list[SessionTable] | Infeasible:
+    """Return what all that may be set with one M costs, for each H the shortest first, or what two limits collide."""
+    found = [cost_cache.table(rules, rules.beat(interval, poll_limit)) for interval in rules.intervals()]
+    sound = [table for table in found if isinstance(table, SessionTable)]
+    # A longer H needs a longer S: where the shortest has none, no other has.
+    return sound or next(
+        (infeasible for infeasible in found if isinstance(infeasible, Infeasible)), _no_interval(rules)
+    )
+
+
+def _of_poll_limit(
+    cost_cache: CostCache, rules: Rules, per_month: float, poll_limit: timedelta | None
+) -> Choice | Infeasible:
+    """Return the choice with one M: the longest H whose cheapest S costs hardly more than with the shortest.
+
+    The cost rises with H, so the longest is looked for in strides, from the shortest, which most groups get. Where it
+    does not rise, as where beats come in whole turns of a loop, the answer may be less than the best, and is none the
+    less within the objective.
+    """
+    intervals = rules.intervals()
+    if not intervals:
+        return _no_interval(rules)
+    shortest = cost_cache.table(rules, rules.beat(intervals[0], poll_limit))
+    if isinstance(shortest, Infeasible):
+        return shortest
+    index = _cheapest(shortest, per_month)
+    if index is None:
+        return _missed(cost_cache, rules, shortest, per_month)
+    table, bar = shortest, _hardly_more(shortest.net[index], INTERVAL_SHARE)
+    longest, too_long, stride = 0, len(intervals), 1
+    while too_long - longest > 1:
+        tried = min(longest + stride, too_long - 1)
+        longer = cost_cache.table(rules, rules.beat(intervals[tried], poll_limit))
+        found = _cheapest(longer, per_month) if isinstance(longer, SessionTable) else None
+        if isinstance(longer, SessionTable) and found is not None and longer.net[found] <= bar:
+            longest, table, index, stride = tried, longer, found, 2 * stride
+        else:
+            too_long, stride = tried, 1
+    return _with_band(table, index, rules.current, per_month)
+
+
+def _no_interval(rules: Rules) -> Infeasible:
+    floor, ceiling = rules.interval()
+    return allowed.collide("No heartbeat interval fits: it must be", floor, ceiling)
+
+
+def _cheapest(table: SessionTable, per_month: float) -> int | None:
+    feasible = table.within & (table.upper <= per_month)
+    return int(np.argmin(np.where(feasible, table.net, np.inf))) if feasible.any() else None
+
+
+def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_month: float) -> Choice:
+    """Return the choice of a table whose cheapest S is at `index`: the longest that costs hardly more.
+
+    If that is hardly another than what is set, what is set.
+    """
+    feasible = table.within & (table.upper <= per_month)
+    _, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
+    point, low, high = (table.point(one) for one in (longest, lower, upper))
+    kept = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
+    if lower <= kept <= upper and allowed.too_small(current.session_timeout, point.settings.session_timeout):
+        point = table.point(kept)
+    return Choice(point, low.settings.session_timeout, high.settings.session_timeout)
+
+
+def _hardly_more(cost: float, share: float) -> float:
+    """Return a cost that is so much more; one that is nothing may be less than that, by rounding."""
+    return cost + share * abs(cost)
+
+
+def _around(mask: Mask, index: int) -> tuple[int, int]:
+    """Return the ends of the stretch of true values around one of them."""
+    gaps = np.flatnonzero(~mask)
+    place = int(np.searchsorted(gaps, index))
+    first = int(gaps[place - 1]) + 1 if place else 0
+    last = int(gaps[place]) - 1 if place < gaps.size else mask.size - 1
+    return first, last
+
+
+def _missed(cost_cache: CostCache, rules: Rules, table: SessionTable, per_month: float) -> Infeasible:
+    """Return what the objective needs, and what does not allow it."""
+    _, ceiling = rules.session(table.beat)
+    longer = cost_cache.beyond(table.beat, ceiling.value.total_seconds())
+    enough = np.flatnonzero(longer.upper <= per_month)
+    if not enough.size:
+        least = min(table.upper.min(), longer.upper.min())
+        return Infeasible(
+            say(
+                "No values keep false evictions within {objective:g} a month (objective.maxFalseEvictionsPerMonth): "
+                "{evictions} a month must be reckoned with, however long the session timeout is",
+                objective=per_month,
+                evictions=Reading(figure(float(least))),
+            )
+        )
+    needed = longer.point(int(enough[0])).settings.session_timeout
+    return Infeasible(
+        say(
+            "No session timeout fits: the group needs at least {least} to be sure of at most {objective:g} false "
+            "evictions a month, but {limit} allows at most {most}",
+            least=Reading(needed),
+            objective=per_month,
+            limit=ceiling.name,
+            most=ceiling.value,
+        )
+    )

@@ -1,0 +1,354 @@
+"""Which values should this group have? The question, the answer, and the order in which it is found.
+
+What cannot be known is not decided. A group that rebalances all the time is outside the formulas, and only its record
+speaks. Else: the cheapest values within objective, broker, client library and policy (`search`), if they are better
+than what is set by enough (`guard`), now or with the next restart (`economics`). `answer_sentences` has the sentences.
+
+An answer is the next step to them (`answer`): one step lowers neither S nor M below half of what is set, whatever a
+model says, so that a wrong one shows in the group's record before it can do much.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision.optimize import answer_sentences, economics, guard, poll_limits, search
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint
+from heartbeat_tuner.decision.optimize.guard import Leave
+from heartbeat_tuner.decision.optimize.questions import SURE, Answer, Question
+from heartbeat_tuner.decision.optimize.remedy import settled
+from heartbeat_tuner.decision.optimize.search import CostCache
+from heartbeat_tuner.decision.profile import censored
+from heartbeat_tuner.decision.profile.group_profile import USUAL_CRASHES, USUAL_RESTARTS
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Range
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
+from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
+from heartbeat_tuner.models.failure_profile import FailureProcess, Profile, Rebalancing
+
+
+def answer(question: Question) -> Answer:
+    """Return what to do for one group now: one step, which at most halves S and M."""
+    return _found(question, stepwise=True)
+
+
+def goal(question: Question) -> Answer:
+    """Return what to do for one group in the end: what the steps of `answer` lead to, if nothing changes meanwhile."""
+    return _found(question, stepwise=False)
+
+
+def _found(question: Question, *, stepwise: bool) -> Answer:
+    missing = _missing(question)
+    if missing:
+        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, missing)
+    with np.errstate(all="ignore"):
+        return _answered(question, *reckoned(question), stepwise=stepwise)
+
+
+def forecast(answer: Answer) -> Forecast | None:
+    """Return what an answer expects of the values set and of those recommended; None where it knows nothing."""
+    if answer.now is None:
+        return None
+    return Forecast(answer.now, answer.new, answer.lower, answer.upper, answer.uncapped, answer.confidence)
+
+
+def expected(question: Question, target: LivenessSettings | None) -> Forecast | None:
+    """Return what the values set, and others, bring to a group, whoever chose them; None where nothing is known."""
+    if _missing(question):
+        return None
+    with np.errstate(all="ignore"):
+        cost_cache = CostCache(question.profile, _rules(question))
+        now = cost_cache.at(question.current)
+        new = None if target is None else cost_cache.at(target)
+        if not all(
+            math.isfinite(point.net_per_day + point.evictions_upper) for point in (now, new) if point is not None
+        ):
+            return None
+        prediction = None if new is None else _predicted(cost_cache, new)
+        return Forecast(_predicted(cost_cache, now), prediction, None, None, None, confidence(question))
+
+
+def confidence(question: Question) -> Confidence:
+    """Return how much data an answer rests on."""
+    return _confidence(question.watched_days, question.member_days)
+
+
+def _confidence(watched_days: float, member_days: float) -> Confidence:
+    enough = (level for level, least in SURE.items() if watched_days >= least[0] and member_days >= least[1])
+    return next(enough, Confidence.LOW)
+
+
+def reckoned(question: Question) -> tuple[Rules, CostCache]:
+    """Return the rules and the prices that an answer is found by, for who explains it."""
+    rules = _rules(question)
+    return rules, CostCache(_recorded(question, rules), rules)
+
+
+def _rules(question: Question) -> Rules:
+    per_month = question.objective.max_false_evictions_per_month
+    consumer = question.profile.rebalancing is Rebalancing.CONSUMER
+    return Rules(
+        client=catalogue.client(question.profile.client),
+        current=question.current,
+        bounds=question.bounds,
+        broker_session=Range(question.least_session, question.most_session),
+        broker_interval=question.broker_interval if consumer else Range(),
+        max_detection_time=question.objective.max_detection_time,
+        largest_poll_gap_s=question.largest_poll_gap_s,
+        upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
+        gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
+        held=question.held,
+        brokers=question.brokers,
+        bounds_assumed=question.bounds_assumed,
+        consumer_protocol=consumer,
+    )
+
+
+def _recorded(question: Question, rules: Rules) -> Profile:
+    """Return the profile with what the record says of it, where all evictions are for silence."""
+    profile, member_days = question.profile, question.evictions_days * question.profile.members
+    if allowed_values.poll_limit(rules.client, question.current) is not None or not member_days > 0:
+        return profile
+    period = rules.period(question.current).usual
+
+    def recorded(absences: FailureProcess) -> FailureProcess:
+        return censored.with_evictions(
+            absences,
+            question.evictions,
+            member_days,
+            session_s=question.current.session_timeout.total_seconds(),
+            period_s=period.total_seconds(),
+        )
+
+    if rules.client.handler_delays_beat and profile.slow_handlers is not None:
+        return dataclasses.replace(profile, slow_handlers=recorded(profile.slow_handlers))
+    return dataclasses.replace(profile, pauses=recorded(profile.pauses))
+
+
+def _missing(question: Question) -> str:
+    """Return why nothing can be said of a group; empty if something can."""
+    if question.largest_absence_s is None:
+        return "no absence of a member can be measured, so nothing is known of what a session must bear"
+    if not (question.watched_days > 0 and question.member_days > 0):
+        return "the group was not watched yet"
+    if question.profile.members < 1:
+        return "the group has no members"
+    return ""
+
+
+def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwise: bool) -> Answer:
+    now = cost_cache.at(question.current)
+    if not math.isfinite(now.net_per_day + now.evictions_upper):
+        return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, answer_sentences.NO_FIGURE)
+    per_month = question.objective.max_false_evictions_per_month
+    answer = Answer(
+        Verdict.HEALTHY,
+        Reason.HEALTHY,
+        "",
+        now=_predicted(cost_cache, now),
+        objective_met=now.evictions_upper <= per_month,
+        confidence=confidence(question),
+    )
+    if guard.unstable(now):
+        return _unstable(question, rules, cost_cache, now, answer)
+    choice = search.choose(cost_cache, rules, per_month)
+    answer = dataclasses.replace(answer, uncapped=_uncapped(cost_cache, rules, choice, per_month))
+    if isinstance(choice, Choice):
+        answer = dataclasses.replace(answer, lower=choice.lower, upper=choice.upper)
+    new = _better(question, cost_cache, rules, now, choice)
+    if new is not None and stepwise:
+        new = _step(cost_cache, rules, now, new)
+    if new is not None:
+        return _changed(question, cost_cache, now, new, answer, urgent=rules.upwards)
+    if isinstance(choice, Infeasible):
+        return _infeasible(choice, answer)
+    return dataclasses.replace(answer, message=answer_sentences.left(now, choice.point, per_month))
+
+
+def _better(
+    question: Question, cost_cache: CostCache, rules: Rules, now: CostPoint, choice: Choice | Infeasible
+) -> CostPoint | None:
+    """Return the values to change to, if any are better by enough."""
+    per_month = question.objective.max_false_evictions_per_month
+    point: CostPoint | None
+    if isinstance(choice, Choice) and _improves(rules, now, choice.point):
+        point = choice.point
+    elif rules.upwards:
+        point = _relief(cost_cache, rules, now, choice, per_month)
+    else:
+        point = _no_riskier(cost_cache, rules, now, per_month) if question.watched_days >= guard.SURE_DAYS else None
+    if point is not None and cost_cache.profile.static and not rules.upwards:
+        point = _of_static(cost_cache, rules, now, point, per_month)
+    return None if point is None or allowed_values.within_band(now.settings, point.settings) else point
+
+
+def _step(cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint) -> CostPoint | None:
+    """Return the values, or those half of the way to them; None if these are no better than what is set.
+
+    What policy, objective or broker allow at most comes before half of what is set: a person asked for it, or has to.
+    """
+    before, after = now.settings, new.settings
+    session = min(allowed_values.half_of(before.session_timeout), rules.session(after)[1].value)
+    limit = after.max_poll_interval
+    if limit is not None and before.max_poll_interval is not None:
+        limit = max(limit, min(allowed_values.half_of(before.max_poll_interval), rules.poll()[1].value))
+    session = max(after.session_timeout, session)
+    step = dataclasses.replace(after, session_timeout=session, max_poll_interval=limit)
+    if step == after:
+        return new
+    point = cost_cache.at(step)
+    return point if not rules.client.violations(step) and _improves(rules, now, point) else None
+
+
+def _improves(rules: Rules, now: CostPoint, new: CostPoint) -> bool:
+    return guard.improves(now, new, measured=rules.largest_poll_gap_s is not None)
+
+
+def _of_static(
+    cost_cache: CostCache, rules: Rules, now: CostPoint, new: CostPoint, per_month: float
+) -> CostPoint | None:
+    """Return the values, or those with the S that is set, if better also where members are away for as long as usual.
+
+    A static member is not missed if it is back within S. How long that takes is measured to a scrape or two, which
+    may be as long as the restart: an S that wins by a second may lose by the next.
+    """
+    restarts = dataclasses.replace(cost_cache.profile.restarts, law=USUAL_RESTARTS.law)
+    crashes = dataclasses.replace(cost_cache.profile.crashes, law=USUAL_CRASHES.law)
+    usual = CostCache(dataclasses.replace(cost_cache.profile, restarts=restarts, crashes=crashes), rules)
+    before = usual.at(now.settings)
+    candidates = [new]
+    unmoved = dataclasses.replace(new.settings, session_timeout=now.settings.session_timeout)
+    floor, ceiling = rules.session(unmoved)
+    if floor.value <= unmoved.session_timeout <= ceiling.value:  # a person may have set what the objective forbids
+        candidates.append(cost_cache.at(unmoved))
+    for candidate in candidates:
+        safe = candidate.evictions_upper <= per_month or guard.no_riskier(now, candidate, per_month)
+        if (
+            safe
+            and not rules.client.violations(candidate.settings)
+            and _improves(rules, now, candidate)
+            and _improves(rules, before, usual.at(candidate.settings))
+        ):
+            return candidate
+    return None
+
+
+def _relief(
+    cost_cache: CostCache, rules: Rules, now: CostPoint, choice: Choice | Infeasible, per_month: float
+) -> CostPoint | None:
+    """Return the values that help a group in danger, if any do; where no S is safe, another M may help."""
+    limits = (
+        poll_limits.where_none_is_safe(cost_cache.profile, rules, per_month)
+        if isinstance(choice, Infeasible)
+        else [choice.point.settings.max_poll_interval]
+    )
+    found = [search.tables(cost_cache, rules, limit) for limit in limits]
+    return guard.relief(
+        [table for session_tables in found if not isinstance(session_tables, Infeasible) for table in session_tables],
+        now,
+        per_month,
+    )
+
+
+def _no_riskier(cost_cache: CostCache, rules: Rules, now: CostPoint, per_month: float) -> CostPoint | None:
+    """Return values that cost less and evict no more, where what is set is not surely safe, nor what costs less."""
+    if now.evictions_upper <= per_month:
+        return None
+    choice = search.choose(cost_cache, rules, now.evictions_upper)
+    if isinstance(choice, Infeasible) or not guard.no_riskier(now, choice.point, per_month):
+        return None
+    return choice.point if _improves(rules, now, choice.point) else None
+
+
+def _changed(
+    question: Question, cost_cache: CostCache, now: CostPoint, new: CostPoint, answer: Answer, *, urgent: bool
+) -> Answer:
+    """Answer with other values, as far as the data allow it; what is urgent needs no more data."""
+    days, member_days = question.rests_on(new.settings)
+    leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=member_days)
+    if leave is Leave.NONE and not urgent:
+        return dataclasses.replace(
+            answer, reason=Reason.TOO_LITTLE_DATA, message=answer_sentences.too_little(days, member_days)
+        )
+    session, only_recommend = new.settings.session_timeout, leave is Leave.RECOMMEND and not urgent
+    in_force = now if only_recommend else new
+    return dataclasses.replace(
+        answer,
+        verdict=Verdict.CHANGE,
+        reason=Reason.DANGER if urgent else Reason.CHEAPER,
+        message=answer_sentences.changed(now, new) + answer_sentences.halved(now.settings, new.settings),
+        target=new.settings,
+        lower=min(answer.lower or session, session),
+        upper=max(answer.upper or session, session),
+        new=_predicted(cost_cache, new),
+        objective_met=in_force.evictions_upper <= question.objective.max_false_evictions_per_month,
+        wait_for_restart=not urgent
+        and economics.waits(question.profile, now, new, cost_cache.rollout(now.settings), question.horizon),
+        only_recommend=only_recommend,
+        confidence=_confidence(days, member_days),
+    )
+
+
+def _unstable(question: Question, rules: Rules, cost_cache: CostCache, now: CostPoint, answer: Answer) -> Answer:
+    """Answer for a group that is outside the formulas, if its record shows that it evicts.
+
+    What is set cannot be computed with; values under which the group would hardly rebalance can. If there are none that
+    are safe, the record alone speaks.
+    """
+    answer = dataclasses.replace(answer, verdict=Verdict.UNKNOWN, reason=Reason.UNSTABLE)
+    if not rules.upwards:
+        return dataclasses.replace(answer, message=answer_sentences.unstable(now, None))
+    choice = search.choose(cost_cache, rules, question.objective.max_false_evictions_per_month)
+    if isinstance(choice, Choice) and not guard.unstable(choice.point):
+        return dataclasses.replace(
+            answer,
+            message=answer_sentences.calmed(now, choice.point),
+            target=choice.point.settings,
+            lower=choice.lower,
+            upper=choice.upper,
+            new=_predicted(cost_cache, choice.point),
+            objective_met=True,
+        )
+    target = settled(rules, question.largest_absence_s or 0.0)
+    if isinstance(target, Infeasible):
+        return _infeasible(target, answer)
+    session = target.session_timeout  # three beats and half as much again as what was borne: never about what is set
+    return dataclasses.replace(
+        answer,
+        message=answer_sentences.unstable(now, target),
+        target=target,
+        lower=session,
+        upper=session,
+        objective_met=None,
+    )
+
+
+def _infeasible(why: Infeasible, answer: Answer) -> Answer:
+    return dataclasses.replace(answer, verdict=Verdict.INFEASIBLE, reason=Reason.INFEASIBLE, message=why.message)
+
+
+def _uncapped(
+    cost_cache: CostCache, rules: Rules, choice: Choice | Infeasible, per_month: float
+) -> LivenessSettings | None:
+    """Return the best values without the policy's bounds, where those within are others."""
+    if not rules.bounds:
+        return None
+    free = search.choose(cost_cache, rules.unbounded(), per_month)
+    if isinstance(free, Infeasible) or (isinstance(choice, Choice) and choice.point.settings == free.point.settings):
+        return None
+    return free.point.settings
+
+
+def _predicted(cost_cache: CostCache, point: CostPoint) -> Prediction:
+    return Prediction(
+        point.net_per_day,
+        point.floor_per_day,
+        point.evictions_per_month,
+        point.evictions_upper,
+        point.detection_s,
+        cost_cache.rollout(point.settings),
+    )

@@ -1,0 +1,67 @@
+"""What the evictions of a group's own record say of its absences: who was evicted shows no absence, but was away.
+
+Where absences show as missing heartbeats, one that ended in an eviction shows in no value
+(`metrics.absence.missing_beats`): beyond the session that is set, a history is blind, and a law fitted to it says that
+nothing lies there. The record knows how often something did. Each eviction is an absence longer than S less the age of
+the last beat, no more is known of it.
+
+So up to that each eviction is one absence more, and beyond it the rate is the record's. How fast it falls from there is
+seen before: by how much fewer absences are as long as S than half as long. A generalised Pareto law goes on from
+there, of the shape that delays usually have; at most, of a heavier one. It never falls more slowly than what nobody has
+seen (`tails.shape_free`).
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.models.failure_profile import FailureProcess
+from heartbeat_tuner.tails import gpd, shape_free
+from heartbeat_tuner.tails.law import TIMES_S, Law
+from heartbeat_tuner.tails.model import Z_95
+
+SHAPE: Final = 0.15
+"""Of delays, usually (`tails.fit.growth` begins with it)."""
+
+HEAVIER_SHAPE: Final = 0.25
+"""One fleet in four has a heavier one, by what is believed of shapes before any is seen (0.15 ± 0.15).
+
+With 0.4, what nobody has seen, groups of many evictions got sessions several times as long as they needed
+(docs/design/0006).
+"""
+
+_MISSED: Final = 1.35  # events that may have been missed, whatever was counted
+_LEAST: Final = 1e-9  # a fall of nothing at all
+
+
+def with_evictions(
+    absences: FailureProcess, evictions: int, member_days: float, *, session_s: float, period_s: float
+) -> FailureProcess:
+    """Return absences that are at least as often too long as members were evicted.
+
+    Args:
+        absences: of each member, of which those that ended in an eviction do not show.
+        evictions: for silence, of all members.
+        member_days: in which they were counted, above 0.
+        session_s: S in that time.
+        period_s: P in that time.
+    """
+    if not evictions:
+        return absences
+    from_s = max(session_s - period_s / 2, TIMES_S[1])
+    evicted = evictions / member_days
+    shown = absences.per_day * absences.law.exceedances
+    halfway = float(np.interp(from_s / 2, TIMES_S, shown)) + evicted
+    scale_s = min(from_s / 2 / max(math.log(halfway / evicted), _LEAST), shape_free.SHAPE * from_s)
+    beyond = from_s < TIMES_S
+    excess_s = (TIMES_S - from_s)[beyond]
+    rates = shown + evicted
+    rates[beyond] = np.maximum(shown[beyond], evicted * gpd.survival(excess_s, SHAPE, scale_s))
+    uppers = absences.upper_per_day
+    if uppers is not None:
+        seen = (evictions + Z_95 * math.sqrt(evictions) + _MISSED) / member_days
+        further = np.maximum(uppers[beyond], seen * gpd.survival(excess_s, HEAVIER_SHAPE, scale_s))
+        uppers = uppers + seen
+        uppers[beyond] = further
+    return FailureProcess(float(rates[0]), Law.table(np.minimum(rates / rates[0], 1.0)), uppers)

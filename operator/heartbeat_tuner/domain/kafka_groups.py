@@ -1,0 +1,133 @@
+"""A consumer group and its cluster, as the coordinator describes them."""
+
+import dataclasses
+import enum
+from datetime import timedelta
+from typing import Final
+
+from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """A group member as the coordinator describes it.
+
+    Attributes:
+        member_id: made by the coordinator (or by the client, in the consumer protocol), again with each membership.
+        host: the address it connects from.
+        client_id: the client's own name, which its metrics carry, too.
+        instance_id: `group.instance.id` of a static member; None for a dynamic one.
+        partitions: how many it has been given.
+    """
+
+    member_id: str
+    host: str
+    client_id: str = ""
+    instance_id: str | None = None
+    partitions: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """What the broker prescribes to the members of one group of the consumer protocol (KIP-848)."""
+
+    session_timeout: timedelta
+    heartbeat_interval: timedelta
+
+
+class GroupState(enum.Enum):
+    """The state of a group, in Kafka's words."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    RECONCILING = "Reconciling"
+    """Of the consumer protocol; stands for Assigning, too, since librdkafka does not tell the two apart."""
+    UNKNOWN = "Unknown"
+    """None of those that a classic group is known to have."""
+
+
+_MOVING: Final = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.RECONCILING})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group as the coordinator describes it.
+
+    Attributes:
+        state: at that moment.
+        consumer_protocol: whether it speaks the consumer protocol (KIP-848), in which S and H are the broker's.
+        config: what the broker prescribes; None for a classic group, or where it may not be read.
+        assignor: how its leader distributes partitions, as the members call it; empty where nobody says.
+    """
+
+    group_id: str
+    state: GroupState
+    members: tuple[Member, ...]
+    consumer_protocol: bool = False
+    config: GroupConfig | None = None
+    assignor: str = ""
+
+    @property
+    def rebalancing(self) -> bool:
+        """Whether partitions are being moved between members."""
+        return self.state in _MOVING
+
+    @property
+    def partitions(self) -> int | None:
+        """How many partitions the members have in all; None while they are being moved, when none can be counted."""
+        return sum(member.partitions for member in self.members) if self.state is GroupState.STABLE else None
+
+    def prescribed(self, current: CurrentSettings) -> CurrentSettings:
+        """Return what is in force: in a group of the consumer protocol S and H are the broker's, not the client's."""
+        if self.config is None:
+            return current
+        return CurrentSettings(
+            dataclasses.replace(
+                current.settings,
+                session_timeout=self.config.session_timeout,
+                heartbeat_interval=self.config.heartbeat_interval,
+            ),
+            {
+                **current.sources,
+                Setting.SESSION_TIMEOUT: ValueSource.GROUP,
+                Setting.HEARTBEAT_INTERVAL: ValueSource.GROUP,
+            },
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnreadableGroup:
+    """A group that its coordinator would not describe, for example for lack of a right; the cluster itself answers.
+
+    Attributes:
+        message: why.
+        tells_of_group: whether the answer would be another if there were no such group.
+        unread: nobody waited for its coordinator in this cycle: the next one begins with it.
+    """
+
+    message: str
+    tells_of_group: bool = True
+    unread: bool = False
+
+
+DEFAULT_MIN_SESSION: Final = timedelta(seconds=6)
+
+DEFAULT_MAX_SESSION: Final = timedelta(minutes=30)
+"""`group.min.session.timeout.ms` and `group.max.session.timeout.ms` of a broker that nobody configured."""
+
+CONSUMER_MIN_SESSION: Final = timedelta(seconds=45)
+
+CONSUMER_MAX_SESSION: Final = timedelta(seconds=60)
+"""The same of groups of KIP-848, `group.consumer.…`; what H may be there is `tuning.CONSUMER_INTERVAL`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cluster:
+    """What the Kafka cluster allows and how many brokers it has; assumed bounds say so."""
+
+    brokers: int
+    min_session_timeout: timedelta
+    max_session_timeout: timedelta
+    bounds_assumed: bool = False

@@ -1,0 +1,230 @@
+"""From days of histograms to models: all groups of one quantity at once, in NumPy, without Spark.
+
+The table is turned into numbers once; then each quantity is a matrix of counts, a line for each group, its days
+weighted by their age (`tails.day_weights`), and goes through `tails.fit.tail_estimate` as one fleet. Groups of one
+client library on one cluster are alike; what those of several namespaces tell each other is bounded
+(`tails.neighbours`). The same rows give the same models to the last bit, in whatever order they come.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.calendar_days import day_number, day_of
+from heartbeat_tuner.fitting.models import event_rates
+from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
+from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
+from heartbeat_tuner.metrics.measured import ABSENCE, OF_THE_GROUP, OUTAGE
+from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
+from heartbeat_tuner.tails import day_weights
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS, Weighted
+from heartbeat_tuner.tails.fit import tail_estimate
+from heartbeat_tuner.tails.fit.tail_estimate import Fleet
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, dense_of_table, medians_s
+from heartbeat_tuner.tails.pool import LEAST_ALIKE, Pool
+
+_Kind = TypeVar("_Kind", str, tuple[str, str])
+
+_BLOCK_DAYS: Final = BLOCK_S / 86_400.0
+
+_LONG_S: Final = 1.0
+_MOST: Final = 0.95
+
+_POOLED: Final = frozenset({ABSENCE, OUTAGE})
+"""What comes upon groups of one kind alike; how long their handlers take is each one's own."""
+
+
+def models(
+    table: pa.Table, *, on: date, fitted_at: datetime, job: str, half_life_days: float = day_weights.HALF_LIFE_DAYS
+) -> Sequence[GroupModel]:
+    """Return the model of every group, sorted by cluster, namespace and group.
+
+    A group whose client library changed rests on the newest one's days alone.
+
+    Args:
+        table: rows of the contract; the columns of text may be dictionaries.
+        on: the newest day; it has weight 1.
+        fitted_at: now.
+        job: which run this is.
+        half_life_days: after so many days a value is worth half.
+
+    Raises:
+        ContractError: rows that are not of the contract.
+        ValueError: a day after `on`.
+    """
+    contract.check(table)
+    series = DaySeries.of(table)
+    if series.days and series.days[-1].number > day_number(on):
+        raise ValueError(f"day {day_of(series.days[-1].number)}: lies after {on}, the newest day of the fit")
+    spans = series.spans()
+    quantities = _quantities(series, spans, _Age(series, on, half_life_days))
+    return [
+        GroupModel(
+            namespace=namespace,
+            group=group_id,
+            client=span.client,
+            cluster=cluster,
+            schema=SCHEMA,
+            since=span.first,
+            until=span.last,
+            days=span.days,
+            fitted_at=fitted_at,
+            job=job,
+            quantities=quantities[cluster, namespace, group_id],
+        )
+        for (cluster, namespace, group_id), span in spans.items()
+    ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Age:
+    """What days are worth."""
+
+    series: DaySeries
+    on: date
+    half_life_days: float
+
+
+def _quantities(
+    series: DaySeries, spans: Mapping[Place, LineSpan], aged: _Age
+) -> dict[Place, dict[str, QuantityModel]]:
+    """Return what every group is like, quantity by quantity; lines of another library than its newest do not count."""
+    models: dict[Place, dict[str, QuantityModel]] = {group: {} for group in spans}
+    numbers: dict[str, dict[Place, int]] = {}
+    for number, (cluster, namespace, group_id, client, quantity) in enumerate(series.keys):
+        group = (cluster, namespace, group_id)
+        if spans[group].client == client:
+            numbers.setdefault(quantity, {})[group] = number
+    for name in sorted(numbers):
+        clients = [spans[group].client for group in numbers[name]]
+        for group, model in _of_quantity(name, numbers[name], clients, aged):
+            models[group][name] = model
+    return models
+
+
+def _of_quantity(
+    name: str, groups: Mapping[Place, int], clients: Sequence[str], aged: _Age
+) -> Iterator[tuple[Place, QuantityModel]]:
+    """Yield what one quantity is like in every group that has lines of it: groups with the numbers of their series."""
+    seen = _counts(groups, aged)
+    whole, weighed = seen.whole, seen.weighed
+    strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
+    homes = _numbers([namespace for _, namespace, _ in groups])
+    tails = tail_estimate.models(Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight))
+    values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
+    medians = medians_s(weighed.counts)
+    rates = event_rates.rates_of(name, values, member_days, group_days, homes=homes)
+    durations = event_rates.durations_of(name, weighed.counts, homes=homes)
+    pools: Sequence[Pool | None] = [None] * len(groups)
+    if name in _POOLED:
+        pools = _pools(whole, strata, homes, group_days if name in OF_THE_GROUP else member_days)
+    largest = _largest_s(whole)
+    for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
+        yield (
+            group,
+            QuantityModel(
+                values=int(values[row]),
+                member_days=float(member_days[row]),
+                group_days=float(group_days[row]),
+                largest_s=largest[row],
+                tail=tail,
+                median_s=medians[row],
+                rate=rates[row],
+                duration=durations[row],
+                pool=pools[row],
+            ),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """The values of one quantity, a line for each group.
+
+    Attributes:
+        weighed: with their days weighted by age.
+        whole: all alike.
+        member_days: for how long its members were watched.
+        group_days: for how long the group was.
+    """
+
+    weighed: Weighted
+    whole: Array
+    member_days: Array
+    group_days: Array
+
+
+def _counts(groups: Mapping[Place, int], aged: _Age) -> _Counts:
+    """Return the counts of one quantity: groups with the numbers of their series."""
+    height = len(groups)
+    row_of = np.full(len(aged.series.keys), -1, dtype=np.int64)
+    row_of[list(groups.values())] = np.arange(height)
+    whole: Array = np.zeros((height, BUCKETS))
+    member_blocks, group_blocks = np.zeros(height, dtype=np.int64), np.zeros(height, dtype=np.int64)
+
+    def days() -> Iterator[tuple[int, Array]]:
+        """Yield the counts of each day by its age, the newest first, and add up what does not fade."""
+        for day in reversed(aged.series.days):
+            rows = row_of[day.series]
+            seen = (rows >= 0) & (day.buckets >= 0)
+            counts = dense_of_table(rows[seen], day.buckets[seen], day.counts[seen], height=height)
+            np.add(whole, counts, out=whole)
+            for kind, blocks in ((MEMBER_BLOCKS, member_blocks), (GROUP_BLOCKS, group_blocks)):
+                watched = (rows >= 0) & (day.buckets == kind)
+                np.add.at(blocks, rows[watched], day.counts[watched])
+            yield day_number(aged.on) - day.number, counts
+
+    weighed = day_weights.weighted(days(), height=height, half_life_days=aged.half_life_days)
+    return _Counts(
+        weighed,
+        whole,
+        member_blocks.astype(np.float64) * _BLOCK_DAYS,
+        group_blocks.astype(np.float64) * _BLOCK_DAYS,
+    )
+
+
+def _largest_s(whole: Array) -> list[float | None]:
+    """Return the upper edge of each group's largest value; None where it has none."""
+    some = whole > 0
+    largest = np.where(some.any(axis=1), BUCKETS - 1 - some[:, ::-1].argmax(axis=1), -1)
+    return [float(EDGES_S[bucket + 1]) if bucket >= 0 else None for bucket in largest.tolist()]
+
+
+def _pools(
+    whole: Array, strata: npt.NDArray[np.int64], homes: npt.NDArray[np.int64], days: Array
+) -> Sequence[Pool | None]:
+    """Return for each group what those of its stratum saw together whose usual values are as long as its own.
+
+    Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count.
+    """
+    found: list[Pool | None] = [None] * len(strata)
+    long = _usually_long(whole)
+    for stratum in range(int(strata.max()) + 1):
+        mine = strata == stratum
+        together = Pool.of_homes(whole[mine], days[mine], homes[mine])
+        for alike in (mine & long, mine & ~long):
+            pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike], least_groups=LEAST_ALIKE)
+            for group in np.flatnonzero(alike).tolist():
+                found[group] = pools.get(int(homes[group]))
+    return found
+
+
+def _usually_long(counts: Array) -> npt.NDArray[np.bool_]:
+    """Return of which groups one in twenty values is a second or longer: of full heaps, and short processors.
+
+    Such processes freeze for longer, too. `counts` has a line for each group.
+    """
+    below = counts[:, : int(np.searchsorted(EDGES_S, _LONG_S))].sum(axis=1)
+    return np.asarray(below < _MOST * counts.sum(axis=1))
+
+
+def _numbers(kinds: Sequence[_Kind]) -> npt.NDArray[np.int64]:
+    """Return a number for each group, the same for those of one kind; kinds are numbered as they order."""
+    numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
+    return np.array([numbers[kind] for kind in kinds], dtype=np.int64)

@@ -1,0 +1,57 @@
+"""All conventions that are known, and which of them a client library's consumers may follow."""
+
+import functools
+from collections.abc import Iterable
+from typing import Final
+
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics, librdkafka_metrics
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.vocabulary import Quantity
+
+CONVENTIONS: Final[tuple[Convention, ...]] = (
+    *java_metrics.CONVENTIONS,
+    *kafkajs_metrics.CONVENTIONS,
+    *librdkafka_metrics.CONVENTIONS,
+)
+
+OF_GROUPS: Final = tuple(
+    convention
+    for convention in CONVENTIONS
+    if convention.libraries and (convention.group_label or convention.client_label)
+)
+"""Those of consumers whose group can be told: the others say nothing of one."""
+
+LIBRARIES: Final = ("java", "kafkajs", "spring")
+"""The client libraries whose consumers can be measured well enough to be tuned; of the others only the physics are
+known."""
+
+
+@functools.cache
+def of_library(name: str) -> tuple[Convention, ...]:
+    """Return the conventions that a library's consumers may be exported in."""
+    return tuple(convention for convention in CONVENTIONS if name in convention.libraries)
+
+
+def measured_as(name: str) -> str:
+    """Return the library whose client a library's consumers are measured as: those of Spring run the Java client.
+
+    Args:
+        name: one of `LIBRARIES`.
+    """
+    return of_library(name)[0].libraries[0]
+
+
+def names(conventions: Iterable[Convention], quantity: Quantity) -> tuple[str, ...]:
+    """Return all names under which these conventions have a quantity, sorted."""
+    found = (convention.by_quantity[quantity].names for convention in conventions if quantity in convention.by_quantity)
+    return tuple(sorted({name for several in found for name in several}))
+
+
+def matchers(conventions: Iterable[Convention], quantity: Quantity) -> tuple[tuple[str, str], ...]:
+    """Return the label values that select a quantity in all these conventions that have it, sorted."""
+    found = [
+        set(convention.by_quantity[quantity].matchers)
+        for convention in conventions
+        if quantity in convention.by_quantity
+    ]
+    return tuple(sorted(set.intersection(*found))) if found else ()

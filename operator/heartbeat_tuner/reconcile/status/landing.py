@@ -1,0 +1,179 @@
+"""Have the values of our last change reached the pods, and do these stay up with them? Pure.
+
+True is said of ready pods alone that run with the values and stayed ready; until then the rollout is under way, or has
+failed. Once all pods have shown that, it holds as long as one of them still does: pods that are replaced or added later
+tell nothing against the values.
+"""
+
+import dataclasses
+from datetime import datetime
+from typing import Final
+
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
+from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Application, WorkloadRef
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Strategy, has_settled
+from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.domain.verdicts import Finding
+
+Landing = tuple[ConditionStatus, Finding]
+
+_REMEDY: Final = "look at its log; `kubectl rollout undo` brings the pods before them back"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WrittenChange:
+    """A change of ours, and what is seen of it.
+
+    Attributes:
+        application: what was written.
+        reference: to what.
+        workload: as gathered.
+        current: what the pods run with; None while they differ.
+        is_new: whether it was written after `workload` was gathered.
+        had_landed: whether its values had reached the pods before.
+        now: when the workload was gathered.
+    """
+
+    application: Application
+    reference: WorkloadRef
+    workload: Workload
+    current: LivenessSettings | None
+    is_new: bool
+    had_landed: bool
+    now: datetime
+
+    @property
+    def is_in_pods(self) -> bool:
+        """Whether all running pods have the values, and there are some."""
+        return bool(self.workload.pods) and self.current == self.application.values
+
+    @property
+    def is_in_template(self) -> bool:
+        """Whether the next pod would have them too, as far as the pods that run show."""
+        moved = liveness.changed(self.application.previous, self.application.values)
+        return not self.workload.unlike_template & set(moved)
+
+    @property
+    def settled(self) -> int:
+        """How many pods run with the values and have stayed ready."""
+        if not self.is_in_pods:
+            return 0
+        return sum(1 for pod in self.workload.pods if has_settled(pod.ready_since, pod.restarts, self.now))
+
+
+def landing_of(change: WrittenChange) -> Landing:
+    """Return what is to be said of a change."""
+    said = _gone(change) or _landed(change) or _stopped(change) or _failed(change) or _under_way(change)
+    if said is not None:
+        return said
+    gone = "the pods of {workload} no longer run with {values}; nothing else is to write"
+    text = say(gone, workload=change.reference, values=_written(change))
+    return ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, text)
+
+
+def _gone(change: WrittenChange) -> Landing | None:
+    if change.is_new or not change.is_in_pods or change.is_in_template:
+        return None
+    gone = "the template of {workload} no longer has {values}; its next pods run without them"
+    text = say(gone, workload=change.reference, values=_written(change))
+    return ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, text)
+
+
+def _landed(change: WrittenChange) -> Landing | None:
+    if change.is_new or not change.settled or not (change.had_landed or _is_complete(change)):
+        return None
+    landed = "the pods of {workload} run with {values}, and have stayed ready"
+    return ConditionStatus.TRUE, Finding(
+        Reason.APPLIED, say(landed, workload=change.reference, values=_written(change))
+    )
+
+
+def _is_complete(change: WrittenChange) -> bool:
+    """Whether all pods have stayed ready; long after a change one does for all that nothing speaks against."""
+    rollout = change.workload.rollout
+    if change.workload.rolling_out:
+        return False
+    is_old = change.now - change.application.at >= LONGEST_DEADLINE
+    enough = 1 if is_old and not rollout.exceeded and rollout.crashing(change.now) is None else rollout.wanted
+    return change.settled >= enough
+
+
+def _stopped(change: WrittenChange) -> Landing | None:
+    """Return why no pod gets the values now, if nobody is to blame."""
+    workload, reference = change.workload, change.reference
+    if not change.is_new and not workload.rollout.wanted and not workload.pods:
+        text = f"{reference} has 0 replicas: no pod runs with {_written(change)}"
+        return ConditionStatus.FALSE, Finding(Reason.SCALED_TO_ZERO, text)
+    if not (change.is_new or workload.rolling_out):
+        return None
+    if workload.paused:
+        text = f"{reference} is paused (spec.paused): its pods do not get {_written(change)} until it is resumed"
+        return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_PAUSED, text)
+    if workload.strategy is Strategy.ON_DELETE:
+        text = (
+            f"{reference} has the updateStrategy OnDelete: each pod gets {_written(change)} when somebody deletes it; "
+            f"nothing is rolled out"
+        )
+        return ConditionStatus.FALSE, Finding(Reason.AT_NEXT_RESTART, text)
+    return None
+
+
+def _failed(change: WrittenChange) -> Landing | None:
+    rollout, now = change.workload.rollout, change.now
+    if change.is_new or not _is_unfinished(change):
+        return None
+    crashing, overdue = rollout.crashing(now), rollout.is_overdue(change.application.at, now)
+    if crashing is None and not overdue:
+        return None
+    worst = crashing or rollout.worst(now)
+    why = (
+        f"pod {worst.pod}: {worst.why}; {_REMEDY}"
+        if worst is not None
+        else say(
+            "no progress for {deadline}, and no pod with them says why: {updated} of {wanted} pods are of the new "
+            "template",
+            deadline=rollout.deadline,
+            updated=Reading(rollout.updated),
+            wanted=Reading(rollout.wanted),
+        )
+    )
+    what = "the rollout of {workload} with {values} failed: {why}"
+    text = say(what, workload=change.reference, values=_written(change), why=why)
+    return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_FAILED, text)
+
+
+def _under_way(change: WrittenChange) -> Landing | None:
+    if not change.is_new and not _is_unfinished(change):
+        return None
+    rollout = change.workload.rollout
+    wanted, updated = rollout.wanted, 0 if change.is_new else min(rollout.updated, rollout.wanted)
+    settled = 0 if change.is_new else min(change.settled, wanted)
+    # The pods of a rollout are news: people watch them.
+    text = say(
+        "{values}: the pods of {workload} are being replaced; {updated} of {wanted} are of the new template, {settled} "
+        "have stayed ready with the values for a minute",
+        values=_written(change),
+        workload=change.reference,
+        updated=updated,
+        wanted=wanted,
+        settled=settled,
+    )
+    return ConditionStatus.FALSE, Finding(Reason.ROLLING_OUT, text)
+
+
+def _is_unfinished(change: WrittenChange) -> bool:
+    """Whether pods with the values are still to come, or to stay."""
+    return change.workload.rolling_out or change.current is None or change.current == change.application.values
+
+
+def _written(change: WrittenChange) -> str:
+    application = change.application
+    rebalance_cost = ", ".join(
+        f"{setting} {durations.show(application.previous[setting])} → {durations.show(value)}"
+        for setting, value in application.values.by_setting.items()
+    )
+    return f"the values written at {application.at:%Y-%m-%dT%H:%M:%SZ} ({rebalance_cost})"

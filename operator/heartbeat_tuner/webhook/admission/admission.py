@@ -1,0 +1,207 @@
+"""From a review to its answer: whose pod it is, which values and which slot it gets.
+
+Reads come from watches but for one, the size of the Deployment; one write makes the claim. Claims of one place wait for
+each other in a replica; between replicas the versions of the Leases decide who was first.
+"""
+
+import asyncio
+import collections
+import dataclasses
+import functools
+import uuid
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any, Final
+
+from heartbeat_tuner.api import slot_names
+from heartbeat_tuner.api.slot_names import Owner, SlotPlace
+from heartbeat_tuner.domain.errors import WriteConflictError
+from heartbeat_tuner.membership.claiming import claim
+from heartbeat_tuner.membership.values import Refused, SlotPool, SlotRefusal, View
+from heartbeat_tuner.ports import Clock, Slots, WorkloadSizes
+from heartbeat_tuner.webhook.admission import enrolment, initial_mode, injection
+from heartbeat_tuner.webhook.admission.enrolment import Enrolment, OwnerWorkload
+from heartbeat_tuner.webhook.admission.initial_mode import Filled
+from heartbeat_tuner.webhook.admission.review import Review
+from heartbeat_tuner.webhook.admission.review_outcomes import ReviewAnswer, ReviewOutcome
+from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
+
+TRIES: Final = 10
+"""Claims of one pod: each conflict means that somebody else got a slot."""
+
+LATER_S: Final = (0.05, 0.1, 0.2, 0.4)
+"""Pauses before a pod that got no slot asks again, within what the API server waits for an answer.
+
+A rollout has the old pod deleted and the new one created at the same time, by two workers: the review may be here
+before the news that the old pod is Terminating, or before it is. Its slot is then seen to be held, and is promised a
+moment later. Without it the new pod would be a member more, and the old one's partitions parked: two rebalances.
+"""
+
+_PASSING: Final = frozenset({SlotRefusal.ALL_HELD, SlotRefusal.RESTING})
+"""Why there is no slot, when there may be one in a moment."""
+
+Enrolled = Callable[[OwnerWorkload], Collection[Enrolment]]
+"""A workload to the policies that ask for something in its pods."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Settled:
+    """What became of a pod: as in an answer, but the pod itself and not how it was changed."""
+
+    outcome: ReviewOutcome
+    pod: Mapping[str, Any]
+    told: str = ""
+
+
+class Admission:
+    """Decides about pods.
+
+    Args:
+        enrolled: who gives a workload's pods their ids, and values.
+        slots: what there is.
+        sizes: how much of it may be given.
+        clock: for the records.
+        may_gate: whether a gate that is added now is sure to be lifted.
+        aside: for what takes long.
+        sleep: waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        enrolled: Enrolled,
+        slots: Slots,
+        sizes: WorkloadSizes,
+        clock: Clock,
+        *,
+        may_gate: Callable[[], bool],
+        aside: TenantWork,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._enrolled = enrolled
+        self._slots = slots
+        self._sizes = sizes
+        self._clock = clock
+        self._may_gate = may_gate
+        self._aside = aside
+        self._sleep = sleep
+        self._turns: collections.defaultdict[SlotPlace, _ClaimTurn] = collections.defaultdict(_ClaimTurn)
+
+    async def decide(self, review: Review) -> ReviewAnswer:
+        """Return what a review is answered.
+
+        Raises:
+            ApiServerError: the API server did not answer, or refused.
+        """
+        place = enrolment.workload_of(review.pod, review.namespace)
+        enrolled = () if place is None else self._enrolled(place)
+        filled = initial_mode.filled(review.pod, enrolment.in_containers(enrolled), now=self._clock.now())
+        found, unfit = enrolment.holder(enrolled), "; ".join(filled.unfit)
+        if found is None:
+            return ReviewAnswer(_without_id(filled, review), injection.patch(review.pod, filled.pod), told=unfit)
+        settled = await self._identified(found, dataclasses.replace(review, pod=filled.pod))
+        sentence = "; ".join(one for one in (unfit, settled.told) if one)
+        return ReviewAnswer(settled.outcome, injection.patch(review.pod, settled.pod), told=sentence)
+
+    async def _identified(self, found: Enrolment, review: Review) -> _Settled:
+        """Return what became of a pod that is to have an id."""
+        left_alone = _left_alone(found, review)
+        if left_alone is not None:
+            return left_alone
+        if not found.lends_slots:
+            return _with_ordinal(found, review)
+        if review.dry_run:
+            return _Settled(ReviewOutcome.DRY_RUN, review.pod)
+        pool = found.pool(await self._sizes.size(found.workload))
+        settled = await self._in_turn(found, review, pool)
+        for pause_s in LATER_S:
+            if isinstance(settled, _Settled) or settled.reason not in _PASSING:
+                break
+            await self._sleep(pause_s)
+            settled = await self._in_turn(found, review, pool)
+        if isinstance(settled, Refused):
+            return _Settled(ReviewOutcome.NO_SLOT, review.pod, told=f"{found.policy}: {settled.reason}")
+        return settled
+
+    async def _in_turn(self, found: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
+        """Claim when it is this review's turn: claims of one place wait for each other."""
+        turn = self._turns[found.slots]
+        turn.waiting += 1
+        try:
+            async with turn.lock:
+                return await self._claimed(found, review, pool)
+        finally:
+            turn.waiting -= 1
+            if not turn.waiting:
+                del self._turns[found.slots]
+
+    async def _claimed(self, found: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
+        # The API server refuses a pod that names its node and has a gate.
+        may_gate = self._may_gate() and not review.pod["spec"].get("nodeName")
+        place, token = found.slots, review.uid  # the API server's own, so that who is asked twice answers the same
+        for _ in range(TRIES):
+            as_of = self._slots.as_of
+            if as_of is None:
+                why = "pods and slots are not kept up to date at the moment"
+                return _Settled(ReviewOutcome.NOT_READY, review.pod, told=why)
+            view = View(self._slots.leases(place), self._slots.pods(place), as_of)
+            work = functools.partial(claim, token, view, pool, may_gate=may_gate, now=self._clock.now())
+            claimed = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), work)
+            if isinstance(claimed, Refused) and claimed.reason is SlotRefusal.COPIED:
+                token = str(uuid.uuid4())
+                continue
+            if isinstance(claimed, Refused):
+                return claimed
+            if claimed.write is not None:
+                try:
+                    await self._slots.write(place, Owner(found.policy.name, found.policy_uid), claimed.write)
+                except WriteConflictError:
+                    await self._slots.look(place, claimed.number)
+                    continue
+            pod = _with_id(found, review, claimed.number, token)
+            if claimed.gated:
+                return _Settled(ReviewOutcome.PROMISED, injection.with_gate(pod, slot_names.GATE))
+            return _Settled(ReviewOutcome.CLAIMED, pod)
+        return _Settled(ReviewOutcome.CONTENDED, review.pod, told=f"{found.policy}: others were first {TRIES} times")
+
+
+class _ClaimTurn:
+    """Who waits for claims of one place."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.waiting = 0
+
+
+def _without_id(filled: Filled, review: Review) -> ReviewOutcome:
+    """Return what became of a pod that no policy gives an id."""
+    if filled.pod is not review.pod:
+        return ReviewOutcome.VALUES_SET
+    return ReviewOutcome.VALUES_UNFIT if filled.unfit else ReviewOutcome.NOT_ENROLLED
+
+
+def _left_alone(found: Enrolment, review: Review) -> _Settled | None:
+    """Return why a pod of this policy gets no id; None if it may."""
+    if found.suspended:
+        return _Settled(ReviewOutcome.SUSPENDED, review.pod)
+    if injection.container(review.pod, found.container) is None:
+        why = f"{found.policy}: the pod has no container {found.container}"
+        return _Settled(ReviewOutcome.NO_CONTAINER, review.pod, told=why)
+    if injection.has_variable(review.pod, found.container, found.variable):
+        return _Settled(ReviewOutcome.OWN_ID, review.pod)
+    return None
+
+
+def _with_ordinal(found: Enrolment, review: Review) -> _Settled:
+    """Return what became of a StatefulSet's pod: there is one of its name at a time, so nothing has to be claimed."""
+    number = enrolment.ordinal_of(review.pod, found.workload.name)
+    if number is None:
+        return _Settled(
+            ReviewOutcome.NO_SLOT, review.pod, told=f"{found.policy}: the pod's name does not end in a number"
+        )
+    given = {found.variable: slot_names.ordinal_id(found.policy_uid, found.workload, number)}
+    return _Settled(ReviewOutcome.ORDINAL, injection.with_variables(review.pod, found.container, given))
+
+
+def _with_id(found: Enrolment, review: Review, number: int, token: str) -> injection.Pod:
+    pod = injection.with_variables(review.pod, found.container, {found.variable: found.slots.id_of(number)})
+    pod = injection.with_marks(pod, "labels", {slot_names.SLOT_LABEL: str(number)})
+    return injection.with_marks(pod, "annotations", {slot_names.TOKEN_ANNOTATION: token})

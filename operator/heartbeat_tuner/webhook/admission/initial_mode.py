@@ -1,0 +1,123 @@
+"""Mode Initial: which values are set in a pod that is being created, as the policy's status says.
+
+They are the operator's, found by its rules; here they are only kept from pods that they do not fit. What is out of
+date, breaks the policy's bounds or would keep the client library from starting leaves the pod as it is.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from heartbeat_tuner.adapters.workloads import manifests
+from heartbeat_tuner.adapters.workloads.manifests import SettingUnreadableError
+from heartbeat_tuner.api.applied import durations_of
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.policies import Mode, Policy, Range
+from heartbeat_tuner.limits import plausibility
+from heartbeat_tuner.webhook.admission import injection
+
+CONSUMER: Final = "Consumer"
+"""A group of KIP-848, as a policy's status has it: some of its clients refuse to start with values of their own."""
+
+ANNOTATION: Final = "heartbeat-tuner.dev/values-of"
+"""On pods: the policies whose values were set in them."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class InitialValues:
+    """What one policy sets in pods.
+
+    Attributes:
+        policy: as asked for.
+        set: the values, by setting.
+        others: what else is set in the pods, as far as that is known.
+        until: not set any more from then on.
+    """
+
+    policy: Policy
+    set: Mapping[Setting, timedelta]
+    others: Mapping[Setting, timedelta]
+    until: datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Filled:
+    """A pod with values.
+
+    Attributes:
+        pod: as it shall be; the very pod that was given where nothing is set.
+        unfit: why values were not set, as sentences.
+    """
+
+    pod: Mapping[str, Any]
+    unfit: tuple[str, ...] = ()
+
+
+def of_policy(policy: Policy, status: Status) -> InitialValues | None:
+    """Return what a policy sets in pods; None where it sets nothing, or what it says is not of its present spec."""
+    if policy.mode is not Mode.INITIAL or policy.suspended or status.initial is None:
+        return None
+    if status.observed_generation != policy.generation or status.group_protocol == CONSUMER:
+        return None
+    values = durations_of(status.initial.values)
+    named = values.keys() <= policy.env_names.keys()
+    if (
+        not values
+        or not named
+        or not all(_is_within(policy.range_of(setting), value) for setting, value in values.items())
+    ):
+        return None
+    others = {} if status.current is None else durations_of(status.current)
+    return InitialValues(policy, values, others, datetime.fromisoformat(status.initial.valid_until))
+
+
+def filled(pod: Mapping[str, Any], given: Iterable[InitialValues], *, now: datetime) -> Filled:
+    """Return a pod with the values that fit it.
+
+    Args:
+        pod: that is being created.
+        given: what is to be set, one for each container.
+        now: to tell what is out of date.
+    """
+    found, unfit, names = pod, [], []
+    for initial_values in given:
+        container = injection.container(pod, initial_values.policy.workload.container)
+        if container is None or now >= initial_values.until:
+            continue
+        why = _unfit(initial_values, container)
+        if why:
+            unfit.append(f"{initial_values.policy.key}: {why}")
+            continue
+        found = injection.with_variables(found, container["name"], initial_values.policy.entries(initial_values.set))
+        names.append(initial_values.policy.key.name)
+    if names:
+        found = injection.with_marks(found, "annotations", {ANNOTATION: ",".join(names)})
+    return Filled(found, tuple(unfit))
+
+
+def _is_within(allowed: Range, value: timedelta) -> bool:
+    return (allowed.min is None or value >= allowed.min) and (allowed.max is None or value <= allowed.max)
+
+
+def _unfit(initial_values: InitialValues, container: Mapping[str, Any]) -> str:
+    """Return why values do not fit a container; empty where they do."""
+    client, own = catalogue.client(initial_values.policy.library), {}
+    for setting, name in initial_values.policy.env_names.items():
+        if setting in initial_values.set:
+            continue
+        try:
+            value = manifests.milliseconds(container, name, {})
+        except SettingUnreadableError as error:
+            return str(error)
+        if value is None:
+            continue
+        misread = plausibility.too_short(setting, value)
+        if misread is not None:
+            return f"{name} reads as {durations.show(value)}, and {misread}"
+        own[setting] = value
+    settings = client.filled({**initial_values.others, **own, **initial_values.set})
+    return "; ".join(client.violations(settings))

@@ -1,0 +1,262 @@
+"""State in, answer out: danger, little data, and changes that are not worth it: never worse."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.decision.optimize import search, tuning
+from heartbeat_tuner.decision.optimize.cost_points import Choice
+from heartbeat_tuner.decision.optimize.search import CostCache
+from heartbeat_tuner.decision.optimize.tuning import goal as answer
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+from heartbeat_tuner.tails.law import Law
+from tests.support.questions import FROZEN, happening, profile, question, said, seconds, target, with_session
+
+
+def test_a_group_in_danger_gets_a_longer_session_though_it_costs_a_little() -> None:
+    """Its own record shows it: then safety comes first, and only upwards."""
+    asked = with_session(question(FROZEN), 10)
+    calm, evicted = answer(asked), answer(dataclasses.replace(asked, evictions=6))
+    assert calm.verdict is Verdict.HEALTHY
+    assert calm.objective_met is False
+    assert "where the objective allows 1" in calm.message
+    assert said(evicted) == (Verdict.CHANGE, Reason.DANGER)
+    assert evicted.target is not None
+    assert evicted.new is not None
+    assert evicted.now is not None
+    assert evicted.target.session_timeout >= seconds(30)
+    assert evicted.now.net_per_day < evicted.new.net_per_day <= 1.1 * evicted.now.net_per_day
+    assert evicted.new.evictions_per_month < 0.7 * evicted.now.evictions_per_month
+    assert not evicted.wait_for_restart
+    assert evicted.lower is not None
+    assert evicted.lower <= evicted.target.session_timeout
+
+
+def test_danger_does_not_wait_for_data() -> None:
+    """Its evictions are data enough."""
+    asked = dataclasses.replace(with_session(question(FROZEN), 10), evictions=6, watched_days=0.5)
+    found = answer(asked)
+    assert said(found) == (Verdict.CHANGE, Reason.DANGER)
+    assert not found.only_recommend
+
+
+@pytest.mark.parametrize(("evictions", "days"), [(2, 14.0), (3, 100.0), (6, 0.0)])
+def test_few_evictions_are_no_danger(evictions: int, days: float) -> None:
+    """Two may be chance, and three in a quarter are what was asked for."""
+    asked = dataclasses.replace(with_session(question(FROZEN), 10), evictions=evictions, evictions_days=days)
+    assert answer(asked).verdict is Verdict.HEALTHY
+
+
+def test_in_danger_the_cheapest_values_that_are_safe_are_taken() -> None:
+    """Not longer ones than the objective asks for."""
+    quick = dataclasses.replace(question().current, session_timeout=seconds(38), heartbeat_interval=seconds(1))
+    rarely_dead = dataclasses.replace(FROZEN, crashes=happening(0.005, 20.0))
+    asked = question(rarely_dead, current=quick, evictions=6, objective=Objective(seconds(120), 1.0))
+    found = answer(asked)
+    assert said(found) == (Verdict.CHANGE, Reason.DANGER)
+    assert found.target is not None
+    assert found.new is not None
+    assert found.objective_met
+    assert seconds(44) <= found.target.session_timeout <= seconds(48)
+
+
+def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:
+    """What a model that knows of the evictions calls safe needs no relief."""
+    found = answer(question(current=target(question()), evictions=6))
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
+
+
+def test_nothing_is_lowered_while_members_are_evicted() -> None:
+    """The model may say what it will."""
+    found = answer(question(evictions=6))
+    assert found.target is None or found.target.session_timeout >= seconds(45)
+
+
+def test_a_session_that_may_not_be_lowered_and_not_be_kept() -> None:
+    """Who evicts members at 45 s and allows 20 has to choose."""
+    found = answer(question(evictions=6, objective=Objective(seconds(20), 1.0)))
+    assert found.verdict is Verdict.INFEASIBLE
+    assert "45s (what is set, for live members are being evicted)" in found.message
+
+
+def test_what_only_looks_better_by_a_hair_is_left() -> None:
+    """A saving of less than 5 % may be none."""
+    asked = question()
+    best = target(asked)
+    near = with_session(dataclasses.replace(asked, current=best), best.session_timeout.total_seconds() + 1)
+    assert said(answer(near)) == (Verdict.HEALTHY, Reason.HEALTHY)
+
+
+def test_what_costs_next_to_nothing_is_left() -> None:
+    """Half of it saved is nothing saved."""
+    never = happening(0.0, 1.0)
+    of = profile(pauses=never, crashes=happening(5e-6, 20.0), restarts=never, slow_handlers=never)
+    found = answer(question(of))
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
+    assert found.now is not None
+    assert found.now.net_per_day > 0.01
+
+
+def test_a_cost_that_is_below_nothing_by_rounding_is_one() -> None:
+    """The rules hold for it as well."""
+    never = happening(0.0, 1.0)
+    of = profile(
+        client="aiokafka",
+        pauses=never,
+        crashes=never,
+        restarts=never,
+        outages=happening(0.3, 0.25, 0.3),
+        handlers=Law.lognormal(7.0, 0.5),
+        slow_handlers=None,
+    )
+    asked = with_session(question(of, objective=Objective(seconds(60), 0.0), largest_poll_gap_s=5.0), 2)
+    rules = tuning._rules(asked)
+    found = search.choose(CostCache(of, rules), rules, 0.0)
+    assert isinstance(found, Choice)
+    assert found.point.settings.session_timeout >= seconds(6)
+
+
+def test_with_less_than_a_day_nothing_is_changed() -> None:
+    """The one hour that was seen may be the best of the week."""
+    for asked in (question(watched_days=0.9), question(member_days=0.9)):
+        found = answer(asked)
+        assert said(found) == (Verdict.HEALTHY, Reason.TOO_LITTLE_DATA)
+        assert found.target is None
+        assert "0.9" in found.message
+
+
+@pytest.mark.parametrize(("days", "only"), [(6.9, True), (7.0, False)])
+def test_with_less_than_a_week_a_shorter_session_is_only_recommended(days: float, *, only: bool) -> None:
+    """The busiest day of the week may be missing."""
+    found = answer(question(watched_days=days))
+    assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert found.only_recommend is only
+
+
+def test_a_longer_session_needs_no_week() -> None:
+    """It cannot evict more."""
+    found = answer(dataclasses.replace(with_session(question(FROZEN), 10), evictions=6, watched_days=3.0))
+    assert found.target is not None
+    assert found.target.session_timeout > seconds(10)
+    assert not found.only_recommend
+
+
+def test_a_change_that_pays_for_itself_is_made_at_once() -> None:
+    """And one that does not waits for the next deploy, which brings it for nothing."""
+    rare = profile(restarts=happening(0.01, 20.0, 0.3))
+    often = profile(restarts=happening(4.0, 20.0, 0.3), crashes=happening(0.001, 20.0))
+    assert not answer(question(rare)).wait_for_restart
+    assert answer(question(often)).wait_for_restart
+    assert answer(question(rare, horizon=timedelta(seconds=1))).wait_for_restart
+
+
+def test_a_rollout_that_stops_all_pods_has_to_pay_for_all_of_them() -> None:
+    """What earns back a rollout of one pod after another need not earn back one of the whole group."""
+    waits = {
+        at_once: [
+            answer(
+                question(profile(restarts=happening(0.01, 20.0, 0.3), at_once=at_once), horizon=timedelta(hours=hours))
+            ).wait_for_restart
+            for hours in range(1, 336, 12)
+        ]
+        for at_once in (False, True)
+    }
+    assert sum(waits[True]) > sum(waits[False])
+    assert all(together or not singly for singly, together in zip(waits[False], waits[True], strict=True))
+
+
+def test_what_the_broker_sets_needs_no_restart() -> None:
+    """S and H of a KIP-848 group."""
+    of = profile(client="java-kip848", rebalancing=Rebalancing.CONSUMER, restarts=happening(4.0, 20.0))
+    asked = question(of, least_session=seconds(45), most_session=seconds(60))
+    slow = dataclasses.replace(asked, current=dataclasses.replace(asked.current, heartbeat_interval=seconds(15)))
+    found = answer(slow)
+    assert found.verdict is Verdict.CHANGE
+    assert not found.wait_for_restart
+
+
+UNSURE = profile(pauses=happening(2.0, 6.0, 0.5, doubt=400.0))
+"""Freezes that nobody can bound: at S = 45 s they are expected to be harmless."""
+
+
+def test_values_that_cost_less_and_evict_less_take_the_place_of_others() -> None:
+    """Though neither is surely safe: a shorter interval is all that is to be had, and it is had."""
+    asked = with_session(question(UNSURE), 45)
+    found = answer(asked)
+    assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert found.now is not None
+    assert found.new is not None
+    assert found.target is not None
+    assert found.target.session_timeout >= seconds(45)
+    assert found.target.heartbeat_interval < asked.current.heartbeat_interval
+    assert found.new.evictions_per_month <= found.now.evictions_per_month
+    assert 1.0 < found.new.evictions_upper <= found.now.evictions_upper
+    assert found.objective_met is False
+
+
+def test_before_a_week_what_is_not_safe_stays() -> None:
+    """Whoever was not seen on each weekday may be worse than expected."""
+    found = answer(dataclasses.replace(with_session(question(UNSURE), 45), watched_days=6.0))
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
+
+
+def test_what_is_expected_to_miss_the_objective_stays() -> None:
+    """To vouch for it would be wrong more often than not."""
+    often = profile(pauses=happening(2.0, 12.0, 0.6, doubt=10.0))
+    found = answer(with_session(question(often), 45))
+    assert found.now is not None
+    assert found.now.evictions_per_month > 1.0
+    assert found.target is None
+    assert found.objective_met is False
+
+
+def test_a_group_in_danger_does_not_pay_for_what_no_session_makes_sure() -> None:
+    """Where none is safe, the cheapest that is likely to be within the objective, not the longest that may be paid."""
+    doubtful = profile(pauses=happening(0.5, 12.0, 0.5, doubt=300.0), crashes=happening(0.05, 60.0, 0.5))
+    asked = with_session(question(doubtful, evictions=20), 20)
+    found = answer(asked)
+    assert found.target is not None
+    assert found.new is not None
+    assert found.new.evictions_upper > 1.0
+    assert found.new.evictions_per_month <= 0.75
+    shorter = with_session(asked, found.target.session_timeout.total_seconds() - 2)
+    closer = tuning.reckoned(shorter)[1].at(
+        dataclasses.replace(found.target, session_timeout=shorter.current.session_timeout)
+    )
+    assert closer.evictions_per_month > 0.75 or closer.net_per_day > found.new.net_per_day
+
+
+def static(downtime_s: float, **changes: Any) -> Profile:
+    """Return a group of static members that are back after about so long; few of them crash."""
+    parts = {"restarts": happening(0.5, downtime_s, 0.1), "crashes": happening(0.02, 60.0, 0.5), "surge": False}
+    return profile(static=True, **(parts | changes))
+
+
+def test_a_session_of_static_members_does_not_rest_on_their_downtime_alone() -> None:
+    """One just above what a scrape or two showed would evict each member that takes as long as usual."""
+    assert answer(with_session(question(static(8.0)), 45)).target is None
+    assert target(with_session(question(static(22.0)), 45)).session_timeout < seconds(45)
+
+
+def test_static_members_keep_no_session_that_the_objective_forbids() -> None:
+    """What a person has set is a candidate like any other."""
+    for downtime_s in (8.0, 22.0, 40.0):
+        found = answer(with_session(question(static(downtime_s)), 90))
+        assert found.target is None or found.target.session_timeout <= seconds(60)
+
+
+def test_danger_of_static_members_is_cured_all_the_same() -> None:
+    """Their own record shows it: there the price may rise."""
+    frozen = static(8.0, pauses=happening(0.02, 20.0, 0.3, doubt=3.0), crashes=happening(1.0, 600.0, 0.5))
+    found = answer(with_session(question(frozen, evictions=8), 15))
+    assert said(found) == (Verdict.CHANGE, Reason.DANGER)
+    assert found.target is not None
+    assert found.now is not None
+    assert found.new is not None
+    assert found.target.session_timeout > seconds(15)
+    assert found.new.net_per_day > found.now.net_per_day

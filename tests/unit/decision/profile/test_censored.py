@@ -1,0 +1,67 @@
+"""Evictions are absences that did not show."""
+
+import numpy as np
+import pytest
+
+from heartbeat_tuner.decision.profile.censored import with_evictions
+from heartbeat_tuner.models.failure_profile import FailureProcess
+from heartbeat_tuner.tails.law import TIMES_S, Law
+
+SHORT = FailureProcess(20.0, Law.lognormal(0.1, 0.5), 20.0 * Law.lognormal(0.1, 0.5).exceedances)
+
+
+def test_without_evictions_nothing_is_added() -> None:
+    """The record has nothing to say."""
+    assert with_evictions(SHORT, 0, 14.0, session_s=30.0, period_s=4.0) is SHORT
+
+
+def at(found: FailureProcess, time_s: float) -> tuple[float, float]:
+    """Return how often a day something lasts longer, on average and at most."""
+    assert found.upper_per_day is not None
+    return found.per_day * float(found.law.sf(time_s)), float(np.interp(time_s, TIMES_S, found.upper_per_day))
+
+
+SEEN = (10 + 1.645 * 10**0.5 + 1.35) / 40
+
+
+def test_evictions_are_as_often_longer_than_the_session_less_half_a_period() -> None:
+    """Ten in 40 member-days, at a session of 30 s: a law of 0.1 s alone would say never."""
+    found = with_evictions(SHORT, 10, 40.0, session_s=30.0, period_s=4.0)
+    mean, upper = at(found, 28.0)
+    assert mean == pytest.approx(0.25, rel=0.01)
+    assert upper == pytest.approx(SEEN, rel=0.03)
+
+
+def test_where_nothing_shows_how_fast_they_fall_it_is_as_slowly_as_what_nobody_has_seen() -> None:
+    """The scale is 0.4 of the time, that of a Pareto law; the shapes are those of delays."""
+    found = with_evictions(SHORT, 10, 40.0, session_s=30.0, period_s=4.0)
+    scale_s = 0.4 * 28.0
+    mean, upper = at(found, 128.0)
+    assert mean == pytest.approx(0.25 * (1 + 0.15 * 100 / scale_s) ** (-1 / 0.15), rel=0.03)
+    assert upper == pytest.approx(SEEN * (1 + 0.25 * 100 / scale_s) ** -4, rel=0.03)
+
+
+def test_they_fall_as_fast_as_what_shows() -> None:
+    """Of an exponential law that is cut at 28 s the rest is found again, with a tail a little heavier."""
+    exponential = Law.of(lambda times_s: np.exp(-times_s / 4.0))
+    whole = 1000.0 * exponential.exceedances
+    evicted = float(np.interp(28.0, TIMES_S, whole))
+    shows = np.maximum(whole - evicted, 0.0)
+    cut = FailureProcess(float(shows[0]), Law.table(shows / shows[0]), shows)
+    found = with_evictions(cut, round(100_000 * evicted), 100_000.0, session_s=30.0, period_s=4.0)
+    for time_s, most in ((8.0, 1.05), (28.0, 1.05), (36.0, 2.0), (44.0, 5.0)):
+        true = float(np.interp(time_s, TIMES_S, whole))
+        mean, upper = at(found, time_s)
+        assert 0.95 * true <= mean <= most * true
+        assert upper >= mean
+
+
+def test_what_was_seen_to_be_more_often_stays() -> None:
+    """Short absences are as they were; so are long ones that show in full."""
+    found = with_evictions(SHORT, 1, 40.0, session_s=30.0, period_s=4.0)
+    assert found.per_day * found.law.sf(0.1) == pytest.approx(10.0, rel=0.01)
+    many = FailureProcess(20.0, Law.constant(60.0))
+    kept = with_evictions(many, 1, 40.0, session_s=30.0, period_s=4.0)
+    assert kept.per_day * kept.law.sf(50.0) == pytest.approx(20.0)
+    assert kept.per_day == pytest.approx(20.0 + 1 / 40)
+    assert kept.upper_per_day is None

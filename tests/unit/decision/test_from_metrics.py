@@ -1,0 +1,276 @@
+"""A decision from metrics alone is the operator's own; what only a broker or a cluster knows is never made up."""
+
+import dataclasses
+from datetime import datetime, timedelta
+
+import pytest
+
+from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision import from_metrics
+from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize.questions import Answer
+from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown
+from heartbeat_tuner.domain.kafka_groups import GroupState
+from heartbeat_tuner.domain.liveness import LivenessSettings, ValueSource
+from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Verdict
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.raw.resolver import Observed
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.models.failure_profile import Rebalancing
+from heartbeat_tuner.models.group_model import Fitted, Unfitted
+from tests.support import counters, fitted, worlds
+from tests.support.counters import Answers
+from tests.support.pipelines import by_answer
+from tests.support.worlds import HOUR, NOW
+
+LONG_AGO = NOW - HOUR - timedelta(minutes=5)
+PODS = worlds.pods()
+
+
+def seen(
+    observed: Observed,
+    now: LivenessSettings = worlds.STORM,
+    *,
+    library: str = "kafkajs",
+    convention: Convention = counters.KAFKAJS,
+    source: ValueSource = ValueSource.POLICY,
+) -> MetricsView:
+    """Return group shop/orders as seen from outside."""
+    told = StatedFacts(
+        "shop", "orders", catalogue.client(library), worlds.current(now, source), 1, Objective(worlds.seconds(60), 1.0)
+    )
+    return MetricsView(told, convention, observed, HOUR, NOW)
+
+
+def recorded(found: MetricsView) -> Record:
+    """Return the record, which must be there."""
+    record = from_metrics.watched(found).record
+    assert isinstance(record, Record)
+    return record
+
+
+def java(found: Answers, now: LivenessSettings | None = None) -> MetricsView:
+    """Return the same of Java consumers."""
+    return seen(found, now or worlds.java_settings(), library="java", convention=counters.JMX)
+
+
+def java_consumers(lost: int = 0, *, since: datetime = LONG_AGO) -> Answers:
+    """Return well Java consumers, each of which lost its id so often, once in ten minutes."""
+    failed = [counters.counter(pod, since, NOW, lambda s: 1 + min(lost, s // 600)) for pod in PODS]
+    return {
+        Quantity.HEARTBEATS: [counters.counter(pod, since, NOW, lambda s: s // 5) for pod in PODS],
+        Quantity.REBALANCES: [counters.counter(pod, since, NOW, lambda _: 1) for pod in PODS],
+        Quantity.REBALANCE_TIME: [counters.counter(pod, since, NOW, lambda _: 0.1) for pod in PODS],
+        Quantity.POLL_AGE: [counters.counter(pod, since, NOW, lambda _: 0) for pod in PODS],
+        Quantity.FAILED_REBALANCES: failed,
+        Quantity.JOIN_ANSWERS: [counters.counter(pod, since, NOW, lambda _: 1) for pod in PODS],
+    }
+
+
+def test_a_storm_is_cured_as_the_operator_would() -> None:
+    """The same engine, with the same words."""
+    decision = decide(from_metrics.watched(seen(counters.stormy(PODS, LONG_AGO, NOW))))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.CADENCE_EXCEEDS_SESSION)
+    assert decision.target == worlds.settings("30s", "1s", "1s")
+
+
+def test_a_quiet_group_is_left_alone() -> None:
+    """Whatever its settings."""
+    decision = decide(from_metrics.watched(seen(counters.quiet(PODS, LONG_AGO, NOW), worlds.settings())))
+    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+
+
+def test_pods_are_those_with_fresh_samples_and_began_with_their_first() -> None:
+    """A pod that a rollout ended is history; the record begins with the newest of the others."""
+    young = NOW - timedelta(minutes=20)
+    found = counters.together(
+        counters.quiet(PODS[:1], LONG_AGO, NOW),
+        counters.quiet(PODS[1:2], young, NOW),
+        counters.quiet(PODS[2:], LONG_AGO, NOW - timedelta(minutes=5)),
+    )
+    situation = from_metrics.watched(seen(found))
+    assert [(pod.name, pod.started) for pod in situation.workload.pods] == [("orders-0", LONG_AGO), ("orders-1", young)]
+    assert recorded(seen(found)).since == young
+
+
+def test_a_restart_in_place_shows_as_a_reset() -> None:
+    """What was before it is another process."""
+    at = timedelta(minutes=35)
+    found = counters.quiet(PODS, LONG_AGO, NOW)
+    found[Quantity.REBALANCES] = [
+        counters.counter(pod, LONG_AGO, NOW, lambda s: 7 if s < at.total_seconds() else 1) for pod in PODS
+    ]
+    assert recorded(seen(found)).since == LONG_AGO + at
+
+
+def test_a_rare_scrape_is_fresh_for_longer() -> None:
+    """Three scrapes, as for the operator."""
+    found = counters.quiet(PODS, LONG_AGO, NOW)
+    thinned = {
+        quantity: [dataclasses.replace(one, samples=one.samples[::24]) for one in group]
+        for quantity, group in found.items()
+    }
+    late = dataclasses.replace(seen(thinned), now=NOW + timedelta(seconds=200))
+    assert len(from_metrics.watched(late).workload.pods) == 3
+    assert len(from_metrics.watched(dataclasses.replace(late, now=NOW + timedelta(seconds=700))).workload.pods) == 0
+
+
+def test_lost_ids_of_java_consumers_are_evictions() -> None:
+    """As the client's own counters show them."""
+    assert recorded(java(java_consumers(lost=2))).evictions == 6
+
+
+@pytest.mark.parametrize("quantity", [Quantity.FAILED_REBALANCES, Quantity.JOIN_ANSWERS], ids=lambda one: one.camel)
+def test_without_counters_evictions_are_unknown_and_not_zero(quantity: Quantity) -> None:
+    """The operator asks the broker for member ids there; from outside a storm would look healthy."""
+    found = java_consumers()
+    found[quantity] = found[quantity][1:]  # one pod of an older release is enough
+    record = from_metrics.watched(java(found)).record
+    assert isinstance(record, Unknown)
+    assert record.reason is Reason.NO_SERIES
+    assert counters.JMX.by_quantity[quantity].names[0] in record.message
+    assert decide(from_metrics.watched(java(found))).verdict is Verdict.UNKNOWN
+
+
+def test_series_without_a_pod_are_unknown() -> None:
+    """Members could not be told apart."""
+    nobody = [Pod("", "", "", NOW, 0)]
+    record = from_metrics.watched(seen(counters.quiet(nobody, LONG_AGO, NOW))).record
+    assert isinstance(record, Unknown)
+    assert "no label pod" in record.message
+
+
+def test_nothing_read_is_unknown() -> None:
+    """Never a number from nothing; what is not known by any name is told by its own."""
+    bare = dataclasses.replace(counters.JMX, metrics=counters.JMX.metrics[:1], needed=())
+    for found in (seen({}), java({}), seen({}, library="java", convention=bare)):
+        assert decide(from_metrics.watched(found)).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        (worlds.settings("30s", "3s", "5s"), ""),
+        (worlds.settings("30s", "3s", "20s"), ""),  # busy: a fetch that has something to fetch does not wait
+        (worlds.settings("30s", "8s", "8s"), "others are set, most likely"),
+        (worlds.settings("30s", "1s", "1s"), "their handlers take long, or others are set"),
+    ],
+)
+def test_a_beat_that_the_settings_cannot_give_is_noticed(now: LivenessSettings, why: str) -> None:
+    """KafkaJS beats every 5 s here: never before H has passed, and later than idle only behind a handler."""
+    found = seen(counters.quiet(PODS, LONG_AGO, NOW), now)
+    assert from_metrics.otherwise(found, recorded(found)) == why
+
+
+@pytest.mark.parametrize(
+    ("interval", "why"), [("5s", ""), ("3s", "others are set, most likely"), ("8s", "others are set, most likely")]
+)
+def test_a_beat_that_no_handler_delays_is_by_other_settings(interval: str, why: str) -> None:
+    """Java consumers beat from a thread of their own, here every 5 s."""
+    found = java(java_consumers(), worlds.java_settings(interval=interval))
+    assert from_metrics.otherwise(found, recorded(found)) == why
+
+
+def test_without_beats_nothing_is_noticed() -> None:
+    """In a storm none is accepted."""
+    found = seen(counters.stormy(PODS, LONG_AGO, NOW))
+    assert from_metrics.otherwise(found, recorded(found)) == ""
+
+
+def assigned(counts: dict[int, float], *, until: datetime = NOW) -> Answers:
+    """Return well Java consumers whose pods have so many partitions, by their number."""
+
+    def gauge(number: int) -> Series:
+        return counters.counter(PODS[number], LONG_AGO, until, lambda _: counts[number])
+
+    gauges = [gauge(number) for number in counts]
+    return counters.together(java_consumers(), {Quantity.ASSIGNED_PARTITIONS: gauges})
+
+
+def test_members_and_partitions_are_those_that_every_pod_tells() -> None:
+    """The group is at rest as far as anybody can see."""
+    group = from_metrics.watched(java(assigned({0: 4, 1: 4, 2: 3}))).group
+    assert (len(group.members), group.partitions, group.state) == (3, 11, GroupState.STABLE)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        assigned({0: 4, 1: 4}),
+        assigned({0: 4, 1: 4, 2: float("nan")}),
+        assigned({0: 4, 1: 4, 2: -1.0}),
+        assigned({0: 4, 1: 4, 2: 4}, until=NOW - timedelta(minutes=10)),
+        {},
+    ],
+    ids=["two of three", "not a number", "less than none", "stale", "none"],
+)
+def test_half_a_group_is_no_group(found: Answers) -> None:
+    """It would cost half as much."""
+    group = from_metrics.watched(java(found)).group
+    assert (group.members, group.partitions) == ((), None)
+
+
+def test_what_somebody_says_goes_before_what_was_counted() -> None:
+    """Partitions are dealt out as evenly as they go."""
+    of = java(assigned({0: 4, 1: 4, 2: 3}))
+    group = from_metrics.watched(
+        dataclasses.replace(of, told=dataclasses.replace(of.told, partitions=20, static=True))
+    ).group
+    assert [one.partitions for one in group.members] == [7, 7, 6]
+    assert all(one.instance_id for one in group.members)
+    group = from_metrics.unwatched(dataclasses.replace(of.told, members=2, partitions=5), NOW).group
+    assert [one.partitions for one in group.members] == [3, 2]
+
+
+def unwatched(model: Fitted | Unfitted | None = None) -> DecisionInput:
+    """Return a Java group that nobody watches, which a model knows."""
+    told = java({}).told
+    return from_metrics.unwatched(
+        dataclasses.replace(told, members=3, partitions=12, model=model or fitted.fitted()), NOW
+    )
+
+
+def test_a_model_alone_does_not_cure_a_storm() -> None:
+    """Where a group rebalances all the time no formula holds: it is unknown what to set, and surely not well."""
+    unstable = Answer(Verdict.UNKNOWN, Reason.UNSTABLE, "it rebalances", target=worlds.settings())
+    decision = by_answer(unwatched(), unstable)
+    assert (decision.verdict, decision.target) == (Verdict.UNKNOWN, None)
+    assert "`heartbeat-tuner check`" in decision.advice
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (Answer(Verdict.HEALTHY, Reason.HEALTHY, "left"), Verdict.HEALTHY),
+        (Answer(Verdict.CHANGE, Reason.CHEAPER, "set", target=worlds.settings()), Verdict.CHANGE),
+        (Answer(Verdict.INFEASIBLE, Reason.INFEASIBLE, "collide"), Verdict.INFEASIBLE),
+        (Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, "no"), Verdict.UNKNOWN),
+    ],
+)
+def test_what_a_model_says_is_the_decision_where_nobody_watches(found: Answer, verdict: Verdict) -> None:
+    """With its reason and its sentence."""
+    decision = by_answer(unwatched(), found)
+    assert (decision.verdict, decision.target) == (verdict, found.target)
+    assert (decision.finding.reason, decision.finding.message) == (found.reason, found.message)
+
+
+@pytest.mark.parametrize("rebalancing", Rebalancing)
+def test_bounds_nobody_asked_for_are_those_of_the_protocol(rebalancing: Rebalancing) -> None:
+    """A broker takes other sessions of classic groups than of those of the consumer protocol."""
+    told = dataclasses.replace(java({}).told, rebalancing=rebalancing)
+    cluster = from_metrics.unwatched(told, NOW).cluster
+    expected = ("45s", "1m") if rebalancing is Rebalancing.CONSUMER else ("6s", "30m")
+    assert tuple(map(durations.show, (cluster.min_session_timeout, cluster.max_session_timeout))) == expected
+    assert cluster.bounds_assumed
+
+
+def test_without_a_model_that_may_be_used_nothing_is_known() -> None:
+    """And the reason is told."""
+    decision = decide(unwatched(Unfitted("too old")))
+    assert (decision.verdict, decision.finding.message) == (Verdict.UNKNOWN, "too old")

@@ -1,0 +1,138 @@
+"""From a window's samples to counts: only what begins within it, by bucket, with the time that was watched."""
+
+import random
+from collections import Counter
+from datetime import UTC, date, datetime
+
+import pytest
+
+from heartbeat_tuner.fitting.prometheus import counting, slices
+from heartbeat_tuner.fitting.prometheus.counting import Cell
+from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
+from heartbeat_tuner.metrics import quantities
+from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.tails import histogram
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
+from tests.support import histories
+
+DAY = date(2026, 3, 1)
+WHOLE_DAY = SliceWindow(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
+BLOCKS = 960
+
+
+def within(found: list[Series], window: SliceWindow) -> list[Series]:
+    """Return what is read for a window."""
+    since_s, until_s = window.read_since.timestamp(), window.read_until.timestamp()
+    cut = (Series(one.labels, one.samples.between(since_s, until_s)) for one in found)
+    return [one for one in cut if one.samples]
+
+
+def counted(found: list[Series], window: SliceWindow) -> Counter[Cell]:
+    """Count a window; the platform's series and the consumers' come as they are asked for, apart."""
+    read = within(found, window)
+    around = [one for one in read if not counting.pods_in([one])]
+    return counting.counts([one for one in read if counting.pods_in([one])], around, window)
+
+
+@pytest.fixture(scope="module")
+def orders() -> list[Series]:
+    """A group of the Java consumer, of two members."""
+    return histories.of_days(DAY, DAY)
+
+
+def of(found: Counter[Cell], quantity: str) -> dict[int, int]:
+    """Return the buckets of one quantity."""
+    return {one.bucket: count for one, count in found.items() if one.quantity == quantity}
+
+
+def test_a_day_is_the_sum_of_its_windows(orders: list[Series]) -> None:
+    """What is watched, and every maximum and event, is counted once, as if the day were read whole.
+
+    Absences are judged by what is usual in their window, so that their buckets may differ a little, not their blocks.
+    """
+    apart: Counter[Cell] = Counter()
+    for window in slices.windows_of(DAY):
+        apart.update(counted(orders, window))
+    whole = counted(orders, WHOLE_DAY)
+    for quantity in ("pollGap", "outage", "rebalanceLatency", "restartDowntime", "plannedRebalance"):
+        assert of(apart, quantity) == of(whole, quantity), quantity
+        assert sum(count for bucket, count in of(whole, quantity).items() if bucket >= 0) > 0, quantity
+    apart_absent, whole_absent = of(apart, "absence"), of(whole, "absence")
+    for blocks in (MEMBER_BLOCKS, GROUP_BLOCKS):
+        assert apart_absent[blocks] == whole_absent[blocks]
+    assert sum(apart_absent.values()) == pytest.approx(sum(whole_absent.values()), rel=0.01)
+
+
+def test_watched_blocks_are_those_of_members_and_of_the_group(orders: list[Series]) -> None:
+    """All day both members were there, but for the time between two pods; for the group that is no gap."""
+    found = counted(orders, WHOLE_DAY)
+    assert of(found, "outage")[GROUP_BLOCKS] == BLOCKS
+    assert 2 * BLOCKS <= of(found, "pollGap")[MEMBER_BLOCKS] <= 2 * BLOCKS + 2
+
+
+def test_values_are_in_the_bucket_of_the_contract(orders: list[Series]) -> None:
+    """Those that were measured, whatever their number."""
+    found = of(counted(orders, WHOLE_DAY), "pollGap")
+    stalls = int(histogram.bucket_of(20.0))
+    assert stalls in found
+    assert max(found) == stalls
+
+
+def test_events_are_told_planned_or_not(orders: list[Series]) -> None:
+    """A pod that was replaced is a plan, what happened at noon is none; each took 2.5 s."""
+    found = counted(orders, WHOLE_DAY)
+    took = int(histogram.bucket_of(2.5))
+    assert of(found, "unplannedRebalance")[took] >= 1
+    assert of(found, "plannedRebalance")[took] >= 1
+
+
+def test_the_client_is_that_of_the_convention() -> None:
+    """Two groups of one namespace, in two libraries; KafkaJS exports no poll gaps: neither values nor blocks."""
+    series = [
+        *histories.of_days(DAY, DAY, members=1),
+        *histories.of_days(DAY, DAY, members=1, group="payments", convention=kafkajs_metrics.EXPORTER),
+    ]
+    found = counted(series, slices.windows_of(DAY)[1])
+    assert {(one.namespace, one.group, one.client) for one in found} == {
+        ("shop", "orders", "java"),
+        ("shop", "payments", "kafkajs"),
+    }
+    of_kafkajs = {one.quantity for one in found if one.client == "kafkajs"}
+    assert "absence" in of_kafkajs
+    assert "pollGap" not in of_kafkajs
+
+
+def test_the_order_of_the_series_makes_no_difference(orders: list[Series]) -> None:
+    """Servers give them in any."""
+    window = slices.windows_of(DAY)[0]
+    mixed = list(orders)
+    random.Random(1).shuffle(mixed)  # noqa: S311 - disorder, no secret
+    assert counted(mixed, window) == counted(orders, window)
+
+
+def test_series_that_name_no_group_or_no_place_are_passed_over() -> None:
+    """A client id of somebody's own, one of a consumer without a group, and one without a pod."""
+    name = java_metrics.JMX_EXPORTER.metrics[0].names[0]
+    place = {"__name__": name, "namespace": "shop", "pod": "a"}
+    times = [(DAY_S + 60.0 * number, float(number)) for number in range(60)]
+    strangers = [
+        {**place, "client_id": "my-consumer"},
+        {**place, "client_id": "consumer-null-1"},
+        {**place, "client_id": "consumer-orders-1", "pod": ""},
+        {**place, "client_id": "consumer-orders-1", "namespace": ""},
+        {**place, "client_id": "consumer-orders-1", "__name__": "up"},
+    ]
+    found = [Series.from_raw(labels, times) for labels in strangers]
+    assert counting.pods_in(found) == set()
+    assert counting.counts(found, [], slices.windows_of(DAY)[0]) == Counter()
+
+
+def test_all_quantities_of_the_rows_are_read() -> None:
+    """What measuring needs and is not asked for would be unknown for ever."""
+    found = {one.quantity for one in counted(histories.of_days(DAY, DAY), WHOLE_DAY)}
+    names = {value for name, value in vars(quantities).items() if name.isupper() and isinstance(value, str)}
+    assert found == names
+
+
+DAY_S = histories.midnight_s(DAY)

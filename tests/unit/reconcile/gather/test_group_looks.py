@@ -1,0 +1,316 @@
+"""Groups read in lots between cycles: how many, when, in which order, and what a cycle is left with."""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from heartbeat_tuner.domain.errors import ClusterUnreachableError
+from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
+from heartbeat_tuner.reconcile.gather import group_looks
+from heartbeat_tuner.reconcile.gather.group_looks import (
+    IN_A_CYCLE,
+    IN_A_CYCLE_WITHIN,
+    LARGEST_LOT,
+    LOT_WITHIN,
+    GroupLooks,
+)
+from tests.support import worlds
+from tests.support.fakes import FakeClock, FakeGroups
+
+INTERVAL_S = 60.0
+MANY = [f"g{number:05d}" for number in range(10_000)]
+FEW = MANY[:IN_A_CYCLE]
+LATE = UnreadableGroup("not read in time", tells_of_group=False, unread=True)
+
+
+class Time:
+    """Passes while everybody sleeps, and not otherwise."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.now_s = 0.0
+        self._clock = clock
+        self._sleepers: list[tuple[float, int, asyncio.Event]] = []
+        self._numbers = itertools.count()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until so much time has passed."""
+        woken = asyncio.Event()
+        heapq.heappush(self._sleepers, (self.now_s + seconds, next(self._numbers), woken))
+        await woken.wait()
+
+    async def run(self, seconds: float) -> None:
+        """Let time pass."""
+        until_s = self.now_s + seconds
+        while True:
+            for _ in range(10):
+                await asyncio.sleep(0)  # until all who do anything sleep
+            due_s = min(until_s, self._sleepers[0][0] if self._sleepers else until_s)
+            self._clock.advance(timedelta(seconds=due_s - self.now_s))
+            self.now_s = due_s
+            if not self._sleepers or self._sleepers[0][0] > until_s:
+                return
+            heapq.heappop(self._sleepers)[2].set()
+
+
+class Brokers(FakeGroups):
+    """Clusters that know every group, and note when they were asked; `each_s` is what a group takes."""
+
+    def __init__(self, time: Time, *clusters: str) -> None:
+        super().__init__({name: {} for name in clusters})
+        self.time = time
+        self.each_s = 0.0
+        self.late: set[str] = set()
+        self.asked_s: list[float] = []
+
+    async def describe(
+        self, cluster: str, group_ids: Sequence[str], *, within: timedelta | None = None
+    ) -> Mapping[str, Group | UnreadableGroup | None]:
+        """Return the groups, each of which has its members."""
+        self.asked_s.append(self.time.now_s)
+        if self.each_s:
+            await self.time.sleep(self.each_s * len(group_ids))
+        await super().describe(cluster, group_ids, within=within)
+        return {one: LATE if one in self.late else self._known(cluster, one) for one in group_ids}
+
+    def _known(self, cluster: str, group_id: str) -> Group | UnreadableGroup:
+        return self.groups[cluster].get(group_id) or Group(group_id, worlds.group().state, ())
+
+
+class Bench:
+    """A view of two clusters."""
+
+    def __init__(self) -> None:
+        clock = FakeClock()
+        self.time = Time(clock)
+        self.brokers = Brokers(self.time, "main", "other")
+        self.looks = GroupLooks(
+            self.brokers,
+            clock,
+            interval=timedelta(seconds=INTERVAL_S),
+            sleep=self.time.sleep,
+            monotonic=lambda: self.time.now_s,
+        )
+
+    async def look(self, group_ids: Sequence[str], cluster: str = "main", first: Sequence[str] = ()) -> set[str]:
+        """Look as a cycle does; return who is unread."""
+        found = await self.looks.at(cluster).look(group_ids, first=first)
+        assert set(found.groups) == set(group_ids)
+        return {one for one, look in found.groups.items() if isinstance(look.group, UnreadableGroup)}
+
+    def forget_requests(self) -> None:
+        """Count again."""
+        self.brokers.requests.clear()
+        self.brokers.times.clear()
+        self.brokers.asked_s.clear()
+
+    def read(self, cluster: str = "main") -> list[str]:
+        """Return who was asked for since then."""
+        return [one for name, ids in self.brokers.requests if name == cluster for one in ids]
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    """A view that is kept fresh between cycles."""
+    found = Bench()
+    async with found.looks.running():
+        yield found
+
+
+async def test_a_small_fleet_is_read_by_the_cycle_alone(bench: Bench) -> None:
+    """As fresh as can be, in the time that there ever was, and once."""
+    for _ in range(3):
+        assert await bench.look(FEW) == set()
+        await bench.time.run(INTERVAL_S)
+    assert [ids for _, ids in bench.brokers.requests] == [tuple(FEW)] * 3
+    assert bench.brokers.times == [None] * 3
+
+
+async def test_the_first_look_reads_all(bench: Bench) -> None:
+    """Nothing is known yet, and a start is to be over soon."""
+    assert await bench.look(MANY) == set()
+    assert bench.read() == MANY
+    assert bench.brokers.times == [None]
+
+
+async def test_a_steady_cycle_asks_for_a_part_that_brokers_describe_in_a_second(bench: Bench) -> None:
+    """And has all groups none the less, each of them as of the last interval."""
+    await bench.look(MANY)
+    for _ in range(5):
+        await bench.time.run(INTERVAL_S)
+        assert bench.looks.oldest_s <= INTERVAL_S + 2
+        bench.forget_requests()
+        assert await bench.look(MANY) == set()
+        assert bench.brokers.times == [IN_A_CYCLE_WITHIN]
+        assert len(bench.read()) == IN_A_CYCLE
+
+
+async def test_brokers_see_a_steady_trickle(bench: Bench) -> None:
+    """Between two cycles each of the other groups once, so many a second."""
+    await bench.look(MANY)
+    bench.forget_requests()
+    await bench.time.run(INTERVAL_S)
+    lots = [len(ids) for _, ids in bench.brokers.requests]
+    assert max(lots) == min(lots) == (len(MANY) - IN_A_CYCLE) / INTERVAL_S
+    assert [later - earlier for earlier, later in itertools.pairwise(bench.brokers.asked_s)] == [1.0] * (len(lots) - 1)
+    assert set(bench.brokers.times) == {LOT_WITHIN}
+    assert len(set(bench.read())) == len(bench.read())
+
+
+async def test_who_was_asked_for_longest_ago_is_next(bench: Bench) -> None:
+    """In lots and in cycles; before them come those that were never read, and those with other pods."""
+    await bench.look(MANY)
+    await bench.time.run(INTERVAL_S)
+    in_lots = set(bench.read()[len(MANY) :])
+    bench.forget_requests()
+    await bench.look([*MANY, "new"], first=["g00042", "g00001"])
+    expected = ["new", "g00042", "g00001", *(one for one in MANY if one not in in_lots)]
+    assert bench.read()[: len(expected)] == expected
+
+
+async def test_many_new_groups_are_read_soon_and_none_is_called_unreadable(bench: Bench) -> None:
+    """The cycle waits for a thousand; the others come at once, in larger lots than in peace."""
+    await bench.look(MANY[:1_100])
+    await bench.time.run(INTERVAL_S)
+    unread = await bench.look(MANY)
+    assert len(unread) == len(MANY) - 1_100 - IN_A_CYCLE
+    bench.forget_requests()
+    await bench.time.run(len(unread) / LARGEST_LOT + 2)
+    assert {len(ids) for _, ids in bench.brokers.requests[:10]} == {LARGEST_LOT}
+    assert unread <= set(bench.read())
+
+
+async def test_a_slow_broker_has_a_rest_after_each_lot(bench: Bench) -> None:
+    """A lot that takes long is followed by as much silence."""
+    await bench.look(MANY)
+    bench.brokers.each_s = 0.02
+    bench.forget_requests()
+    await bench.time.run(INTERVAL_S)
+    lot_s = len(bench.brokers.requests[0][1]) * bench.brokers.each_s
+    assert lot_s > 1.0
+    gaps_s = [later - earlier for earlier, later in itertools.pairwise(bench.brokers.asked_s)]
+    assert min(gaps_s) >= 2 * lot_s - 0.001
+
+
+async def test_what_is_late_in_a_small_fleet_is_unread(bench: Bench) -> None:
+    """Whatever was said of it a minute ago: the cycle waited for as long as it can."""
+    await bench.look(FEW)
+    bench.brokers.late = set(FEW[5:25])
+    assert await bench.look(FEW) == bench.brokers.late
+
+
+async def test_what_is_late_comes_first_and_is_as_it_was(bench: Bench) -> None:
+    """Like all that the cycle did not ask for, unless its pods have changed; the log names one, not hundreds."""
+    await bench.look(MANY)
+    bench.brokers.late = set(MANY[5:25])
+    with capture_logs() as logs:
+        assert await bench.look(MANY, first=["g00007", "g09999"]) == {"g00007"}
+    (line,) = logs
+    assert (line["log_level"], line["groups"], line["asked"]) == ("warning", 20, IN_A_CYCLE)
+    assert str(logs).count("g000") == 1
+    bench.forget_requests()
+    assert await bench.look(MANY) == set()
+    assert sorted(bench.read()[:20]) == MANY[5:25]
+
+
+async def test_a_look_that_is_too_old_is_none(bench: Bench) -> None:
+    """Lots that are late for half an interval leave groups unread, until they are through."""
+    await bench.look(MANY)
+    bench.brokers.late = set(MANY)
+    await bench.time.run(INTERVAL_S)
+    assert await bench.look(MANY) == set()
+    await bench.time.run(INTERVAL_S * (group_looks.USABLE_INTERVALS - 1) + 1)
+    assert await bench.look(MANY) == set(MANY)
+
+
+async def test_a_cluster_that_is_down_costs_the_others_nothing(bench: Bench) -> None:
+    """Neither their lots, nor their looks; it is asked by cycles alone until it is back."""
+    await bench.look(MANY)
+    await bench.look(MANY, "other")
+    bench.brokers.down = {"other"}
+    bench.forget_requests()
+    await bench.time.run(INTERVAL_S)
+    assert len(set(bench.read())) >= len(MANY) - IN_A_CYCLE
+    assert len([name for name, _ in bench.brokers.requests if name == "other"]) == 1
+    with pytest.raises(ClusterUnreachableError):
+        await bench.look(MANY, "other")
+    assert await bench.look(MANY) == set()
+    bench.brokers.down = set()
+    assert await bench.look(MANY, "other") == set()
+    bench.forget_requests()
+    await bench.time.run(10)
+    assert len(set(bench.read("other"))) >= 10 * 150
+
+
+async def test_a_lot_that_fails_is_logged_and_delays_no_other_cluster(bench: Bench) -> None:
+    """What nobody foresaw ends neither the task nor the cycle."""
+    await bench.look(MANY)
+    bench.brokers.error = KeyError("a surprise")
+    with capture_logs() as logs:
+        await bench.time.run(10)
+    assert [line["event"] for line in logs] == ["groups not read between cycles, the next cycle tries again"]
+    bench.brokers.error = None
+    assert await bench.look(MANY) == set()
+    bench.forget_requests()
+    await bench.time.run(10)
+    assert len(bench.read()) >= 10 * 150
+
+
+async def test_groups_and_clusters_that_nobody_names_are_forgotten(bench: Bench) -> None:
+    """Those of a lot under way, too."""
+    await bench.look(MANY)
+    await bench.look(MANY, "other")
+    bench.brokers.each_s = 0.001
+    await bench.time.run(1.05)  # lots are under way
+    bench.brokers.each_s = 0.0
+    await bench.look(MANY[:5])
+    await bench.time.run(5)
+    view = bench.looks.at("main")
+    assert set(view._looks) == set(view._in_turn) == set(MANY[:5])
+    assert not view._never
+    await bench.looks.want(["main"])
+    bench.forget_requests()
+    await bench.time.run(5)
+    assert bench.read("other") == []
+    assert set(bench.looks._clusters) == {"main"}
+
+
+async def test_what_has_not_changed_is_the_same_object(bench: Bench) -> None:
+    """Ten thousand groups are kept once, however many remember them; what has changed is seen."""
+    looks = bench.looks.at("main")
+    before = (await looks.look(["g"])).groups["g"]
+    await bench.time.run(INTERVAL_S)
+    after = (await looks.look(["g"])).groups["g"]
+    assert after.group is before.group
+    assert after.at - before.at == timedelta(seconds=INTERVAL_S)
+    bench.brokers.groups["main"]["g"] = worlds.group(rebalancing=True)
+    assert (await looks.look(["g"])).groups["g"].group == worlds.group(rebalancing=True)
+
+
+async def test_a_write_has_a_look_of_its_own_where_the_last_is_older_than_a_few_seconds(bench: Bench) -> None:
+    """One group, now."""
+    await bench.look(MANY)
+    looks = bench.looks.at("main")
+    bench.forget_requests()
+    assert (await looks.look_lately(MANY[-1])).group == Group(MANY[-1], worlds.group().state, ())
+    assert bench.read() == []
+    await bench.time.run(group_looks.FRESH_S + 0.5)
+    bench.forget_requests()
+    bench.brokers.groups["main"][MANY[-1]] = worlds.group(rebalancing=True)
+    assert (await looks.look_lately(MANY[-1])).group == worlds.group(rebalancing=True)
+    assert bench.read() == [MANY[-1]]
+
+
+async def test_nothing_is_read_after_the_end() -> None:
+    """A leadership that is over asks no broker."""
+    bench = Bench()
+    async with bench.looks.running():
+        await bench.look(MANY)
+    bench.forget_requests()
+    await bench.time.run(INTERVAL_S)
+    assert bench.read() == []
+    assert bench.looks.oldest_s == INTERVAL_S
