@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -101,6 +102,10 @@ class Team(Tenant):
         """Return the literal environment entries of the Deployment's template."""
         container = self.get("deployment", self.name)["spec"]["template"]["spec"]["containers"][0]
         return {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
+
+    def await_env(self, values: Mapping[str, str], *, timeout_s: float = 120) -> None:
+        """Wait until the template sets these values."""
+        self._await(lambda: values.items() <= self.env().items(), "values in the template", timeout_s)
 
     def events(self) -> list[tuple[str, str, str]]:
         """Return type, reason and message of the Events about the team's policy."""
