@@ -262,7 +262,11 @@ def steps(side: Side) -> Iterator[str]:
 def typed(side: Side, text: str) -> None:
     """Run commands as a person types them."""
     plane = side.team.sandbox.control_plane
-    environment = {"KUBECONFIG": str(plane.kubeconfig), "PATH": f"{plane.kubectl_path.parent}:/usr/bin:/bin"}
+    environment = {
+        "KUBECONFIG": str(plane.kubeconfig),
+        "PATH": f"{plane.kubectl_path.parent}:/usr/bin:/bin",
+        "HOME": str(plane.kubeconfig.parent),  # kubectl's cache, which would be in the checkout
+    }
     done = subprocess.run(
         ["bash", "-e", "-c", text], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
