@@ -11,17 +11,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.mutants.modules import CHECKOUT, ROOT
+from tests.mutants import reach
+from tests.mutants.modules import CHECKOUT, PACKAGES, ROOT
 
 TESTS: Final = "tests/unit"
-_IGNORED: Final = ("architecture", "mutants", "sandbox")
-"""Folders of tests that run nothing of the product."""
 _SHARED: Final = ("tests/support", "tests/golden", "tests/data")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KnownTest:
-    """One test: its id, what it took, and whether it passes as things are."""
+    """One test: its id, how long it computes, and whether it passes as things are."""
 
     id: str
     seconds: float
@@ -51,13 +50,10 @@ class Shelves:
         self._shared = _digest(path for path in files if path.suffix in {".py", ".yaml", ".json"})
 
     def files(self) -> list[str]:
-        """Return the test files, by path from the checkout."""
-        tests = self._checkout / TESTS
-        return [
-            path.relative_to(self._checkout).as_posix()
-            for path in sorted(tests.rglob("test_*.py"))
-            if path.relative_to(tests).parts[0] not in _IGNORED
-        ]
+        """Return the test files that can run what is changed, by path from the checkout."""
+        paths = sorted((self._checkout / TESTS).rglob("test_*.py"))
+        files = [path.relative_to(self._checkout).as_posix() for path in paths]
+        return reach.files_that_reach(PACKAGES, files, self._checkout)
 
     def missing(self) -> list[str]:
         """Return the test files of which nothing is known, or what is known is old."""

@@ -1,9 +1,11 @@
 """A line is tried by the tests that run it, or that run what uses it."""
 
 import textwrap
+from pathlib import Path
 
 from tests.mutants.covering import Covering
 from tests.mutants.modules import Module
+from tests.mutants.reach import files_that_reach
 from tests.mutants.shelves import KnownTest, Shelf
 
 LIMITS = Module(
@@ -60,3 +62,20 @@ def test_the_files_about_a_line_come_first() -> None:
     """Then all others."""
     assert covering().lots(LIMITS.path, [QUICK, ASKED, SLOW, LONG]) == [[QUICK, ASKED, SLOW], [LONG]]
     assert covering().lots(LIMITS.path, []) == []
+
+
+def test_only_test_files_that_import_what_is_changed_are_run(tmp_path: Path) -> None:
+    """However far down."""
+    sources = {
+        "operator/shop/decision/gates.py": "",
+        "operator/shop/cycle.py": "from shop.decision import gates",
+        "operator/shop/pages.py": "import datetime",
+        "tests/support/worlds.py": "def make():\n    import shop.cycle",
+        "tests/unit/test_cycle.py": "from tests.support.worlds import make",
+        "tests/unit/test_pages.py": "from shop import pages",
+    }
+    for path, text in sources.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    files = [path for path in sources if path.startswith("tests/unit/")]
+    assert files_that_reach(["operator/shop/decision"], files, tmp_path) == ["tests/unit/test_cycle.py"]
