@@ -15,7 +15,7 @@ from tests.mutants.modules import Module
 from tests.mutants.shelves import KnownTest, Shelf
 from tests.mutants.uses import Uses
 
-MOST_SECONDS: Final = 60.0
+MOST_SECONDS: Final = 15.0
 """Of tests for a mutant, as recorded: those that take longest are left out of a line that very many run."""
 
 _FEW_FILES: Final = 4
