@@ -47,7 +47,7 @@ class Shelves:
         self._checkout = checkout
         sources = [ROOT, *_SHARED]
         files = (path for source in sources for path in sorted((checkout / source).rglob("*")) if path.is_file())
-        self._shared = _digest(path for path in files if path.suffix in {".py", ".yaml", ".json"})
+        self._shared = self._digest(path for path in files if path.suffix in {".py", ".yaml", ".json"})
 
     def files(self) -> list[str]:
         """Return the test files that can run what is changed, by path from the checkout."""
@@ -87,17 +87,16 @@ class Shelves:
         return self._checkout / "build/mutants/recorded" / f"{file.replace('/', '.')}.json"
 
     def _key(self, file: str) -> str:
-        return f"{self._shared} {_digest([self._checkout / file])}"
+        return f"{self._shared} {self._digest([self._checkout / file])}"
+
+    def _digest(self, paths: Iterable[Path]) -> str:
+        digest = hashlib.sha256()
+        for path in paths:
+            digest.update(path.relative_to(self._checkout).as_posix().encode())
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
 
 
 def file_of(test: str) -> str:
     """Return the test file of a test's id."""
     return test.partition("::")[0]
-
-
-def _digest(paths: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(path.as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
