@@ -47,8 +47,6 @@ def main() -> None:
     covering = Covering((shelves.get(file) for file in shelves.files()), modules.modules([modules.ROOT]))
     _say(f"{len(mutants)} mutants after {time.monotonic() - began:.0f} s")
     results = list(_tried(mutants, covering))
-    for mutant in report.survivors(results):
-        _say(report.describe(mutant))
     _say(f"{report.summary(results)}; {time.monotonic() - began:.0f} s")
     if not options.again:
         report.write(RESULT, results, commit=_commit(), seed=options.seed)
@@ -95,12 +93,14 @@ def _survivors_of_last_run(mutants: Sequence[Mutant]) -> list[Mutant]:
 
 
 def _tried(mutants: Sequence[Mutant], covering: Covering) -> Iterator[Result]:
-    """Run all mutants; say how far it is."""
+    """Run all mutants; say how far it is, and which survive."""
     trials = [_trial(mutant, covering) for mutant in mutants]
     _SCRATCH.mkdir(parents=True, exist_ok=True)
     results: list[Result] = []
     for number, outcome in trial.try_all(trials, CHECKOUT, _SCRATCH):
         results.append((mutants[number], outcome))
+        if report.survivors(results[-1:]):
+            _say(report.describe(mutants[number]))
         if len(results) % _PROGRESS == 0:
             _say(report.summary(results))
         yield results[-1]
