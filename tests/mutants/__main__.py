@@ -100,7 +100,7 @@ def _tried(mutants: Sequence[Mutant], covering: Covering) -> Iterator[Result]:
     for number, outcome in trial.try_all(trials, CHECKOUT, _SCRATCH):
         results.append((mutants[number], outcome))
         if report.survivors(results[-1:]):
-            _say(report.describe(mutants[number]))
+            _say(f"{outcome.value}: {report.describe(mutants[number])}")
         if len(results) % _PROGRESS == 0:
             _say(report.summary(results))
         yield results[-1]

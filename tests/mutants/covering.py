@@ -1,7 +1,7 @@
 """Which tests can notice a change of a line: those that run it, quickest first.
 
-A line that runs when its module is imported (a constant, a field's default, a decorator) belongs to no test. For it the
-tests are asked that run the lines where what it defines is used.
+A line that runs when its module is imported belongs to no test: a constant, a field's default, a decorator, a function
+that is called there. For it the tests are asked that run the lines where what it defines is used.
 """
 
 import functools
@@ -45,7 +45,7 @@ class Covering:
         """Return the tests that can notice a change of a line, the quickest first, as many as `MOST_SECONDS` allow."""
         statement = self._uses.statement(path, line)
         mask = self._mask((path, near) for near in statement.lines)
-        if statement.names:
+        if statement.names or not mask:
             mask |= self._mask(self._uses.of_statement(path, statement))
         mask = mask or self._mask((path, any_line) for any_line in tuple(self._lines[path]))
         chosen = [test for number, test in enumerate(self._tests) if mask >> number & 1 and test.passes]

@@ -24,11 +24,13 @@ class Statement:
     Attributes:
         lines: it stands there.
         names: what it defines, where it runs when the module is imported; nothing in a function.
+        inside: the names of the function that it stands in, and of its class.
         body: where it is a function's or a class's head, the lines of its functions.
     """
 
     lines: range
     names: frozenset[str] = frozenset()
+    inside: frozenset[str] = frozenset()
     body: tuple[range, ...] = ()
 
 
@@ -58,9 +60,12 @@ class Uses:
         return min(around, key=lambda statement: len(statement.lines), default=Statement(range(line, line + 1)))
 
     def of_statement(self, path: str, statement: Statement) -> Iterator[tuple[str, int]]:
-        """Yield the lines in functions, of any module, that use what a statement defines when it is imported."""
+        """Yield the lines in functions, of any module, that use what a statement defines when it is imported.
+
+        Of one in a function that is what the function makes when it is called at import.
+        """
         yield from ((path, line) for body in statement.body for line in body)
-        names, seen = statement.names, set[str]()
+        names, seen = statement.names or statement.inside, set[str]()
         for _ in range(_FAR):
             seen |= names
             yield from (place for name in names for place in self._lines[name])
@@ -76,20 +81,20 @@ class _Walk(ast.NodeVisitor):
         self.statements: list[Statement] = []
         self.used: list[tuple[str, int]] = []
         self.used_at_import: list[tuple[str, Statement]] = []
-        self._inside_function = False
+        self._function: frozenset[str] = frozenset()
         self._class_name: frozenset[str] = frozenset()
         self._current = Statement(range(0))
 
     def visit(self, node: ast.AST) -> None:
         """Note a statement, then what is in it."""
-        outer = self._current, self._class_name, self._inside_function
+        outer = self._current, self._class_name, self._function
         if isinstance(node, ast.stmt):
             self._current = self._head(node)
             self.statements.append(self._current)
         if isinstance(node, ast.ClassDef):
             self._class_name = frozenset({node.name})
         super().visit(node)
-        self._current, self._class_name, self._inside_function = outer
+        self._current, self._class_name, self._function = outer
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Look at defaults and decorators as what runs at import, and leave annotations out."""
@@ -122,12 +127,12 @@ class _Walk(ast.NodeVisitor):
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(part)
-        self._inside_function = True
+        self._function = self._function or self._class_name | {node.name}
         for statement in node.body:
             self.visit(statement)
 
     def _note(self, name: str, line: int) -> None:
-        if self._inside_function:
+        if self._function:
             self.used.append((name, line))
         else:
             self.used_at_import.append((name, self._current))
@@ -139,11 +144,11 @@ class _Walk(ast.NodeVisitor):
         block = getattr(node, "body", None)
         last = max(first, block[0].lineno - 1) if block else node.end_lineno or node.lineno
         lines = range(first, last + 1)
-        if self._inside_function:
-            return Statement(lines)
+        if self._function:
+            return Statement(lines, inside=self._function)
         functions = [child for child in ast.walk(node) if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)]
         bodies = tuple(range(child.body[0].lineno, (child.end_lineno or child.lineno) + 1) for child in functions)
-        return Statement(lines, self._class_name | _defined(node), bodies)
+        return Statement(lines, self._class_name | _defined(node), body=bodies)
 
 
 def _defined(node: ast.stmt) -> frozenset[str]:

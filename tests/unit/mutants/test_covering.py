@@ -13,7 +13,7 @@ LIMITS = Module(
     "shop",
     textwrap.dedent(
         """
-        LEAST = 3
+        LEAST = least(1)
 
         class Range:
             low: int = LEAST
@@ -23,6 +23,9 @@ LIMITS = Module(
                     self.low
                     <= value
                 )
+
+        def least(step):
+            return 2 + step
         """
     ),
 )
@@ -56,6 +59,11 @@ def test_a_line_is_tried_by_the_tests_that_run_its_statement() -> None:
 def test_a_line_that_runs_at_import_is_tried_by_the_tests_of_what_uses_it() -> None:
     """From the constant to the field, to the class, to the function that makes it, in another module."""
     assert covering().tests_for(LIMITS.path, 2) == [QUICK, ASKED, SLOW]
+
+
+def test_a_function_that_only_runs_at_import_is_tried_by_the_tests_of_what_it_makes() -> None:
+    """No test calls it."""
+    assert covering().tests_for(LIMITS.path, 14) == [QUICK, ASKED, SLOW]
 
 
 def test_the_files_about_a_line_come_first() -> None:
