@@ -47,6 +47,7 @@ class Covering:
         mask = self._mask((path, near) for near in statement.lines)
         if statement.names or not mask:
             mask |= self._mask(self._uses.of_statement(path, statement))
+        mask = mask or self._mask(self._uses.of_statement(path, statement, through_functions=True))
         mask = mask or self._mask((path, any_line) for any_line in tuple(self._lines[path]))
         chosen = [test for number, test in enumerate(self._tests) if mask >> number & 1 and test.passes]
         return list(_affordable(sorted(chosen, key=lambda test: test.seconds)))

@@ -45,12 +45,14 @@ class Uses:
         self._statements: dict[str, list[Statement]] = {}
         self._lines: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
         self._definitions: defaultdict[str, set[Statement]] = defaultdict(set)
+        self._functions: defaultdict[str, set[Statement]] = defaultdict(set)
         for module in product:
             walked = _Walk()
             walked.visit(ast.parse(module.text))
             self._statements[module.path] = walked.statements
-            for name, line in walked.used:
+            for name, line, function in walked.used:
                 self._lines[name].add((module.path, line))
+                self._functions[name].add(function)
             for name, statement in walked.used_at_import:
                 self._definitions[name].add(statement)
 
@@ -59,19 +61,23 @@ class Uses:
         around = [statement for statement in self._statements[path] if line in statement.lines]
         return min(around, key=lambda statement: len(statement.lines), default=Statement(range(line, line + 1)))
 
-    def of_statement(self, path: str, statement: Statement) -> Iterator[tuple[str, int]]:
+    def of_statement(
+        self, path: str, statement: Statement, *, through_functions: bool = False
+    ) -> Iterator[tuple[str, int]]:
         """Yield the lines in functions, of any module, that use what a statement defines when it is imported.
 
-        Of one in a function that is what the function makes when it is called at import.
+        Of one in a function that is what the function makes when it is called at import; by another function, if they
+        are looked through.
         """
         yield from ((path, line) for body in statement.body for line in body)
         names, seen = statement.names or statement.inside, set[str]()
         for _ in range(_FAR):
             seen |= names
             yield from (place for name in names for place in self._lines[name])
-            names = frozenset(
-                new for name in names for further in self._definitions[name] for new in further.names if new not in seen
-            )
+            further = [user for name in names for user in self._definitions[name]]
+            if through_functions:
+                further += [user for name in names for user in self._functions[name]]
+            names = frozenset(name for user in further for name in user.names | user.inside if name not in seen)
 
 
 class _Walk(ast.NodeVisitor):
@@ -79,7 +85,7 @@ class _Walk(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.statements: list[Statement] = []
-        self.used: list[tuple[str, int]] = []
+        self.used: list[tuple[str, int, Statement]] = []
         self.used_at_import: list[tuple[str, Statement]] = []
         self._function: frozenset[str] = frozenset()
         self._class_name: frozenset[str] = frozenset()
@@ -133,7 +139,7 @@ class _Walk(ast.NodeVisitor):
 
     def _note(self, name: str, line: int) -> None:
         if self._function:
-            self.used.append((name, line))
+            self.used.append((name, line, self._current))
         else:
             self.used_at_import.append((name, self._current))
 

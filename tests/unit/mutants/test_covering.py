@@ -25,7 +25,10 @@ LIMITS = Module(
                 )
 
         def least(step):
-            return 2 + step
+            return two() + step
+
+        def two():
+            return 2
         """
     ),
 )
@@ -62,8 +65,9 @@ def test_a_line_that_runs_at_import_is_tried_by_the_tests_of_what_uses_it() -> N
 
 
 def test_a_function_that_only_runs_at_import_is_tried_by_the_tests_of_what_it_makes() -> None:
-    """No test calls it."""
+    """No test calls it, nor what it calls."""
     assert covering().tests_for(LIMITS.path, 14) == [QUICK, ASKED, SLOW]
+    assert covering().tests_for(LIMITS.path, 17) == [QUICK, ASKED, SLOW]
 
 
 def test_the_files_about_a_line_come_first() -> None:
