@@ -5,8 +5,9 @@ PYTHON := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
+MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +79,9 @@ architecture: $(INSTALLED)  ## Measure how the product is built: build/architect
 golden-accept: $(INSTALLED)  ## Accept what is decided now for the cases of tests/golden, and print what changed
 	@$(PYTHON) -m tests.golden
 
+mutants: $(INSTALLED) $(MUTANTS)  ## Change what decides in N=500 places, one at a time (SEED=22), and list what no unit test notices; build/mutants.json
+	@$(PYTHON) -m tests.mutants $(if $(N),--mutants $(N)) $(if $(SEED),--seed $(SEED)) $(if $(AGAIN),--again)
+
 up: $(INSTALLED)  ## Start the real parts and return
 	@$(PYTHON) -m sandbox up
 
@@ -98,6 +102,7 @@ locks:  ## Pin the Python dependencies anew (needs uv)
 	$(COMPILE) pyproject.toml --group dev -o requirements/dev.lock
 	$(COMPILE) pyproject.toml --extra fit -c requirements/dev.lock -o requirements/fit.lock
 	printf 'duckdb>=2.0\n' | $(COMPILE) - -o requirements/bench.lock
+	printf 'cosmic-ray>=8.7\n' | $(COMPILE) - -c requirements/dev.lock -o requirements/mutants.lock
 	printf 'hatchling>=1.27\nsetuptools>=80\n' | $(COMPILE) - -o requirements/build.lock
 
 clean:  ## Remove what was made here; the cache of programs stays
@@ -126,4 +131,10 @@ $(SPARK): requirements/fit.lock $(INSTALLED)
 # What the fit is compared with; nothing else needs it.
 $(BENCH): requirements/bench.lock $(INSTALLED)
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/bench.lock
+	@touch $@
+
+# What makes mutants; nothing else needs it.
+$(MUTANTS): requirements/mutants.lock $(INSTALLED)
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements/mutants.lock
+	@$(PYTHON) -m pip --disable-pip-version-check check
 	@touch $@

@@ -228,6 +228,18 @@ def test_what_somebody_says_goes_before_what_was_counted() -> None:
     assert [one.partitions for one in group.members] == [3, 2]
 
 
+@pytest.mark.parametrize(
+    ("members", "partitions", "state"),
+    [(1, 4, GroupState.STABLE), (1, None, GroupState.UNKNOWN), (None, 4, GroupState.UNKNOWN)],
+)
+def test_a_group_is_at_rest_if_its_members_and_partitions_are_stated(
+    members: int | None, partitions: int | None, state: GroupState
+) -> None:
+    """One member is a group."""
+    facts = dataclasses.replace(java({}).told, members=members, partitions=partitions)
+    assert from_metrics.unwatched(facts, NOW).group.state is state
+
+
 def unwatched(model: Fitted | Unfitted | None = None) -> DecisionInput:
     """Return a Java group that nobody watches, which a model knows."""
     told = java({}).told

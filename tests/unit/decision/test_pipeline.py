@@ -21,6 +21,13 @@ MIXED = worlds.situation(has=worlds.workload(mixed=True, rolling_out=True))
 
 UNSOUND = worlds.situation(now=worlds.settings("5s", "3s", "5s"), seen=worlds.record(beat=worlds.seconds(3)))
 
+NO_PODS = worlds.workload(running=())
+
+
+def of_consumer_protocol(inputs: DecisionInput) -> DecisionInput:
+    """Return the same group, whose values the broker sets."""
+    return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, consumer_protocol=True))
+
 
 def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
     """Return the steps and gates of a decision that had something to say."""
@@ -74,6 +81,32 @@ def test_a_trace_names_every_step_that_was_asked_in_the_order_of_the_pipeline() 
     asked = [step.name for step in decide(worlds.storm()).trace]
     decided = names.index("record_demands_other_values") + 1
     assert asked == [*names[:decided], *(gate.__name__ for gate in PIPELINE.gates)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "inputs"),
+    [
+        (steps.record_is_unknown, steps.no_pod_runs, dataclasses.replace(BLIND, workload=NO_PODS)),
+        (steps.no_pod_runs, steps.pods_differ, worlds.situation(has=worlds.workload(mixed=True, running=()))),
+        (steps.pods_differ, steps.broker_sets_the_values, of_consumer_protocol(MIXED)),
+        (
+            steps.broker_sets_the_values,
+            steps.values_are_unreadable,
+            of_consumer_protocol(worlds.situation(now=worlds.settings("30s", "3ms"))),
+        ),
+        (
+            steps.values_are_unreadable,
+            steps.record_demands_other_values,
+            worlds.storm(workload=worlds.workload(worlds.settings("1s", "3ms"))),
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_of_two_steps_that_could_decide_the_earlier_does(earlier: Step, later: Step, inputs: DecisionInput) -> None:
+    """Users read the reason that stands first: what has no pods has none that differ."""
+    assert earlier(inputs, derived(inputs)) is not None
+    assert later(inputs, derived(inputs)) is not None
+    assert decide(inputs).decided_by == earlier.__name__
 
 
 def test_the_way_to_a_decision_makes_it_no_other() -> None:

@@ -68,6 +68,15 @@ def test_examples_are_found_as_documented(example: Example) -> None:
     assert found(example.inspected, example.expectations) == example.findings
 
 
+@pytest.mark.parametrize(("count", "says_so"), [(1, False), (3, True)])
+def test_a_handler_that_blocks_message_after_message_is_said_to(count: int, *, says_so: bool) -> None:
+    """The silence is that of all of them, which nobody would expect from the time of one."""
+    of = Inspected.of(catalogue.client("aiokafka"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
+    findings = linting.lint(of, Expectations(handler_time=timedelta(seconds=40), blocking_messages=count))
+    message = next(finding.message for finding in findings if finding.rule is rule_catalogue.HANDLER_OUTLASTS_SESSION)
+    assert (f"each of {count} messages" in message) is says_so
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)
 def test_examples_are_mended_as_documented(example: Example) -> None:
     """New values where some hold, nothing where what is wanted collides, and silence where nothing has to change."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heartbeat_tuner.membership.status import Occupancy, State, occupancy
+from heartbeat_tuner.membership.status import Occupancy, State, occupancy, waits
 from heartbeat_tuner.membership.values import Slot, SlotPod
 from tests.unit.membership.shapes import LONG_AGO_S, at, edited, free, held, pod, pool, resting, view
 
@@ -34,3 +34,23 @@ def test_slots_are_shown_by_number() -> None:
         Occupancy(1, State.CLAIMED, "", at(-9), ""),
         Occupancy(2, State.EDITED, "", None, ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("slots", "pods", "something_changes"),
+    [
+        ([], [], False),
+        ([held(0, "a"), free(1)], [pod("a", 0)], False),
+        ([held(9, "a")], [pod("a", 9)], False),
+        ([free(9)], [], True),
+        ([resting(0, 5)], [], True),
+        ([held(0, "a")], [pod("a", 0, deleted_s=-5)], True),
+        ([held(0, "a")], [pod("a", 0), WAITING], True),
+    ],
+    ids=["empty", "at rest", "held beyond the pool", "free beyond the pool", "resting", "leaving", "somebody waits"],
+)
+def test_a_place_is_looked_at_while_time_changes_it(
+    slots: list[Slot], pods: list[SlotPod], *, something_changes: bool
+) -> None:
+    """A free slot beyond the pool is given up; one that is held there stays for as long as its pod."""
+    assert waits(view(slots, pods), pool()) is something_changes

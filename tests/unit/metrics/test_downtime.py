@@ -80,6 +80,24 @@ def test_kubernetes_knows_when_a_container_ended() -> None:
     assert (one.ended_s, one.ready_s, one.downtime) == (297.0, 341.0, Downtime(43.0, 53.0))
 
 
+def test_a_pod_may_be_ready_in_the_second_in_which_it_began() -> None:
+    """Kubernetes tells whole seconds."""
+    platform = {
+        Quantity.CONTAINER_STARTED: [scraped(-50.0, 0, 320), scraped(320.0, 320, 990)],
+        Quantity.POD_READY: [scraped(-40.0, 0, 320), scraped(320.0, 320, 990)],
+    }
+    (restart,) = restarts(partitions(CRASHED), platform)
+    assert restart.ready_s == 320.0
+
+
+def test_a_life_that_nobody_saw_hides_no_later_restart() -> None:
+    """The first container began and ended before the first scrape of its metrics."""
+    started = [scraped(-50.0, 0, 100), scraped(100.0, 100, 320), scraped(320.0, 320, 990)]
+    seen = working((110.0, 130.0, 300.0), (330.0, 350.0, 2_000.0))
+    (restart,) = restarts(partitions(seen), {Quantity.CONTAINER_STARTED: started})
+    assert (restart.ended_s, restart.started_s) == (290.0, 320.0)
+
+
 def test_another_container_of_the_pod_is_not_the_consumer() -> None:
     """A proxy that crashed took nobody away; where nobody says which one the consumer is, its pod's start counts."""
     proxy = [scraped(-50.0, 0, 320, container="proxy"), scraped(320.0, 320, 990, container="proxy")]

@@ -177,6 +177,18 @@ def test_a_beat_series_that_ended_with_its_member_does_not_hide_the_present() ->
     assert recorded(found).unobserved_pods == ()
 
 
+@pytest.mark.parametrize(("rejoined", "silence_s"), [(0, 40), (1, 0)], ids=["another pod", "its own"])
+def test_a_silence_is_excused_by_the_members_own_rejoin_alone(rejoined: int, silence_s: float) -> None:
+    """Not by that of whoever stands first in the answer."""
+    found, began = quiet(), SINCE - timedelta(minutes=5)
+    joins, beats = found[Quantity.REBALANCES], found[Quantity.HEARTBEATS]
+    beats[1] = counters.counter(PODS[1], began, NOW, lambda s: (min(s, 600) + max(0, s - 640)) // 5)
+    joins[rejoined] = counters.counter(PODS[rejoined], began, NOW, lambda s: 1 if s < 620 else 2)
+    silence = recorded(found).longest_silence
+    assert silence is not None
+    assert silence.total_seconds() == pytest.approx(silence_s, abs=10)
+
+
 @pytest.mark.parametrize("more", [{"namespace": "bank"}, {"group": "payments"}])
 def test_series_of_others_are_not_ours(more: dict[str, str]) -> None:
     """Queries serve all tenants at once; a storm next door is not this group's."""

@@ -75,6 +75,13 @@ def test_a_new_clients_first_join_counts() -> None:
     assert events(member(*[3] * 15), new) == [Rebalance(since_s=270.0, until_s=300.0, members=1, planned=False)]
 
 
+def test_a_new_client_that_has_not_joined_yet_saw_no_rebalance() -> None:
+    """Its first join counts when it is counted."""
+    assert rebalances.increases([member(*[3] * 15), member(0, 0, pod="orders-9", start=300.0)]) == []
+    (joined,) = rebalances.increases([member(*[3] * 15), member(0, 1, pod="orders-9", start=300.0)])
+    assert (joined.since_s, joined.until_s) == (300.0, 330.0)
+
+
 def test_a_past_that_was_not_scraped_does_not_count() -> None:
     """A series that appears with ninety joins had them before; one with none has none."""
     assert events(member(*[3] * 15), member(90, 90, pod="orders-9", start=300.0)) == []

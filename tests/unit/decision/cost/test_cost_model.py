@@ -170,6 +170,33 @@ def test_a_member_alone_stands_still_however_short_its_session_is() -> None:
     assert result.net_per_day[-1] == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_member_alone_that_is_restarted_makes_one_rebalance() -> None:
+    """Its return; there is nobody who would have to be told that it went."""
+    result = reckon(calm(members=1, restarts=FailureProcess(0.5, Law.constant(20.0))))
+    assert result.rebalances_per_day == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "floor"),
+    [
+        ({"members": 1}, 24 * 0.5 * 20.0),
+        ({"members": 1, "surge": True}, 0.0),
+        ({"client": "streams"}, 24 * 0.5 * 6.0),
+        ({"client": "streams", "surge": True}, 0.0),
+        ({"static": True}, 24 * 0.5 * 6.0),
+        ({"static": True, "surge": True}, 24 * 0.5 * 6.0),
+        ({}, 0.0),
+    ],
+    ids=["alone", "alone, with surge", "silent", "silent, with surge", "static", "static, with surge", "leaving"],
+)
+def test_no_setting_changes_what_a_restart_costs_whose_partitions_nobody_takes(
+    changes: dict[str, Any], floor: float
+) -> None:
+    """A lone member is missed for its downtime, one that does not leave for the least session; others hand over."""
+    result = reckon(calm(restarts=FailureProcess(0.5, Law.constant(20.0)), **changes))
+    assert result.floor_per_day == pytest.approx(floor, rel=0.01)
+
+
 def test_a_node_that_takes_all_members_away_leaves_nobody_to_take_over() -> None:
     """All members of a group on one node are gone as a member alone is, but that the first of them polls sooner."""
     node = often(5.0, 300.0, 0.4)

@@ -4,16 +4,20 @@ import dataclasses
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
-from heartbeat_tuner.decision.optimize import search, tuning
-from heartbeat_tuner.decision.optimize.cost_points import Choice
+from heartbeat_tuner.decision.cost import cost_model
+from heartbeat_tuner.decision.cost.cost_model import Costs
+from heartbeat_tuner.decision.optimize import guard, search, tuning
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, SessionTable
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.optimize.tuning import goal as answer
 from heartbeat_tuner.domain.policies import Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
+from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import Law
 from tests.support.questions import FROZEN, happening, profile, question, said, seconds, target, with_session
 
@@ -63,6 +67,35 @@ def test_in_danger_the_cheapest_values_that_are_safe_are_taken() -> None:
     assert found.new is not None
     assert found.objective_met
     assert seconds(44) <= found.target.session_timeout <= seconds(48)
+
+
+def offered(*sessions: tuple[float, float, float, float]) -> SessionTable:
+    """Return what may be set: each session with what it costs, and what it evicts on average and at most."""
+    at_s, net, expected, upper = (np.array(column) for column in zip(*sessions, strict=True))
+    costs = dataclasses.replace(
+        of_quiet_group(at_s), evictions_per_month=expected, evictions_upper_per_month=upper, floor_per_day=0.0
+    )
+    return SessionTable(question().current, costs, net, upper, np.full(at_s.size, fill_value=True))
+
+
+def of_quiet_group(sessions_s: Array) -> Costs:
+    """Return the costs of a quiet group."""
+    return cost_model.costs(profile(), sessions_s=sessions_s, interval_s=3.0, wait_s=0.5, poll_limit_s=300.0)
+
+
+@pytest.mark.parametrize(
+    ("per_month", "session_s"),
+    [(5.2, 40), (4.0, 30), (2.0, 40), (1.0, 40), (20.0, None)],
+    ids=["a safe one", "the cheapest that may be safe", "a dearer one that may be", "the safest", "no danger"],
+)
+def test_in_danger_safety_goes_first_then_what_is_expected_then_what_is_safest(
+    per_month: float, session_s: float | None
+) -> None:
+    """What is expected must leave a quarter of the objective; costs decide among equals."""
+    now = CostPoint(with_session(question(), 10).current, 100.0, 0.0, 10.0, 20.0, 8.0, 0.0)
+    table = offered((20, 101, 3.2, 6.0), (30, 104, 2.0, 5.5), (40, 108, 1.5, 5.0), (60, 120, 0.1, 0.2))
+    chosen = guard.relief([table], now, per_month)
+    assert (None if chosen is None else chosen.settings.session_timeout.total_seconds()) == session_s
 
 
 def test_values_that_are_safe_are_left_though_members_were_evicted() -> None:

@@ -43,6 +43,14 @@ def test_a_poll_limit_that_is_hardly_worth_it_stays() -> None:
     assert target(question(profile(hangs=happening(1e-6, 3_600.0)))).max_poll_interval == seconds(300)
 
 
+def test_a_poll_limit_at_its_bound_stays() -> None:
+    """Though it is none of the round values that it is compared with."""
+    bounds = {Setting.MAX_POLL_INTERVAL: Range(min=seconds(301))}
+    asked = question(profile(hangs=happening(1e-6, 3_600.0)), bounds=bounds)
+    asked = dataclasses.replace(asked, current=dataclasses.replace(asked.current, max_poll_interval=seconds(301)))
+    assert target(asked).max_poll_interval == seconds(301)
+
+
 def test_a_poll_limit_stays_where_gaps_are_not_measured() -> None:
     """What was not measured says nothing, neither for another limit nor against a session."""
     of = profile(hangs=happening(0.05, 3_600.0), slow_handlers=happening(1.0, 400.0))

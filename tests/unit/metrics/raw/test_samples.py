@@ -148,3 +148,12 @@ def test_scrape_interval_is_the_median() -> None:
     missed = counters.series([(0.0, 1), (10.0, 1), (20.0, 1), (50.0, 1)])
     assert samples.scrape_interval_s([missed, at(1)]) == 10.0
     assert samples.scrape_interval_s([at(1)]) is None
+
+
+def test_series_of_the_same_scrapes_have_the_same_times() -> None:
+    """Whether they share them, or hold their own."""
+    beats = counters.series([(0.0, 1.0), (15.0, 2.0)]).samples
+    assert beats.is_scraped_with(beats)
+    assert beats.is_scraped_with(counters.series([(0.0, 7.0), (15.0, 7.0)]).samples)
+    assert not beats.is_scraped_with(counters.series([(0.0, 1.0), (16.0, 2.0)]).samples)
+    assert not beats.is_scraped_with(counters.series([(0.0, 1.0)]).samples)

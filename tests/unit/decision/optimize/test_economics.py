@@ -1,0 +1,54 @@
+"""A change that asks for restarts has to pay for them, within the time that it lasts alone."""
+
+from datetime import timedelta
+
+import pytest
+
+from heartbeat_tuner.decision.optimize import economics
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.models.failure_profile import FailureProcess, Profile, Rebalancing
+from heartbeat_tuner.tails.law import Law
+from tests.support.profiles import calm
+from tests.support.worlds import java_settings
+
+NOW = java_settings("45s", "3s")
+SESSION, BEAT, POLL = java_settings("30s", "3s"), java_settings("45s", "1s"), java_settings("45s", "3s", poll="2m")
+ROLLOUT = 100.0
+DAYS = 10
+
+
+def point(settings: LivenessSettings, net_per_day: float) -> CostPoint:
+    """Return values that cost so much."""
+    return CostPoint(settings, net_per_day, 0.0, 0.0, 0.0, 30.0, 0.0)
+
+
+def waits(new: LivenessSettings, saved: float, profile: Profile | None = None) -> bool:
+    """Return whether a change waits that saves so much in ten days."""
+    before, after = point(NOW, 1_000.0), point(new, 1_000.0 - saved / DAYS)
+    return economics.waits(profile or calm(), before, after, ROLLOUT, timedelta(days=DAYS))
+
+
+@pytest.mark.parametrize(
+    ("new", "saved", "is_left"),
+    [(SESSION, 1.25, True), (SESSION, 1.35, False), (POLL, 1.35, False), (BEAT, 1.35, True), (BEAT, 2.05, False)],
+)
+def test_a_change_saves_more_than_its_rollout_costs(new: LivenessSettings, saved: float, *, is_left: bool) -> None:
+    """By a third, since both are estimates; by twice as much where only the beat changes."""
+    assert waits(new, saved * ROLLOUT) is is_left
+
+
+def test_pods_that_are_replaced_anyway_bring_the_change_sooner() -> None:
+    """Only what it saves until then counts; a group that is never deployed saves for the whole horizon."""
+    daily, yearly = (calm(restarts=FailureProcess(rate, Law.constant(20.0))) for rate in (1.0, 1 / 365))
+    assert waits(SESSION, 5 * ROLLOUT, daily)
+    assert not waits(SESSION, 5 * ROLLOUT, yearly)
+    assert not waits(SESSION, 15 * ROLLOUT, daily)
+
+
+def test_values_that_the_broker_has_need_no_restart() -> None:
+    """KIP-848: the session and the heartbeat; the poll limit is the client's."""
+    consumer = calm(client="java-kip848", rebalancing=Rebalancing.CONSUMER)
+    assert not waits(SESSION, 0.0, consumer)
+    assert not waits(BEAT, 0.0, consumer)
+    assert waits(POLL, 0.0, consumer)
