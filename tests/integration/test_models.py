@@ -254,7 +254,8 @@ def test_what_cannot_be_used_is_read_as_such(plane: ControlPlane, namespace: str
 def test_a_job_writes_to_the_cluster_of_its_environment(plane: ControlPlane, namespace: str) -> None:
     """As the fit calls it, from code that is not asynchronous."""
     program = (
-        "from heartbeat_tuner.adapters.models import write_to_cluster; from tests.support import fitted; "
+        "from heartbeat_tuner.adapters.kubernetes.model_objects import write_to_cluster; "
+        "from tests.support import fitted; "
         f"print(write_to_cluster([fitted.model(namespace={namespace!r})]))"
     )
     environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig)}
