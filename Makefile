@@ -79,7 +79,7 @@ architecture: $(INSTALLED)  ## Measure how the product is built: build/architect
 golden-accept: $(INSTALLED)  ## Accept what is decided now for the cases of tests/golden, and print what changed
 	@$(PYTHON) -m tests.golden
 
-mutants: $(INSTALLED) $(MUTANTS)  ## Change what decides in N=500 places, one at a time (SEED=22), and list what no unit test notices; build/mutants.json
+mutants: $(INSTALLED) $(MUTANTS)  ## Make N=500 mutants of what decides, and list those that no unit test notices; build/mutants.json (SEED=22, AGAIN=1)
 	@$(PYTHON) -m tests.mutants $(if $(N),--mutants $(N)) $(if $(SEED),--seed $(SEED)) $(if $(AGAIN),--again)
 
 up: $(INSTALLED)  ## Start the real parts and return

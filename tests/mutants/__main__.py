@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tests.mutants import making, modules, report, sampling, trial
+from tests.mutants import making, modules, reach, report, sampling, trial
 from tests.mutants.covering import Covering
 from tests.mutants.modules import CHECKOUT
 from tests.mutants.mutant import Mutant
@@ -44,7 +44,9 @@ def main() -> None:
     mutants = _sample(options.mutants, options.seed)
     if options.again:
         mutants = _survivors_of_last_run(mutants)
-    covering = Covering((shelves.get(file) for file in shelves.files()), modules.modules([modules.ROOT]))
+    files = shelves.files()
+    importers = reach.importers(files, CHECKOUT)
+    covering = Covering(map(shelves.get, files), modules.modules([modules.ROOT]), importers)
     _say(f"{len(mutants)} mutants after {time.monotonic() - began:.0f} s")
     results = list(_tried(mutants, covering))
     _say(f"{report.summary(results)}; {time.monotonic() - began:.0f} s")

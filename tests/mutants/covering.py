@@ -1,13 +1,14 @@
 """Which tests can notice a change of a line: those that run it, quickest first.
 
 A line that runs when its module is imported belongs to no test: a constant, a field's default, a decorator, a function
-that is called there. For it the tests are asked that run the lines where what it defines is used.
+that is called there. For it the tests are asked that run the lines where what it defines is used, and those of the
+files that import the module: a test may read a constant, and run nothing.
 """
 
 import functools
 import operator
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -28,9 +29,13 @@ class Covering:
     Args:
         shelves: what is known of the tests.
         product: all modules in which a name may be used.
+        importers: the test files that import a module themselves, by its name.
     """
 
-    def __init__(self, shelves: Iterable[Shelf], product: Iterable[Module]) -> None:
+    def __init__(
+        self, shelves: Iterable[Shelf], product: Sequence[Module], importers: Mapping[str, Collection[str]]
+    ) -> None:
+        self._importers = {module.path: importers.get(module.name, ()) for module in product}
         self._tests: list[KnownTest] = []
         self._lines: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
         for shelf in shelves:
@@ -47,8 +52,8 @@ class Covering:
         mask = self._mask((path, near) for near in statement.lines)
         if statement.names or not mask:
             mask |= self._mask(self._uses.of_statement(path, statement))
-        mask = mask or self._mask(self._uses.of_statement(path, statement, through_functions=True))
-        mask = mask or self._mask((path, any_line) for any_line in tuple(self._lines[path]))
+            mask = mask or self._mask(self._uses.of_statement(path, statement, through_functions=True))
+            mask |= self._reading(path)
         chosen = [test for number, test in enumerate(self._tests) if mask >> number & 1 and test.passes]
         return list(_affordable(sorted(chosen, key=lambda test: test.seconds)))
 
@@ -72,6 +77,11 @@ class Covering:
         others = set(tests) - set(first)
         rest = [test for test in tests if test in others]
         return [lot for lot in (first, rest) if lot]
+
+    def _reading(self, path: str) -> int:
+        """Return the tests of the files that import a module."""
+        files = self._importers[path]
+        return sum(1 << number for number, test in enumerate(self._tests) if test.file in files)
 
     def _mask(self, places: Iterable[tuple[str, int]]) -> int:
         return functools.reduce(operator.or_, (self._lines[path].get(line, 0) for path, line in places), 0)

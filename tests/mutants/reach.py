@@ -1,6 +1,7 @@
-"""Which test files can run a line of some folders at all: those that import a module there, however far down."""
+"""What test files import: those that import nothing of a folder, however far down, can run no line of it."""
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,17 @@ def files_that_reach(packages: Sequence[str], files: Sequence[str], checkout: Pa
         size = len(reaching)
         reaching |= {name for name, imported in imports.items() if not reaching.isdisjoint(imported)}
     return [file for file in files if _name(Path(file)) in reaching]
+
+
+def importers(files: Sequence[str], checkout: Path) -> dict[str, set[str]]:
+    """Return which of the files import a module themselves, by the module's name."""
+    importing: defaultdict[str, set[str]] = defaultdict(set)
+    by_name = {_name(Path(file)): file for file in files}
+    for name, imported in _imports(checkout):
+        if name in by_name:
+            for module in imported:
+                importing[module].add(by_name[name])
+    return importing
 
 
 def _imports(checkout: Path) -> Iterator[tuple[str, set[str]]]:

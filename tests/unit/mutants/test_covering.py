@@ -40,6 +40,7 @@ SLOW, QUICK, FAILS = (
     KnownTest("tests/unit/shop/test_limits.py::test_fails", 0.1, passes=False),
 )
 ASKED = KnownTest("tests/unit/test_asking.py::test_ask", 0.3, passes=True)
+READS = KnownTest("tests/unit/test_reading.py::test_read", 0.2, passes=True)
 LONG = KnownTest("tests/unit/test_asking.py::test_long", 100, passes=True)
 
 
@@ -48,9 +49,11 @@ def covering() -> Covering:
     return Covering(
         [
             Shelf((SLOW, QUICK, FAILS), {LIMITS.path: {9: 0b011, 10: 0b111}}),
+            Shelf((READS,), {}),
             Shelf((ASKED, LONG), {LIMITS.path: {}, ASKING.path: {2: 0b11}}),
         ],
         [LIMITS, ASKING],
+        {"shop.limits": {READS.file}},
     )
 
 
@@ -60,14 +63,14 @@ def test_a_line_is_tried_by_the_tests_that_run_its_statement() -> None:
 
 
 def test_a_line_that_runs_at_import_is_tried_by_the_tests_of_what_uses_it() -> None:
-    """From the constant to the field, to the class, to the function that makes it, in another module."""
-    assert covering().tests_for(LIMITS.path, 2) == [QUICK, ASKED, SLOW]
+    """From the constant to the field, to the class, to the function that makes it; a test may only read it."""
+    assert covering().tests_for(LIMITS.path, 2) == [QUICK, READS, ASKED, SLOW]
 
 
 def test_a_function_that_only_runs_at_import_is_tried_by_the_tests_of_what_it_makes() -> None:
     """No test calls it, nor what it calls."""
-    assert covering().tests_for(LIMITS.path, 14) == [QUICK, ASKED, SLOW]
-    assert covering().tests_for(LIMITS.path, 17) == [QUICK, ASKED, SLOW]
+    assert covering().tests_for(LIMITS.path, 14) == [QUICK, READS, ASKED, SLOW]
+    assert covering().tests_for(LIMITS.path, 17) == [QUICK, READS, ASKED, SLOW]
 
 
 def test_the_files_about_a_line_come_first() -> None:
