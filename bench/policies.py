@@ -17,7 +17,7 @@ from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.clients.client import Hung
 from heartbeat_tuner.decision.cost.cost_model import Costs, costs
 from heartbeat_tuner.decision.optimize import answer_sentences, tuning
-from heartbeat_tuner.decision.optimize.questions import Answer, Question, RecordHistory
+from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.durations import MONTH_DAYS
@@ -167,7 +167,7 @@ def tuned(truth: Profile, model: GroupModel, seen: Seen) -> Answer:
     within = bounds(truth)
     session = within[Setting.SESSION_TIMEOUT]
     asked = Question(
-        history=RecordHistory(model, facts),
+        history=ModelHistory(model, facts),
         current=settings_of(truth),
         objective=OBJECTIVE,
         bounds=within,

@@ -38,7 +38,7 @@ def client(name: str) -> Client:
 
 
 def at_version(client: Client, version: str) -> Client:
-    """Return the card of `of` as it was in a version: `2.8`, `v2.8.1`; `3` is `3.0`.
+    """Return a client's card as it was in `version`: `2.8`, `v2.8.1`; `3` is `3.0`.
 
     Raises:
         ValueError: this is no version, or none that is known; the message names the nearest that is known.

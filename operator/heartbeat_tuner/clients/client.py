@@ -137,7 +137,7 @@ class Client:
         period: settings and circumstances to the heartbeat period.
         defaults: what the library uses where nothing is set.
         shares: settings whose default is S divided by a whole number, where S is set and they are not.
-        names: the settings that the library has, by the library's own names.
+        names: the library's own name of each setting; it lacks a setting that is not here.
         presets: names of environment variables, by the way of configuring that they belong to; the first is the one
             that is expected unless something else is said.
         format: how the variables' values are written.
@@ -209,7 +209,7 @@ class Client:
         return self.defaults.session_timeout
 
     def filled(self, given: Mapping[Setting, timedelta]) -> LivenessSettings:
-        """Return what the library uses where `given` is set: the rest are its defaults."""
+        """Return all settings as the library uses them: those in `given`, its defaults for the rest."""
         session = given.get(Setting.SESSION_TIMEOUT, self.defaults.session_timeout)
         # Whole milliseconds, rounded down; never zero.
         shared = {

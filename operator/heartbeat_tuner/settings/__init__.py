@@ -1,7 +1,8 @@
 """The operator's own configuration: one YAML file, a module per section that is more than a few fields.
 
-Addresses stand here and nowhere else: a policy names a Kafka cluster, never its address. Secrets do not stand here: the
-files that hold them are named. `load` turns a file into `Settings`, or into an error that names field, value and rule.
+A new field belongs in the model of its section. Addresses stand here and nowhere else: a policy names a Kafka cluster,
+never its address. Secrets do not stand here: the files that hold them are named. `load` turns a file into `Settings`,
+or into an error that names field, value and rule.
 """
 
 from datetime import timedelta

@@ -51,7 +51,7 @@ def last_application(policy: Policy, uid: str, noted: Mapping[str, Application])
 def finding(policy: Policy, taken_back: TakenBack) -> Finding:
     """Say what was taken back, by whom, and what to do to have values written again."""
     before, after = taken_back.application.previous, taken_back.application.values
-    rebalance_cost = ", ".join(
+    changes = ", ".join(
         f"{setting} {durations.show(before[setting])} → {durations.show(after[setting])}"
         for setting in liveness.changed(before, after)
     )
@@ -65,7 +65,7 @@ def finding(policy: Policy, taken_back: TakenBack) -> Finding:
             workload=policy.workload,
             container=policy.workload.container,
             at=taken_back.application.at,
-            moves=rebalance_cost,
+            moves=changes,
             by=by,
             seen=taken_back.seen,
         ),
@@ -73,7 +73,7 @@ def finding(policy: Policy, taken_back: TakenBack) -> Finding:
 
 
 def _was_done(policy: Policy, intent: Intent, held: Holdings) -> bool | None:
-    """Return whether a write was done that was about to be; None if that cannot be said yet.
+    """Return whether the write that was noted beforehand took place; None if that cannot be known yet.
 
     It rests on one version of the workload, so it is the very next rollout or none at all. Where there were more
     rollouts and no trace of it is left, it may have been done and rolled back, and that is what is assumed.

@@ -1,8 +1,8 @@
 """May the chosen values be written now?
 
-Gates are named by what holds the write back, and all have one signature; `pipeline` has their order. What a record
-demands (a raise of S, a cut of W) passes those that stand before tightening and savings alone: a group in a storm is
-always rebalancing, and has minutes of data. The last gate, the fleet's budget, looks at all groups together:
+Gates are named by what holds the write back, and all have one signature; `pipeline` has their order. Some hold back
+only savings and shorter limits. A change that the record demands (a longer S, a shorter W) passes these: a group in a
+storm is always rebalancing, and has minutes of data. The last gate, the fleet's budget, looks at all groups together:
 `reconcile.budget`.
 """
 
@@ -174,10 +174,10 @@ def change_is_cooling_down(inputs: DecisionInput, _change: ProposedChange) -> Fi
 
 def every_window_is_closed(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold until one of the policy's windows opens; what nobody has watching must not begin, a cure neither."""
-    shut = inputs.policy.windows
-    if not shut or any(rollout_windows.is_open(one, inputs.now) for one in shut):
+    windows = inputs.policy.windows
+    if not windows or any(rollout_windows.is_open(window, inputs.now) for window in windows):
         return None
-    opening, window = rollout_windows.next_opening(shut, inputs.now)
+    opening, window = rollout_windows.next_opening(windows, inputs.now)
     return Finding(
         Reason.OUTSIDE_WINDOW,
         say(

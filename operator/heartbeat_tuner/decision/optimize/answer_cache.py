@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from heartbeat_tuner.decision.optimize import question, tuning
-from heartbeat_tuner.decision.optimize.questions import Answer, Question, RecordHistory
+from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import Forecast, StaticAdvice
 from heartbeat_tuner.models.failure_profile import Profile
@@ -60,7 +60,7 @@ class _Cache(Generic[T]):
         self._most = most
         self._by_key: OrderedDict[Hashable, tuple[GroupModel, T]] = OrderedDict()
 
-    def found(self, key: Hashable, history: RecordHistory | Profile, work_out: Callable[[], T]) -> T:
+    def found(self, key: Hashable, history: ModelHistory | Profile, work_out: Callable[[], T]) -> T:
         """Return what is kept for a key and a model, or else work it out; without a model always that."""
         if isinstance(history, Profile):
             return work_out()

@@ -15,7 +15,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.evictions import assessment
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import static_ids, tuning
-from heartbeat_tuner.decision.optimize.questions import Question, RecordHistory
+from heartbeat_tuner.decision.optimize.questions import ModelHistory, Question
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.evidence import Record, Unknown
@@ -46,7 +46,7 @@ def asked(inputs: DecisionInput, record: Record | None, current: LivenessSetting
         return unfit
     absences, gaps = model.quantities[ABSENCE], model.quantities.get(POLL_GAP)
     return Question(
-        history=RecordHistory(model, facts),
+        history=ModelHistory(model, facts),
         current=current,
         objective=inputs.policy.objective,
         bounds=inputs.policy.bounds,

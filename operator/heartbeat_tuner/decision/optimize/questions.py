@@ -26,7 +26,7 @@ SURE: Final = {Confidence.HIGH: (14.0, 30.0), Confidence.MEDIUM: (7.0, 7.0)}
 
 
 @dataclasses.dataclass(frozen=True)
-class RecordHistory:
+class ModelHistory:
     """What happens to a group by its model, worked out when somebody needs it: that takes a millisecond.
 
     Attributes:
@@ -82,7 +82,7 @@ class Question:
         bounds_assumed: the broker's bounds could not be read, and are those of one that nobody configured.
     """
 
-    history: RecordHistory | Profile
+    history: ModelHistory | Profile
     current: LivenessSettings
     objective: Objective
     bounds: Mapping[Setting, Range]

@@ -75,12 +75,12 @@ def choose(
     broken = client.violations(session.settings)
     if broken:
         return Infeasible(f"No values fit within the policy's bounds: {broken[0]}")
-    rebalance_cost = ", ".join(
+    changes = ", ".join(
         f"{setting} {durations.show(current[setting])} → {durations.show(session.settings[setting])}"
         for setting in liveness.changed(current, session.settings)
     )
     why = join("; ", (session.message, poll.message))
-    return Chosen(session.settings, say("Set {moves}: {why}", moves=rebalance_cost, why=why))
+    return Chosen(session.settings, say("Set {moves}: {why}", moves=changes, why=why))
 
 
 def settled(rules: Rules, largest_absence_s: float) -> LivenessSettings | Infeasible:

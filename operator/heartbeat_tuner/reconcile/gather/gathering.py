@@ -49,7 +49,7 @@ from heartbeat_tuner.reconcile.series.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 
 STRANGERS_KEPT: Final = timedelta(minutes=15)
-"""Who disturbs a group is seen again by then; who was scaled away is forgotten."""
+"""How long a foreign member is remembered after it was last seen; if it still disturbs the group, it shows by then."""
 
 LOOKS_AGAIN: Final = 5
 LOOK_AGAIN_AFTER_S: Final = 1.0

@@ -12,7 +12,7 @@ from typing import Any, Final
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.reconcile.status.reporting import Announcement
+from heartbeat_tuner.reconcile.status.transitions import Announcement
 
 MOST_ALONE: Final = 20
 """Policies that make the same transition in one cycle and are each told of; with more of them they are folded."""

@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Mode, Policy
 from heartbeat_tuner.domain.rollouts import has_settled
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead
-from heartbeat_tuner.reconcile.status import landing, reporting
+from heartbeat_tuner.reconcile.status import landing, statements
 
 Grounds = tuple[Any, ...]
 """Compared as a whole."""
@@ -55,4 +55,4 @@ def _of_pods(outcome: Decided) -> Grounds:
     )
     if last is None:
         return (stays,)
-    return stays, *(landing.landing_of(reporting.change(outcome, last, had_landed=landed)) for landed in (False, True))
+    return stays, *(landing.landing_of(statements.change(outcome, last, had_landed=landed)) for landed in (False, True))

@@ -172,8 +172,8 @@ def _is_unfinished(change: WrittenChange) -> bool:
 
 def _written(change: WrittenChange) -> str:
     application = change.application
-    rebalance_cost = ", ".join(
+    changes = ", ".join(
         f"{setting} {durations.show(application.previous[setting])} → {durations.show(value)}"
         for setting, value in application.values.by_setting.items()
     )
-    return f"the values written at {application.at:%Y-%m-%dT%H:%M:%SZ} ({rebalance_cost})"
+    return f"the values written at {application.at:%Y-%m-%dT%H:%M:%SZ} ({changes})"

@@ -137,16 +137,16 @@ def _seen(record: Record) -> Iterator[_Point]:
     yield exposed.UNOBSERVED_PODS, (), len(record.unobserved_pods)
 
 
-def _model(unfitted: Fitted | Unfitted) -> Iterator[_Point]:
-    if isinstance(unfitted, Unfitted):
+def _model(fitted: Fitted | Unfitted) -> Iterator[_Point]:
+    if isinstance(fitted, Unfitted):
         yield exposed.MODEL_USED, (), 0.0
-        yield exposed.MODEL_END, (), None if unfitted.until is None else _end_of(unfitted.until)
+        yield exposed.MODEL_END, (), None if fitted.until is None else _end_of(fitted.until)
         return
     yield exposed.MODEL_USED, (), 1.0
-    yield exposed.MODEL_END, (), _end_of(unfitted.model.until)
-    yield exposed.MODEL_FITTED, (), unfitted.model.fitted_at.timestamp()
+    yield exposed.MODEL_END, (), _end_of(fitted.model.until)
+    yield exposed.MODEL_FITTED, (), fitted.model.fitted_at.timestamp()
     for name in USED:
-        quantity = unfitted.model.quantities.get(name)
+        quantity = fitted.model.quantities.get(name)
         if quantity is None:
             continue
         yield exposed.DELAY_LARGEST, (name,), quantity.largest_s

@@ -26,7 +26,7 @@ from heartbeat_tuner.reconcile.liveness.progress import Moved
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.policy_store import PolicyView
-from heartbeat_tuner.reconcile.status import grounds, metric_points, reporting, write_pace
+from heartbeat_tuner.reconcile.status import grounds, metric_points, reporting, transitions, write_pace
 from heartbeat_tuner.reconcile.status.folding import Told, Transitions
 from heartbeat_tuner.reconcile.status.grounds import Grounds
 from heartbeat_tuner.reconcile.status.slot_occupation import Occupied
@@ -263,7 +263,7 @@ class Statuses:
             return None
         self._unanswered = []
         self._store.refresh(stored)
-        for announcement in reporting.announcements(previous, status):
+        for announcement in transitions.announcements(previous, status):
             self._transitions.add(body, announcement)
         return True
 

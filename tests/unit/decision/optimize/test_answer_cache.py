@@ -8,7 +8,7 @@ from typing import Any
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.optimize import question, tuning
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
-from heartbeat_tuner.decision.optimize.questions import Question, RecordHistory
+from heartbeat_tuner.decision.optimize.questions import ModelHistory, Question
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Objective, Range
@@ -22,9 +22,9 @@ from tests.support.questions import seconds
 FACTS = Facts(client="java", rebalancing=Rebalancing.EAGER, members=3, partitions=12, static=False)
 
 
-def history(of: GroupModel, **changes: Any) -> RecordHistory:
+def history(of: GroupModel, **changes: Any) -> ModelHistory:
     """Return what happens to three members, but for what is said otherwise, by a model."""
-    return RecordHistory(of, dataclasses.replace(FACTS, **changes))
+    return ModelHistory(of, dataclasses.replace(FACTS, **changes))
 
 
 MODEL = fitted.model(client="java")
@@ -57,7 +57,7 @@ def test_the_same_gets_the_same_answer() -> None:
     assert memory.answer(ASKED) is first
     again = dataclasses.replace(ASKED, history=history(copy.deepcopy(MODEL)))
     assert memory.answer(again) is first
-    assert isinstance(again.history, RecordHistory)
+    assert isinstance(again.history, ModelHistory)
     assert next(iter(memory._answers._by_key.values()))[0] is again.history.model
 
 
@@ -92,7 +92,7 @@ def test_whatever_is_asked_otherwise_is_another_question() -> None:
 def test_a_profile_is_worked_out_when_somebody_needs_it_and_once() -> None:
     """It takes a millisecond, and most answers are remembered; what changes a question leaves its history."""
     asked = dataclasses.replace(ASKED, history=history(MODEL))
-    assert isinstance(asked.history, RecordHistory)
+    assert isinstance(asked.history, ModelHistory)
     assert "profile" not in vars(asked.history)
     profile = asked.profile
     assert dataclasses.replace(asked, evictions=9).profile is profile

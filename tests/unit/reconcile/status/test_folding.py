@@ -3,7 +3,7 @@
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.reconcile.status.folding import MOST_ALONE, MOST_NAMED, Transitions
-from heartbeat_tuner.reconcile.status.reporting import Announcement
+from heartbeat_tuner.reconcile.status.transitions import Announcement
 from tests.support import manifests
 
 DOWN = Announcement(

@@ -14,7 +14,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
-from heartbeat_tuner.reconcile.status import reporting
+from heartbeat_tuner.reconcile.status import reporting, transitions
 from tests.support import worlds
 from tests.support.worlds import NOW
 
@@ -329,7 +329,7 @@ def test_a_sentence_is_cut_to_what_a_condition_holds(length: int) -> None:
 def told(*outcomes: Outcome) -> list[tuple[Reason, bool]]:
     """Return the Events between the last two statuses, with whether they warn."""
     before, current = after(*outcomes[:-1]), after(*outcomes)
-    return [(event.reason, event.warning) for event in reporting.announcements(before, current)]
+    return [(event.reason, event.warning) for event in transitions.announcements(before, current)]
 
 
 HEALTHY, SICK = decided(worlds.situation()), decided(storm())
@@ -421,16 +421,16 @@ def test_figures_go_with_the_model() -> None:
     assert status.summary.evictions_per_month is None
 
 
-@pytest.mark.parametrize("reason", sorted(reporting.OF_READY))
+@pytest.mark.parametrize("reason", sorted(transitions.OF_READY))
 def test_why_a_policy_is_not_ready_is_announced_once(reason: Reason) -> None:
     """Of Ready; that nothing else is known now follows from it, and is no news of its own."""
     before = after(decided(storm()))
     blocked = reporting.status_after(before, Blocked(Finding(reason, "no")), generation=1, now=LATER).status
-    (announced,) = reporting.announcements(before, blocked)
+    (announced,) = transitions.announcements(before, blocked)
     assert (announced.type, announced.reason) == (ConditionType.READY, reason)
 
 
 def test_every_reason_of_ready_is_known_as_one() -> None:
     """They come first among the reasons, after the one that all is well with."""
     reasons = list(Reason)
-    assert set(reasons[1 : reasons.index(Reason.METRICS_FRESH)]) <= reporting.OF_READY
+    assert set(reasons[1 : reasons.index(Reason.METRICS_FRESH)]) <= transitions.OF_READY

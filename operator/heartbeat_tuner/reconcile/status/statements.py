@@ -1,0 +1,186 @@
+"""What one cycle can say of a policy: a status and a finding for each condition. Pure.
+
+What a cycle could not find out is not said here, so that `reporting` leaves it as it stands.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Final
+
+from heartbeat_tuner.api.applied import applied_of
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
+    ConditionStatus,
+    ConditionType,
+    Initial,
+    Status,
+)
+from heartbeat_tuner.decision.gates import taken_back
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.policies import Application, Mode, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, join, say
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.reconcile.outcomes import Decided
+from heartbeat_tuner.reconcile.status import initial_values, landing
+from heartbeat_tuner.reconcile.status.landing import WrittenChange
+
+_OF_OUR_ROLLOUT: Final = frozenset(
+    {
+        Reason.TOO_LITTLE_DATA,
+        Reason.NOT_WORTH_RESTART,
+        Reason.REBALANCING,
+        Reason.ROLLOUT_IN_PROGRESS,
+        Reason.ROLLOUT_PAUSED,
+        Reason.COOLDOWN,
+    }
+)
+"""Reasons that hold back values which a rollout of ours is bringing already."""
+
+SUSPENDED: Final = "spec.suspend is true: nothing is written"
+
+_NOT_READY: Final = "not known while the policy is not Ready: "
+
+LEAST_FIGURE: Final = 0.001
+"""Evictions a month, or seconds a day, that are as good as none."""
+
+_RECOMMENDED: Final = {
+    Verdict.CHANGE: ConditionStatus.TRUE,
+    Verdict.HEALTHY: ConditionStatus.FALSE,
+    Verdict.INFEASIBLE: ConditionStatus.FALSE,
+    Verdict.UNKNOWN: ConditionStatus.UNKNOWN,
+}
+"""Whether a verdict recommends something."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Statement:
+    """A condition before it is compared with the one that stands."""
+
+    type: ConditionType
+    status: ConditionStatus
+    finding: Finding
+
+
+def with_veto(statements: list[Statement], policy: Policy) -> list[Statement]:
+    """Return the statements, with what somebody took back in the place of whatever is said of applied values."""
+    if policy.forbidden is None or policy.mode is not Mode.APPLY or policy.suspended:
+        return statements
+    veto = Statement(ConditionType.APPLIED, ConditionStatus.FALSE, taken_back.finding(policy, policy.forbidden))
+    return [*(statement for statement in statements if statement.type is not ConditionType.APPLIED), veto]
+
+
+def rounded(number: float) -> float:
+    """Return a figure of a forecast to two significant digits; hardly anything is nothing."""
+    return 0.0 if number < LEAST_FIGURE else float(f"{number:.2g}")
+
+
+def statements_of(outcome: Decided, in_pods: Initial | None, *, had_landed: bool) -> Iterator[Statement]:
+    """Yield what this cycle can say; what it cannot say is left as it stands."""
+    yield from _of_evidence(outcome)
+    told = None if in_pods is None else initial_values.statement(in_pods, outcome)
+    is_known = not isinstance(outcome.inputs.record, Unknown)
+    applied = _applied_statement(outcome, had_landed=had_landed)
+    if told is not None and is_known:
+        applied = Statement(ConditionType.APPLIED, *told)
+    if outcome.inputs.policy.suspended:
+        yield _suspended(applied)
+    elif is_known or outcome.last_application is not None:
+        yield applied  # where values are does not depend on metrics: pods that crash have none
+
+
+def _of_evidence(outcome: Decided) -> Iterator[Statement]:
+    """Yield what the group's record, or its absence, says."""
+    policy, decision = outcome.inputs.policy, outcome.decision
+    watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
+    yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
+    if isinstance(outcome.inputs.record, Unknown):
+        yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)
+        return
+    if outcome.inputs.workload.pods:
+        fresh = Finding(Reason.METRICS_FRESH, f"Prometheus has fresh metrics of group {policy.group_id}")
+        yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.TRUE, fresh)
+    else:
+        yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.UNKNOWN, decision.finding)
+    if decision.verdict is Verdict.INFEASIBLE:
+        yield Statement(ConditionType.FEASIBLE, ConditionStatus.FALSE, decision.story)
+    elif decision.verdict in {Verdict.CHANGE, Verdict.HEALTHY}:
+        feasible = Finding(Reason.FEASIBLE, "values exist that satisfy objective, bounds, broker and client")
+        yield Statement(ConditionType.FEASIBLE, ConditionStatus.TRUE, feasible)
+    yield _objective_statement(outcome)
+    story = Finding(decision.finding.reason, join(". ", (decision.story.message, decision.outlook)))
+    yield Statement(ConditionType.RECOMMENDED, _RECOMMENDED[decision.verdict], story)
+
+
+def _objective_statement(outcome: Decided) -> Statement:
+    """Say whether the evictions expected are within the objective; a group that is left alone may be above it."""
+    decision, per_month = outcome.decision, outcome.inputs.policy.objective.max_false_evictions_per_month
+    if decision.forecast is None:
+        unknown = Finding(Reason.TOO_LITTLE_DATA, decision.outlook)
+        return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.UNKNOWN, unknown)
+    in_force = decision.forecast.now if decision.to_apply is None else decision.forecast.new or decision.forecast.now
+    says = say(
+        "{evictions:g} evictions of live members a month are expected, at most {evictionsUpper:g} (95 %), where the "
+        "objective allows {objective:g}",
+        evictions=Reading(rounded(in_force.evictions_per_month)),
+        evictionsUpper=Reading(rounded(in_force.evictions_upper)),
+        objective=per_month,
+    )
+    if in_force.evictions_upper <= per_month:
+        return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.TRUE, Finding(Reason.WITHIN_OBJECTIVE, says))
+    return Statement(ConditionType.OBJECTIVE_MET, ConditionStatus.FALSE, Finding(Reason.ABOVE_OBJECTIVE, says))
+
+
+def _applied_statement(outcome: Decided, *, had_landed: bool) -> Statement:
+    """Say what stands between the recommendation and the pods, or that nothing does."""
+    applied, decision = outcome.last_application, outcome.decision
+    blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
+    landed = None if applied is None else landing.landing_of(change(outcome, applied, had_landed=had_landed))
+    # The rollout that holds back these very values is the one that brings them; and what failed is never hidden.
+    is_ours = applied is not None and decision.target == applied.values and outcome.inputs.workload.rolling_out
+    if landed is not None and landed[1].reason is Reason.ROLLOUT_FAILED:
+        is_ours = True
+    if blocking is not None and not (is_ours and blocking.reason in _OF_OUR_ROLLOUT):
+        return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, blocking)
+    if landed is None:
+        nothing = Finding(Reason.NOTHING_TO_APPLY, "there is nothing to write")
+        return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, nothing)
+    return Statement(ConditionType.APPLIED, *landed)
+
+
+def change(outcome: Decided, applied: Application, *, had_landed: bool) -> WrittenChange:
+    """Return a change of ours with what this cycle saw of it."""
+    inputs = outcome.inputs
+    return WrittenChange(
+        application=applied,
+        reference=inputs.policy.workload,
+        workload=inputs.workload,
+        current=outcome.current,
+        is_new=outcome.application is not None,
+        had_landed=had_landed,
+        now=inputs.now,
+    )
+
+
+def had_landed(previous: Status, outcome: Decided) -> bool:
+    """Whether the status says already that the values of the last change have reached the pods."""
+    last = outcome.last_application
+    if last is None or previous.applied != applied_of(last):
+        return False
+    said = (condition for condition in previous.conditions if condition.type is ConditionType.APPLIED)
+    return any(condition.status is ConditionStatus.TRUE and condition.reason is Reason.APPLIED for condition in said)
+
+
+def _suspended(statement: Statement) -> Statement:
+    """Say first that the policy is suspended, and then what would be said else."""
+    finding = statement.finding
+    otherwise = say("; else {reason}: {message}", reason=finding.reason, message=finding.message)
+    text = SUSPENDED if finding.reason is Reason.SUSPENDED else join("", (SUSPENDED, otherwise))
+    return Statement(ConditionType.APPLIED, ConditionStatus.FALSE, Finding(Reason.SUSPENDED, text))
+
+
+def withdrawn(previous: Status, why: Finding) -> Iterator[Statement]:
+    """Yield for each condition that stands, but Ready, that nobody knows it now."""
+    for condition in previous.conditions:
+        if condition.type is not ConditionType.READY:
+            finding = Finding(why.reason, join("", (_NOT_READY, why.message)))
+            yield Statement(condition.type, ConditionStatus.UNKNOWN, finding)
