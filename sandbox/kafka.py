@@ -16,14 +16,7 @@ from types import MappingProxyType
 from typing import Final, Self
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from sandbox import cache, commands, maven, network
 from sandbox.errors import SandboxError

@@ -15,15 +15,7 @@ from sandbox.node.api import Document
 from sandbox.node.env import ContainerConfigError, expand
 from sandbox.node.files import PodFiles
 from sandbox.node.probes import Probes, Target
-from sandbox.node.status import (
-    CONFIG_ERROR,
-    CRASH_LOOP,
-    ContainerRecord,
-    Running,
-    Terminated,
-    Waiting,
-    restarts,
-)
+from sandbox.node.status import CONFIG_ERROR, CRASH_LOOP, ContainerRecord, Running, Terminated, Waiting, restarts
 from sandbox.processes import Process
 
 FIRST_BACK_OFF_S: Final = 1.0

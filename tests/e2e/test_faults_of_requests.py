@@ -9,7 +9,7 @@ import pytest
 
 from sandbox import audit, scenario
 from sandbox.environment import Sandbox
-from sandbox.processes import wait_until
+from sandbox.processes import Process, wait_until
 from tests.e2e import fairness, steered
 from tests.e2e.conftest import NewTeam
 from tests.e2e.fairness import NoSeats
@@ -222,6 +222,11 @@ def test_the_right_to_write_deployments_taken_and_given_back(
     steered.await_applied(storm)
 
 
+def await_end(process: Process) -> None:
+    """Wait until a process has ended."""
+    wait_until(lambda: not process.alive(), part="operators", what="their end", timeout_s=60)
+
+
 def test_the_definition_deleted_and_installed_again(pair: Pair, new_team: NewTeam, sandbox: Sandbox) -> None:
     """Without policies to watch the processes end in order, to be started again; with the definition they go on."""
     leader, _ = pair.roles()
@@ -233,7 +238,7 @@ def test_the_definition_deleted_and_installed_again(pair: Pair, new_team: NewTea
         sandbox.control_plane.kubectl("delete", "crd", "consumergrouppolicies.heartbeat-tuner.dev")
         for one in pair.both:
             process = one.operator.process
-            wait_until(lambda: not process.alive(), part="operators", what=("their end"), timeout_s=60)  # noqa: B023 - here
+            await_end(process)
             assert process.returncode() not in {None, 0}
         told = leader.operator.log.read_text()[already:]
         assert '"leadership released"' in told

@@ -42,6 +42,11 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Doors:
     return Doors.create(tmp_path_factory.mktemp("doors"), plain_users={"plain-user": PLAIN_PASSWORD})
 
 
+def await_assignment(consumer: Consumer) -> None:
+    """Poll until a consumer has partitions."""
+    wait_until(lambda: consumer.poll(0.1) or bool(consumer.assignment()), part="kafka", what="an assignment")
+
+
 @pytest.fixture(scope="module")
 def locked(doors: Doors, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     """Run a broker that refuses what no ACL allows, with a classic group and one of the consumer protocol."""
@@ -69,7 +74,7 @@ def locked(doors: Doors, tmp_path_factory: pytest.TempPathFactory) -> Iterator[K
         ]
         for consumer in consumers:
             consumer.subscribe([TOPIC])
-            wait_until(lambda: consumer.poll(0.1) or bool(consumer.assignment()), part="kafka", what=("an assignment"))  # noqa: B023 - awaited in place
+            await_assignment(consumer)
         yield broker
         for consumer in consumers:
             consumer.close()

@@ -116,7 +116,7 @@ def model_of(document: Mapping[str, Any]) -> GroupModel:
         return _model_of(key_of(document).namespace, ModelSpec.model_validate(spec or {}))
     except pydantic.ValidationError as error:
         raise InvalidModelError(
-            f"{where} cannot be used: {fields.first_error(error, 'spec')}; delete it, and the next fit writes it anew"
+            f"{where} cannot be used: {fields.first_error(error, 'spec')}; delete it, and the next fit writes it again"
         ) from error
 
 

@@ -46,7 +46,7 @@ def key_of(body: Mapping[str, Any]) -> ObjectKey:
 
 
 def status_of(body: Mapping[str, Any]) -> Status:
-    """Return the object's status; an unreadable one counts as empty, since the tuner writes it anew."""
+    """Return the object's status; an unreadable one counts as empty, since the tuner writes it again."""
     try:
         return Status.model_validate(body.get("status") or {})
     except pydantic.ValidationError:

@@ -16,12 +16,7 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of, writing_of
-from heartbeat_tuner.domain.errors import (
-    ApiServerError,
-    FieldOwnedError,
-    InvalidPolicyError,
-    WriteConflictError,
-)
+from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, InvalidPolicyError, WriteConflictError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Policy, WorkloadRef

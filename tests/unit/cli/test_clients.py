@@ -122,7 +122,7 @@ def test_a_card_is_shown_as_it_was() -> None:
     [
         (["kafkaj"], "client library 'kafkaj' is unknown; did you mean kafkajs? known are aiokafka,"),
         (["kafkajs", "--client-version=3"], "KafkaJS 3 is unknown; the nearest known version is 2.2"),
-        (["kafkajs", "--client-version=latest"], "version 'latest' is none; write it like 2.2.4"),
+        (["kafkajs", "--client-version=latest"], "'latest' is not a version; write it like 2.2.4"),
         (["--client-version=3"], "name the client, too"),
     ],
 )

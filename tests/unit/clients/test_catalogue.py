@@ -78,5 +78,5 @@ def test_unknown_version_is_refused_with_the_nearest(version: str, nearest: str)
 @pytest.mark.parametrize("version", ["", "latest", "2.x", "-1", "1..2", "123456", "2.0-rc1", "²"])
 def test_what_is_no_version_is_refused(version: str) -> None:
     """With an example of one."""
-    with pytest.raises(ValueError, match=r"is none; write it like 2\.2\.4"):
+    with pytest.raises(ValueError, match=r"is not a version; write it like 2\.2\.4"):
         catalogue.at_version(kafkajs.KAFKAJS, version)

@@ -5,19 +5,7 @@ import pytest
 from heartbeat_tuner.membership.claiming import claim
 from heartbeat_tuner.membership.settling import settle
 from heartbeat_tuner.membership.values import Claimed, Promise, Remove, Slot, SlotPod, SlotPool, SlotRecord, View, Write
-from tests.unit.membership.shapes import (
-    LONG_AGO_S,
-    SESSION_S,
-    at,
-    edited,
-    free,
-    held,
-    kip848,
-    pod,
-    pool,
-    resting,
-    view,
-)
+from tests.unit.membership.shapes import LONG_AGO_S, SESSION_S, at, edited, free, held, kip848, pod, pool, resting, view
 
 KILLED = pod("old", 0, gone=True, exit_code=137)
 WAITING = pod("next", 0, created_s=-10, gated=True)

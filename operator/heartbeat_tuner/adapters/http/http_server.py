@@ -124,8 +124,8 @@ class HttpServer:
                 connection.end_in(self._limits.first_s)
                 self._open(connection, client, protocols(), context)
                 if self.connections > self._limits.connections:
-                    participants: dict[_Connection, None] = max(self._connections.values(), key=len)
-                    oldest = next(iter(participants))
+                    busiest: dict[_Connection, None] = max(self._connections.values(), key=len)
+                    oldest = next(iter(busiest))
                     self._count_no_more(oldest)
                     oldest.abort()
 

@@ -194,7 +194,7 @@ class KubernetesModels:
             tally.left += 1
             return
         if isinstance(error, FieldOwnedError):
-            error = FieldOwnedError(f"{error}; delete the object, and the next fit writes it anew")
+            error = FieldOwnedError(f"{error}; delete the object, and the next fit writes it again")
         tally.failed.append(f"group {model.namespace}/{model.group}: {error}")
         if isinstance(error, ApiServerError) and error.status is None:
             tally.unanswered += 1

@@ -158,8 +158,8 @@ def node_absences(
     evicted, upper = together * single, together * at.evicted(rows[1])
     if together == group.members:
         first, every = at.first_and_all(row, together)
-        anew, count = begun_again(group, rebalance_cost, node.returns, (first, single, every), None)
-        return Term(group.partitions * at.table.whole(row) + anew, count, first, evicted, upper)
+        begun, count = begun_again(group, rebalance_cost, node.returns, (first, single, every), None)
+        return Term(group.partitions * at.table.whole(row) + begun, count, first, evicted, upper)
     first, late = at.first_and_late(row, together, rebalance_cost.barrier, node.last_polls_s)
     # Those evicted after the first of them stand still less long until the barrier opens.
     out = rebalance_cost.out - together * group.share * at.oldest_by_s(together)

@@ -73,7 +73,7 @@ class Explanation:
 def explain(question: Question, answer: Answer) -> Explanation:
     """Return the numbers behind an answer."""
     with np.errstate(all="ignore"):
-        kept, cost_cache = tuning.reckoned(question)
+        kept, cost_cache = tuning.rules_and_costs(question)
         target = answer.target
         now = costs_of(cost_cache.profile, kept, question.current)
         beat = question.current if target is None else target

@@ -97,7 +97,7 @@ def slope(question: Question, target: LivenessSettings) -> float:
 
     From what is set to `target`, everything else as there; 0 where nothing is known.
     """
-    allowed, cost_cache = tuning.reckoned(question)
+    allowed, cost_cache = tuning.rules_and_costs(question)
     now = question.current
     rarer = dataclasses.replace(target, heartbeat_interval=now.heartbeat_interval, fetch_wait=now.fetch_wait)
     apart_s = (allowed.period(rarer).usual - allowed.period(target).usual).total_seconds()

@@ -44,14 +44,7 @@ class ModelHistory:
 
 
 _OF_THE_MODEL: Final = frozenset(
-    {
-        "watched_days",
-        "member_days",
-        "largest_absence_s",
-        "largest_poll_gap_s",
-        "gaps_watched_days",
-        "gaps_member_days",
-    }
+    {"watched_days", "member_days", "largest_absence_s", "largest_poll_gap_s", "gaps_watched_days", "gaps_member_days"}
 )
 """Fields of a question that its model says."""
 

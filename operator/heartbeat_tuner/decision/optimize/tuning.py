@@ -46,7 +46,7 @@ def _found(question: Question, *, stepwise: bool) -> Answer:
     if missing:
         return Answer(Verdict.UNKNOWN, Reason.TOO_LITTLE_DATA, missing)
     with np.errstate(all="ignore"):
-        return _answered(question, *reckoned(question), stepwise=stepwise)
+        return _answered(question, *rules_and_costs(question), stepwise=stepwise)
 
 
 def forecast(answer: Answer) -> Forecast | None:
@@ -82,8 +82,8 @@ def _confidence(watched_days: float, member_days: float) -> Confidence:
     return next(enough, Confidence.LOW)
 
 
-def reckoned(question: Question) -> tuple[Rules, CostCache]:
-    """Return the rules and the prices that an answer is found by, for who explains it."""
+def rules_and_costs(question: Question) -> tuple[Rules, CostCache]:
+    """Return the rules and the costs that an answer rests on, to explain it."""
     rules = _rules(question)
     return rules, CostCache(_recorded(question, rules), rules)
 

@@ -9,9 +9,7 @@ from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import STATEFUL_SET, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, say
-from heartbeat_tuner.metrics.measured import (
-    ABSENCE,
-)
+from heartbeat_tuner.metrics.measured import ABSENCE
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel, Unfitted
 

@@ -34,15 +34,8 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict
 from heartbeat_tuner.models.group_model import Unfitted
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
-from heartbeat_tuner.reconcile.status import contradicted, initial_values, redaction, static_advice
-from heartbeat_tuner.reconcile.status.statements import (
-    Statement,
-    had_landed,
-    rounded,
-    statements_of,
-    with_veto,
-    withdrawn,
-)
+from heartbeat_tuner.reconcile.status import contradicted, initial_values, redaction, statements, static_advice
+from heartbeat_tuner.reconcile.status.statements import Statement
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,43 +65,38 @@ def status_after(
         policy: as it was seen in this cycle; None where it could not be read.
         words: what the sentences of `previous` say.
     """
+    is_edited = generation != previous.observed_generation
     if isinstance(outcome, Blocked):
+        if outcome.finding.reason is Reason.GROUP_NOT_OWNED:
+            previous = redaction.without_group(previous, is_edited=is_edited)
         status = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
         if outcome.finding.reason is Reason.CONFLICT:
             status = status.model_copy(update={"initial": None})  # an older policy's pods
-        if outcome.finding.reason is Reason.GROUP_NOT_OWNED:
-            previous = redaction.without_group(previous, is_edited=generation != previous.observed_generation)
-            status = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
-        statements = [
+        stated = [
             Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding),
-            *withdrawn(previous, outcome.finding),
+            *statements.withdrawn(previous, outcome.finding),
         ]
     else:
         # What was recommended to another spec, of another library perhaps, is no recommendation to this one.
-        is_edited = generation != previous.observed_generation
-        status = _found(_without_recommendation(previous) if is_edited else previous, outcome)
+        status = _found(previous.model_copy(update={"recommendation": None}) if is_edited else previous, outcome)
         static_ids = static_advice.next_static_ids(
             previous.static_ids, outcome.inputs.policy, outcome.decision.static_ids
         )
         in_pods = initial_values.next_initial(previous.initial, outcome, now=now)
         owned = redaction.noted(previous.group_ownership, outcome.inputs.ownership)
         status = status.model_copy(update={"initial": in_pods, "static_ids": static_ids, "group_ownership": owned})
-        statements = list(statements_of(outcome, status.initial, had_landed=had_landed(previous, outcome)))
+        stated = list(statements.statements_of(previous, outcome, status.initial))
     if policy is not None:
         if isinstance(outcome, Blocked) and policy.application is not None:
             status = status.model_copy(update={"applied": applied_of(policy.application)})
         noted = policy.taken_back
         status = status.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
-        statements = with_veto(statements, policy)
+        stated = statements.with_veto(stated, policy)
     same = generation == previous.observed_generation and _values(status) == _values(previous)
-    conditions, words = _merged(previous, statements, words, same=same, generation=generation, now=now)
+    conditions, words = _merged(previous, stated, words, same=same, generation=generation, now=now)
     if isinstance(outcome, Decided):
         status, words = _in_standing_words(previous, status, outcome.decision, words, same=same)
     return Reported(status.model_copy(update={"conditions": conditions, "observed_generation": generation}), words)
-
-
-def _without_recommendation(status: Status) -> Status:
-    return status.model_copy(update={"recommendation": None})
 
 
 def document(status: Status) -> dict[str, Any]:
@@ -184,10 +172,10 @@ def _predicted(forecast: Forecast | None) -> Predicted | None:
 
 def _figures(prediction: Prediction) -> PredictedFigures:
     return PredictedFigures(
-        evictions_per_month=rounded(prediction.evictions_per_month),
-        evictions_per_month_upper=rounded(prediction.evictions_upper),
-        stalled_partition_seconds_per_day=rounded(prediction.net_per_day),
-        detection_seconds=rounded(prediction.detection_s),
+        evictions_per_month=statements.rounded(prediction.evictions_per_month),
+        evictions_per_month_upper=statements.rounded(prediction.evictions_upper),
+        stalled_partition_seconds_per_day=statements.rounded(prediction.net_per_day),
+        detection_seconds=statements.rounded(prediction.detection_s),
     )
 
 

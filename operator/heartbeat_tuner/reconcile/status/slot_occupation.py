@@ -131,9 +131,7 @@ def _slot(one: Occupancy, place: SlotPlace) -> SlotStatus:
 
 def _gated(pod: SlotPod, place: SlotPlace) -> GatedPod:
     return GatedPod(
-        pod=pod.name,
-        id=None if pod.slot is None else place.id_of(pod.slot),
-        since=_timestamp(pod.created_at),
+        pod=pod.name, id=None if pod.slot is None else place.id_of(pod.slot), since=_timestamp(pod.created_at)
     )
 
 

@@ -8,12 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from heartbeat_tuner.api.applied import applied_of
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
-    ConditionStatus,
-    ConditionType,
-    Initial,
-    Status,
-)
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType, Initial, Status
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
@@ -74,12 +69,12 @@ def rounded(number: float) -> float:
     return 0.0 if number < LEAST_FIGURE else float(f"{number:.2g}")
 
 
-def statements_of(outcome: Decided, in_pods: Initial | None, *, had_landed: bool) -> Iterator[Statement]:
+def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -> Iterator[Statement]:
     """Yield what this cycle can say; what it cannot say is left as it stands."""
     yield from _of_evidence(outcome)
     told = None if in_pods is None else initial_values.statement(in_pods, outcome)
     is_known = not isinstance(outcome.inputs.record, Unknown)
-    applied = _applied_statement(outcome, had_landed=had_landed)
+    applied = _applied_statement(outcome, had_landed=_had_landed(previous, outcome))
     if told is not None and is_known:
         applied = Statement(ConditionType.APPLIED, *told)
     if outcome.inputs.policy.suspended:
@@ -161,7 +156,7 @@ def change(outcome: Decided, applied: Application, *, had_landed: bool) -> Writt
     )
 
 
-def had_landed(previous: Status, outcome: Decided) -> bool:
+def _had_landed(previous: Status, outcome: Decided) -> bool:
     """Whether the status says already that the values of the last change have reached the pods."""
     last = outcome.last_application
     if last is None or previous.applied != applied_of(last):

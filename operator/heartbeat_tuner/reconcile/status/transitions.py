@@ -3,12 +3,7 @@
 import dataclasses
 from typing import Final
 
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
-    Condition,
-    ConditionStatus,
-    ConditionType,
-    Status,
-)
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Condition, ConditionStatus, ConditionType, Status
 from heartbeat_tuner.domain.reasons import Reason
 
 _QUIET_REASONS: Final = frozenset(

@@ -258,7 +258,7 @@ def test_a_group_in_danger_does_not_pay_for_what_no_session_makes_sure() -> None
     assert found.new.evictions_upper > 1.0
     assert found.new.evictions_per_month <= 0.75
     shorter = with_session(asked, found.target.session_timeout.total_seconds() - 2)
-    closer = tuning.reckoned(shorter)[1].at(
+    closer = tuning.rules_and_costs(shorter)[1].at(
         dataclasses.replace(found.target, session_timeout=shorter.current.session_timeout)
     )
     assert closer.evictions_per_month > 0.75 or closer.net_per_day > found.new.net_per_day
