@@ -72,10 +72,8 @@ def status_after(
         status = previous.model_copy(update={"verdict": Verdict.UNKNOWN, "reason": outcome.finding.reason})
         if outcome.finding.reason is Reason.CONFLICT:
             status = status.model_copy(update={"initial": None})  # an older policy's pods
-        stated = [
-            Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding),
-            *statements.withdrawn(previous, outcome.finding),
-        ]
+        not_ready = Statement(ConditionType.READY, ConditionStatus.FALSE, outcome.finding)
+        stated = [not_ready, *statements.withdrawn(previous, outcome.finding)]
     else:
         # What was recommended to another spec, of another library perhaps, is no recommendation to this one.
         status = _found(previous.model_copy(update={"recommendation": None}) if is_edited else previous, outcome)
