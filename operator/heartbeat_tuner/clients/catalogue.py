@@ -54,12 +54,14 @@ def at_version(client: Client, version: str) -> Client:
             f"{newest})"
         )
     since = [release for release in client.releases if asked < _numbers(release.before)]
-    found = dataclasses.replace(client, releases=tuple(release for release in client.releases if release not in since))
+    versioned = dataclasses.replace(
+        client, releases=tuple(release for release in client.releases if release not in since)
+    )
     for release in reversed(since):
-        values = LivenessSettings.of({**found.defaults.by_setting, **release.defaults})
-        advice = (*found.advice, f"Before {release.before}: {release.note}.") if release.note else found.advice
-        found = dataclasses.replace(found, defaults=values, advice=advice)
-    return found
+        values = LivenessSettings.of({**versioned.defaults.by_setting, **release.defaults})
+        advice = (*versioned.advice, f"Before {release.before}: {release.note}.") if release.note else versioned.advice
+        versioned = dataclasses.replace(versioned, defaults=values, advice=advice)
+    return versioned
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -262,8 +262,8 @@ class CostModel:
             ways = self._rebalance_cost(join_delay, at.cadence, cap_s, gone=0, drops=drops)
             silent = 0.0 if self.leaves else at.weights @ at.left_s * self._participants(0).orphaned
             apart = self._apart(ways.barrier) if self.leaves else 1.0
-            one = ways.back + apart * ways.out
-            return cost_terms.departures(group, at, often, one + silent, ways.rounds + apart)
+            handover = ways.back + apart * ways.out
+            return cost_terms.departures(group, at, often, handover + silent, ways.rounds + apart)
         if not self.leaves:
             return cost_terms.crashes(group, at, ways, self._restarts[0], cap_s)
         if group.alone:

@@ -246,9 +246,14 @@ def _relief(
         if isinstance(choice, Infeasible)
         else [choice.point.settings.max_poll_interval]
     )
-    found = [search.tables(cost_cache, rules, limit) for limit in limits]
+    by_limit = [search.tables(cost_cache, rules, limit) for limit in limits]
     return guard.relief(
-        [table for session_tables in found if not isinstance(session_tables, Infeasible) for table in session_tables],
+        [
+            table
+            for session_tables in by_limit
+            if not isinstance(session_tables, Infeasible)
+            for table in session_tables
+        ],
         now,
         per_month,
     )

@@ -80,7 +80,7 @@ class Transitions:
             by_kind.setdefault(kind, []).append(same)
         for sames in by_kind.values():
             count = sum(same.count for same in sames)
-            first = [told for same in sames for told in same.first[:MOST_ALONE]][:MOST_ALONE]
+            first = [entry for same in sames for entry in same.first[:MOST_ALONE]][:MOST_ALONE]
             if count <= MOST_ALONE:
                 yield from (Line(1, 1, (_name(body),), announcement) for body, announcement in first)
             else:

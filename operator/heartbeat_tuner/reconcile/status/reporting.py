@@ -321,10 +321,10 @@ def _summary(status: Status) -> Summary | None:
     now = status.current.model_dump(exclude_none=True)
     target = _target(status)
     wanted = now if target is None else target.model_dump(exclude_none=True)
-    told = {
+    lines = {
         name: f"{now[name]} → {wanted[name]}" if wanted.get(name, now[name]) != now[name] else now[name] for name in now
     }
-    return Summary(**told, evictions_per_month=_expected(status.predicted))
+    return Summary(**lines, evictions_per_month=_expected(status.predicted))
 
 
 def _expected(predicted: Predicted | None) -> str | None:
@@ -348,11 +348,11 @@ def _target(status: Status) -> SettingValues | None:
 def _statements(outcome: Decided, in_pods: Initial | None, *, had_landed: bool) -> Iterator[_Statement]:
     """Yield what this cycle can say; what it cannot say is left as it stands."""
     yield from _of_evidence(outcome)
-    told = None if in_pods is None else initial_values.statement(in_pods, outcome)
+    statement = None if in_pods is None else initial_values.statement(in_pods, outcome)
     is_known = not isinstance(outcome.inputs.record, Unknown)
     applied = _applied_statement(outcome, had_landed=had_landed)
-    if told is not None and is_known:
-        applied = _Statement(ConditionType.APPLIED, *told)
+    if statement is not None and is_known:
+        applied = _Statement(ConditionType.APPLIED, *statement)
     if outcome.inputs.policy.suspended:
         yield _suspended(applied)
     elif is_known or outcome.last_application is not None:
@@ -437,8 +437,10 @@ def _had_landed(previous: Status, outcome: Decided) -> bool:
     last = outcome.last_application
     if last is None or previous.applied != applied_of(last):
         return False
-    said = (condition for condition in previous.conditions if condition.type is ConditionType.APPLIED)
-    return any(condition.status is ConditionStatus.TRUE and condition.reason is Reason.APPLIED for condition in said)
+    conditions = (condition for condition in previous.conditions if condition.type is ConditionType.APPLIED)
+    return any(
+        condition.status is ConditionStatus.TRUE and condition.reason is Reason.APPLIED for condition in conditions
+    )
 
 
 def _suspended(statement: _Statement) -> _Statement:
@@ -488,10 +490,12 @@ def _in_standing_words(
     """Return the status with what is said beside its conditions in the words that stand."""
     before, recommendation = previous.recommendation, status.recommendation
     if recommendation is not None and decision.target is not None:
-        told, reasons = _reasons(decision), list[str]()
+        sentences, reasons = _reasons(decision), list[str]()
         # A status that another version wrote may have more of them, or fewer.
-        standing = [None] * len(told) if before is None or len(before.reasons) != len(told) else before.reasons
-        for number, (old, sentence) in enumerate(zip(standing, told, strict=True)):
+        standing = (
+            [None] * len(sentences) if before is None or len(before.reasons) != len(sentences) else before.reasons
+        )
+        for number, (old, sentence) in enumerate(zip(standing, sentences, strict=True)):
             text, words = words.told(f"reason {number}", old, sentence, may_stand=same)
             reasons.append(text)
         recommendation = recommendation.model_copy(update={"reasons": reasons})
