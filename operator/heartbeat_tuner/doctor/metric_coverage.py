@@ -84,7 +84,7 @@ class QuantityCoverage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Around:
-    """What is exported around consumers' pods, whoever's.
+    """What is exported around the pods of consumers, by any exporter.
 
     Attributes:
         of_pods: by namespace and pod, the names of metrics that count there.

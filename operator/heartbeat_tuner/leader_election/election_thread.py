@@ -1,7 +1,7 @@
 """A thread for the election, with an event loop of its own: the lease is renewed however busy the operator's loop is.
 
-Only requests are made here. What is done with a leadership runs on the loop that asked for the election, and whoever
-writes there asks the elector's fence: a moment that is read, and no message that might be late.
+Only requests are made here. What is done with a leadership runs on the loop that asked for the election. What writes
+there asks the elector's fence first: a moment that is read, and no message that might be late.
 """
 
 import asyncio

@@ -6,8 +6,8 @@ request that renewed it was sent, and ends `renew_deadline` later. A lease lasts
 stopped before anybody may take over, whatever the wall clocks do and however long a process stood still.
 
 Several candidates may share an identity, and lead beside each other: to all others they are one holder. Each one's
-leadership counts from its own request, or from a look: where the next look shows a version more of their lease, it was
-written after the look before was sent, whoever of them it was.
+leadership counts from its own request, or from a look: where the next look shows a version more of their lease, one of
+them wrote it after the look before was sent.
 """
 
 import dataclasses

@@ -270,7 +270,7 @@ def poll_limit(client: Client, settings: LivenessSettings) -> timedelta | None:
 
 
 def poll_limit_for(client: Client, gap: timedelta) -> timedelta:
-    """Return the M that bears a gap between two polls, in whole seconds."""
+    """Return the M that allows a gap between two polls, in whole seconds."""
     return durations.ceil_to_second(POLL_GAP_MARGIN * gap / client.poll_limit_factor)
 
 

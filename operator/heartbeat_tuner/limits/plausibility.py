@@ -56,8 +56,8 @@ def unreadable(policy: Policy, current: CurrentSettings, group: Group, cluster: 
         return None
     return Finding(
         Reason.SETTING_UNREADABLE,
-        f"{'; '.join(implausible)}: values are read in whole milliseconds. If the application takes this for another unit, "
-        f"let it read milliseconds; or name the variable that has them in spec.client.env",
+        f"{'; '.join(implausible)}: values are read in whole milliseconds. If the application takes this for another "
+        f"unit, let it read milliseconds; or name the variable that has them in spec.client.env",
     )
 
 

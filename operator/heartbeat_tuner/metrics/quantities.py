@@ -107,7 +107,7 @@ def _named(quantities: Quantities) -> Iterator[tuple[str, Measured | Rebalances]
 
 
 def _around(observed: Observed, platform: Mapping[PodKey, Observed]) -> dict[Quantity, list[Series]]:
-    """Return what is exported around the group's pods, whoever's pods were asked for."""
+    """Return what is exported around the group's pods; `platform` may have those of other groups as well."""
     pods = {
         (series.labels.get(queries.NAMESPACE_LABEL, ""), series.labels.get(queries.POD_LABEL, ""))
         for group in observed.values()

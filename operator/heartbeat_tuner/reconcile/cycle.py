@@ -328,7 +328,7 @@ class Cycle:
 
 
 def _later_than(policy: Policy, now: datetime) -> datetime:
-    """Return the time of a write, to the second: the newest of two notes is found by it, whoever's clock goes wrong."""
+    """Return the time of a write, to the second: the newest of two notes is found by it, whichever clock goes wrong."""
     intended = None if policy.intent is None else policy.intent.application
     earlier = [
         application.at + timedelta(seconds=1)

@@ -1,6 +1,6 @@
 """What one namespace may learn from others: from all of them much, from each of them little.
 
-Whoever runs pods in a namespace decides what its metrics say. So a namespace is the unit of trust: where a tail begins
+People who run pods in a namespace decide what its metrics say. So a namespace is the unit of trust: where a tail begins
 is its own matter, and what it takes over from others is bounded, whatever they say.
 
 - Counts: each other namespace is heard for no more than a third of the days, and of the events, that the namespace has

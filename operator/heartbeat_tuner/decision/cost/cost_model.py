@@ -60,7 +60,7 @@ class Costs:
         evictions_per_month: members removed that were alive, of the whole group in 30 days, on average.
         evictions_upper_per_month: the same, at most, at 95 %.
         poll_evictions_per_month: the part of them for not polling.
-        poll_evictions_upper_per_month: likewise.
+        poll_evictions_upper_per_month: the part of those at most, at 95 %.
         rebalances_per_day: of the whole group.
         rebalancing_share: of the day, during which a rebalance is under way.
         detection_s: from a crash to the removal of the member, on average.

@@ -108,8 +108,8 @@ def why(described: Described, workload: Workload) -> str:
     if not described.members:
         return "the group has no members"
     return (
-        f"of its members {len(comparison.outside)} connect from elsewhere, {len(comparison.unclear)} from addresses that pods "
-        f"share with their nodes"
+        f"of its members {len(comparison.outside)} connect from elsewhere, {len(comparison.unclear)} from addresses "
+        f"that pods share with their nodes"
     )
 
 

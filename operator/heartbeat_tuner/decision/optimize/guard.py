@@ -128,5 +128,5 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
 
 
 def unstable(now: CostPoint) -> bool:
-    """Whether the group rebalances for more of the day than the formulas bear."""
+    """Whether the group rebalances for more of the day than the formulas hold for."""
     return now.rebalancing_share > UNSTABLE_SHARE

@@ -234,7 +234,7 @@ def _missed(cost_cache: CostCache, rules: Rules, table: SessionTable, per_month:
         return Infeasible(
             say(
                 "No values keep false evictions within {objective:g} a month (objective.maxFalseEvictionsPerMonth): "
-                "{evictions} a month must be reckoned with, however long the session timeout is",
+                "{evictions} a month must be expected, however long the session timeout is",
                 objective=per_month,
                 evictions=Reading(figure(float(least))),
             )

@@ -234,7 +234,7 @@ class MetricsReader:
         return _Share(requests, min(MOST * WEIGHT, max(WEIGHT, MARGIN * needed.weight)), until_s)
 
     def _begin(self, policies: Sequence[Policy], own_ids: Mapping[ClientKey, GroupKey], until_s: float) -> None:
-        """Let the window end now; what a clock that went back has told of the future is forgotten."""
+        """Let the window end now; what was read of the future, before a clock went back, is forgotten."""
         if until_s < self._coverage.until_s:
             self._coverage = SpanCoverage()
             self._kept.forget_all()
