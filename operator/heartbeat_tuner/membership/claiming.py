@@ -34,8 +34,8 @@ def claim(token: str, view: View, pool: SlotPool, *, may_gate: bool, now: dateti
     an answer that was lost.
 
     The promise comes first because a holder that ends parks its partitions, and the pod that is created meanwhile is
-    most often its successor. Under another id it would be one member more: a classic group would rebalance for it, and
-    then wait for the one that ended until its session is over. For the same reason, of the free slots the one that had a
+    most often its successor. Under another id it would be one member more: a classic group would rebalance, and then
+    wait for the one that ended until its session is over. For the same reason, of the free slots the one that had a
     holder last comes first, if that was within a session, then the lowest.
 
     A promise is made only while its holder is within its grace (`limits.LONGEST_GRACE` at most), so that a pod which

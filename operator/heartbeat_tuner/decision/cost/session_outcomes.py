@@ -1,4 +1,4 @@
-"""What happens to a member, at many sessions at once: is it evicted, how long does the group wait, is it back soon?"""
+"""What happens to a member, at many sessions: is it evicted, how long does its group wait, is it back in time?"""
 
 import functools
 from typing import Final

@@ -321,7 +321,7 @@ def _unstable(question: Question, rules: Rules, cost_cache: CostCache, now: Cost
     target = settled(rules, question.largest_absence_s or 0.0)
     if isinstance(target, Infeasible):
         return _infeasible(target, answer)
-    session = target.session_timeout  # of three beats and 1.5 times the longest absence: never about what is set
+    session = target.session_timeout  # three beats and half as much again as was outlasted: never about what is set
     return dataclasses.replace(
         answer,
         message=answer_sentences.unstable(now, target),
