@@ -56,11 +56,9 @@ def claim(token: str, view: View, pool: SlotPool, *, may_gate: bool, now: dateti
     if again is not None:
         return again
     inside = [slot for slot in view.slots if slot.number < pool.size]
-    promises = [
-        candidate for candidate in (_promise(slot, token, sight, now=now) for slot in inside) if candidate is not None
-    ]
+    promises = [offer for offer in (_promise(slot, token, sight, now=now) for slot in inside) if offer is not None]
     if promises and may_gate:
-        _, promise = min(promises, key=lambda candidate: (candidate[0], candidate[1].number))
+        _, promise = min(promises, key=lambda offer: (offer[0], offer[1].number))
         return Claimed(promise.number, gated=True, write=promise)
     write = _of_free(token, view, pool, sight, now=now)
     if write is not None:

@@ -162,17 +162,15 @@ def durations(counts: Array, *, homes: npt.NDArray[np.int64] | None = None) -> l
     means = counts @ _BUCKET_LOGS / some
     squares = np.maximum(counts @ _BUCKET_LOGS**2 / some - means**2, 0.0) * totals
     heard = np.minimum(totals, _HEARD_AT_MOST)
-    by_home = np.bincount(homes, weights=heard)
-    usual = (np.bincount(homes, weights=heard * means) / np.maximum(by_home, 1e-300))[homes]
+    total = np.bincount(homes, weights=heard)
+    usual = (np.bincount(homes, weights=heard * means) / np.maximum(total, 1e-300))[homes]
     scatter = np.bincount(homes, weights=heard * (squares / some + (means - usual) ** 2))
-    variance = ((scatter + _WORTH_DURATIONS * _SD_BEFORE**2) / (by_home + _WORTH_DURATIONS))[homes]
+    variance = ((scatter + _WORTH_DURATIONS * _SD_BEFORE**2) / (total + _WORTH_DURATIONS))[homes]
     worth = totals + _WORTH_DURATIONS
     own = (_WORTH_DURATIONS * usual + totals * means) / worth
     between = _WORTH_DURATIONS * totals / worth * (means - usual) ** 2
     sds = np.sqrt((_WORTH_DURATIONS * variance + squares + between) / worth)
     return [
         Duration(*law) if any_known else None
-        for *law, any_known in zip(
-            own.tolist(), sds.tolist(), worth.tolist(), (by_home > 0)[homes].tolist(), strict=True
-        )
+        for *law, any_known in zip(own.tolist(), sds.tolist(), worth.tolist(), (total > 0)[homes].tolist(), strict=True)
     ]

@@ -172,11 +172,9 @@ def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose
 
 def _kept(fitted: Fitted) -> str:
     """Say which tails are not of the newest fit."""
-    earlier_tails = {name: model.kept for name, model in sorted(fitted.model.quantities.items()) if name in USED}
+    tails = {name: model.kept for name, model in sorted(fitted.model.quantities.items()) if name in USED}
     sentence = ", ".join(
-        f"{name} of days until {earlier_tail.until}"
-        for name, earlier_tail in earlier_tails.items()
-        if earlier_tail is not None
+        f"{name} of days until {earlier_tail.until}" for name, earlier_tail in tails.items() if earlier_tail is not None
     )
     return f"; the newest fit was rejected, so these are older: {sentence}" if sentence else ""
 

@@ -27,8 +27,7 @@ def next_opening(windows: Iterable[Window], now: datetime) -> tuple[datetime, Wi
         ValueError: there is no window.
     """
     return min(
-        ((first_opening(window, after=now), window) for window in windows),
-        key=lambda opening: opening[0].astimezone(UTC),
+        ((first_opening(window, after=now), window) for window in windows), key=lambda first: first[0].astimezone(UTC)
     )
 
 

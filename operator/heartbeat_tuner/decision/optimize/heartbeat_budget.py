@@ -191,9 +191,7 @@ def _in_force(group: Beating) -> LivenessSettings | None:
 
 def _wish(group: Beating, now: LivenessSettings, target: LivenessSettings) -> Wish:
     client, wanted = catalogue.client(group.policy.library), target.heartbeat_interval
-    between = [
-        interval for interval in reversed(allowed_values.INTERVALS) if wanted < interval < now.heartbeat_interval
-    ]
+    between = [step for step in reversed(allowed_values.INTERVALS) if wanted < step < now.heartbeat_interval]
     steps = [(now, group.period_s(now))]
     least_s = group.period_s(target)
     for liveness_settings in (allowed_values.with_interval(now, client, interval) for interval in between):

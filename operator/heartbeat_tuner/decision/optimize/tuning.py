@@ -248,12 +248,7 @@ def _relief(
     )
     by_limit = [search.tables(cost_cache, rules, limit) for limit in limits]
     return guard.relief(
-        [
-            table
-            for session_tables in by_limit
-            if not isinstance(session_tables, Infeasible)
-            for table in session_tables
-        ],
+        [table for answer in by_limit if not isinstance(answer, Infeasible) for table in answer],
         now,
         per_month,
     )

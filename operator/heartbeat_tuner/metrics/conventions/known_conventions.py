@@ -43,10 +43,8 @@ def measured_as(name: str) -> str:
 
 def names(conventions: Iterable[Convention], quantity: Quantity) -> tuple[str, ...]:
     """Return all names under which these conventions have a quantity, sorted."""
-    name_lists = (
-        convention.by_quantity[quantity].names for convention in conventions if quantity in convention.by_quantity
-    )
-    return tuple(sorted({name for several in name_lists for name in several}))
+    lists = (convention.by_quantity[quantity].names for convention in conventions if quantity in convention.by_quantity)
+    return tuple(sorted({name for several in lists for name in several}))
 
 
 def matchers(conventions: Iterable[Convention], quantity: Quantity) -> tuple[tuple[str, str], ...]:

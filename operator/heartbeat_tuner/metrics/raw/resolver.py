@@ -157,11 +157,7 @@ def by_pod(
     for series in answer:
         place = (series.labels.get(queries.NAMESPACE_LABEL, ""), series.labels.get(queries.POD_LABEL, ""))
         metric, convention = next(
-            (
-                (metric, candidate)
-                for candidate in conventions
-                if (metric := candidate.metric_of(series.labels)) is not None
-            ),
+            ((metric, known) for known in conventions if (metric := known.metric_of(series.labels)) is not None),
             (None, None),
         )
         if place not in pods or metric is None or convention is None:

@@ -490,12 +490,10 @@ def _in_standing_words(
     """Return the status with what is said beside its conditions in the words that stand."""
     before, recommendation = previous.recommendation, status.recommendation
     if recommendation is not None and decision.target is not None:
-        sentences, reasons = _reasons(decision), list[str]()
+        texts, reasons = _reasons(decision), list[str]()
         # A status that another version wrote may have more of them, or fewer.
-        standing = (
-            [None] * len(sentences) if before is None or len(before.reasons) != len(sentences) else before.reasons
-        )
-        for number, (old, sentence) in enumerate(zip(standing, sentences, strict=True)):
+        standing = [None] * len(texts) if before is None or len(before.reasons) != len(texts) else before.reasons
+        for number, (old, sentence) in enumerate(zip(standing, texts, strict=True)):
             text, words = words.told(f"reason {number}", old, sentence, may_stand=same)
             reasons.append(text)
         recommendation = recommendation.model_copy(update={"reasons": reasons})
