@@ -39,13 +39,13 @@ What a fit says of one group: the law of its rare delays, for each quantity, and
 writes these objects, once a day, by server-side apply as `heartbeat-tuner-fit`; the operator reads them and uses those
 that [may be used](../explanation/deciding.md#what-weeks-of-history-say). People read them: `kubectl get cgm`.
 
-An object is called like its group where that is a name Kubernetes can bear, and the fit was told no cluster; else its
-name ends in a hash of both. It is written anew only when it would say something else: `fittedAt` and `job` are those
+An object is called like its group where that is a name Kubernetes accepts, and the fit was told no cluster; else its
+name ends in a hash of both. It is written again only when it would say something else: `fittedAt` and `job` are those
 of the first run that said it. Where a fit rejects a quantity's tail, `rejected` says why, and the last tail that was
 good stays beside it as `kept`, with the days that it rests on, for 28 days at most. Times are in seconds.
 
 `rate` and `duration` are there for quantities of events: `restartDowntime` (a pod was replaced), `crashDowntime` (a
-container was started anew in its pod), `rebalanceLatency`, `outage`, and, without a duration, `plannedRebalance` and
+container was started again in its pod), `rebalanceLatency`, `outage`, and, without a duration, `plannedRebalance` and
 `unplannedRebalance`. A model that an older version fitted has neither, and no `medianSeconds`; it is read all the same.
 
 `pool` is there for `absence` and `outage`, where at least 5 groups of the same client library and cluster were watched

@@ -107,7 +107,7 @@ def _cut(found: Mapping[str, Row]) -> str:
         return "-"
     if row["measured_median_s"] is not None:
         return "**removed**"
-    return "goes on" if row["experiment"].endswith("(rebalances: 0)") else "joins anew"
+    return "goes on" if row["experiment"].endswith("(rebalances: 0)") else "joins again"
 
 
 def _noticed(row: Row | None) -> str:

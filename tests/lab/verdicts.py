@@ -25,7 +25,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.lint import checked_settings, linting
 from heartbeat_tuner.lint.checked_settings import AT_THE_BROKER, Expectations, Inspected
-from heartbeat_tuner.lint.rule_catalogue import CONSUMER_PROTOCOL, LIMIT_BELOW_SESSION, REFUSED, LintSeverity
+from heartbeat_tuner.lint.rule_catalogue import CONSUMER_PROTOCOL, LIMIT_BELOW_SESSION, REFUSED_BY_CLIENT, LintSeverity
 from sandbox.request_log import NONE, Heartbeat, JoinGroup, Record, beats_by_error_code, heartbeats
 
 FILE: Final = Path(__file__).with_name("verdicts.yaml")
@@ -100,7 +100,7 @@ class Trial:
         """Return what is to be expected on the sandbox's broker by the errors that `check` finds."""
         errors = {found.rule for found in self.checked() if found.rule.severity is LintSeverity.ERROR}
         short = self.settings.get(Setting.SESSION_TIMEOUT, SANDBOX_MIN_SESSION) < SANDBOX_MIN_SESSION
-        if short or errors & {REFUSED, LIMIT_BELOW_SESSION, CONSUMER_PROTOCOL}:
+        if short or errors & {REFUSED_BY_CLIENT, LIMIT_BELOW_SESSION, CONSUMER_PROTOCOL}:
             return Verdict.REFUSED
         return Verdict.STORM if errors else Verdict.HOLDS
 

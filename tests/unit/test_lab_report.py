@@ -75,7 +75,7 @@ def test_the_page_compares_clients_at_a_glance() -> None:
     lines = {line.split("](")[0].removeprefix("| ["): line for line in found.splitlines() if line.startswith("| [")}
     assert "| **fetch loop** | **5.0 s** (H 3s) | - | - | - | - | after 5.1 s, or **never** |" in lines["kafkajs"]
     assert "| own thread | 3.0 s | - | - | - | goes on | - |" in lines["java"]
-    assert "| joins anew | **never** | - | yes |" in lines["sarama"]
+    assert "| joins again | **never** | - | yes |" in lines["sarama"]
     assert "- `connect`: no Maven here" in found
 
 

@@ -54,12 +54,12 @@ def at_version(client: Client, version: str) -> Client:
             f"{newest})"
         )
     since = [release for release in client.releases if asked < _numbers(release.before)]
-    found = dataclasses.replace(client, releases=tuple(release for release in client.releases if release not in since))
+    card = dataclasses.replace(client, releases=tuple(release for release in client.releases if release not in since))
     for release in reversed(since):
-        values = LivenessSettings.of({**found.defaults.by_setting, **release.defaults})
-        advice = (*found.advice, f"Before {release.before}: {release.note}.") if release.note else found.advice
-        found = dataclasses.replace(found, defaults=values, advice=advice)
-    return found
+        values = LivenessSettings.of({**card.defaults.by_setting, **release.defaults})
+        advice = (*card.advice, f"Before {release.before}: {release.note}.") if release.note else card.advice
+        card = dataclasses.replace(card, defaults=values, advice=advice)
+    return card
 
 
 def _numbers(version: str) -> tuple[int, ...]:

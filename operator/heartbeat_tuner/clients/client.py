@@ -145,7 +145,7 @@ class Client:
         interval_may_reach_session: whether H may be as long as S: `None` if it may be longer, too.
         must_cover_session: the settings that must not be shorter than S, or the library refuses to start.
         rebalance_wait: the setting that says how long a rebalance waits for a member.
-        rejoin_waits_for_handler: whether a member that is told of a rebalance finishes its handler before it rejoins.
+        rejoin_waits_for_handler: whether a member that learns of a rebalance finishes its handler before it rejoins.
         poll_limit_factor: how many times M the library really waits.
         protocols: those that its groups may have; the first is what it uses unless told otherwise.
         ignores_broker_settings: whether it starts with an S or H of its own in a group of the consumer protocol.

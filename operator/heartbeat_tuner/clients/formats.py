@@ -33,10 +33,10 @@ class Format(enum.StrEnum):
         Raises:
             ValueError: it says no duration in this format, or none that Kafka's protocol can hold.
         """
-        found = self._parse(text)
-        if not timedelta(0) < found <= timedelta(milliseconds=LONGEST_MS):
+        duration = self._parse(text)
+        if not timedelta(0) < duration <= timedelta(milliseconds=LONGEST_MS):
             raise ValueError(f"{text!r} is not between {self.example(1)} and {self.example(LONGEST_MS)}")
-        return found
+        return duration
 
     def example(self, milliseconds: int) -> str:
         """Return how so many milliseconds are written."""

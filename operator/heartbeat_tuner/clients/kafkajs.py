@@ -94,10 +94,10 @@ KAFKAJS: Final = Client(
         "A handler that takes long must call heartbeat() now and then; nothing beats while it runs.",
         (
             "After a connection was cut it fetches before it beats again: maxWaitTimeInMs comes on top of the outage, "
-            "and the session must bear both."
+            "and the session must outlast both."
         ),
         (
-            "A member that is told of a rebalance finishes what it has fetched first (with eachBatch whole "
+            "A member that learns of a rebalance finishes what it has fetched first (with eachBatch whole "
             "batches): all of that must be over within rebalanceTimeout, or it is dropped."
         ),
     ),

@@ -156,18 +156,18 @@ def members(observed: Observed, pods: Iterable[Pod], convention: Convention, *, 
     """
     gauges = observed.get(Quantity.ASSIGNED_PARTITIONS, ())
     limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(gauges) or 0.0))
-    found: dict[str, list[Member]] = {}
+    by_pod: dict[str, list[Member]] = {}
     for gauge in gauges:
         if not gauge.samples or now - datetime.fromtimestamp(gauge.samples[-1].time_s, UTC) > limit:
             continue
         value, client_id = gauge.samples[-1].value, gauge.labels.get(convention.client_label, "")
         if math.isfinite(value) and value >= 0:
             pod = gauge.labels.get(queries.POD_LABEL, "")
-            found.setdefault(pod, []).append(Member(f"{pod} {client_id}", "", client_id, partitions=round(value)))
+            by_pod.setdefault(pod, []).append(Member(f"{pod} {client_id}", "", client_id, partitions=round(value)))
     pods = list(pods)
-    if not pods or any(pod.name not in found for pod in pods):
+    if not pods or any(pod.name not in by_pod for pod in pods):
         return ()
-    return tuple(member for pod in pods for member in found[pod.name])
+    return tuple(member for pod in pods for member in by_pod[pod.name])
 
 
 def _group(facts: StatedFacts, counted: tuple[Member, ...]) -> Group:
@@ -197,9 +197,9 @@ def _group(facts: StatedFacts, counted: tuple[Member, ...]) -> Group:
 def running(observed: Observed, *, now: datetime) -> tuple[Pod, ...]:
     """Return the pods with a fresh sample, the newest last; a pod began no later than its first sample."""
     by_pod: dict[str, list[Series]] = {}
-    for series in (one for group in observed.values() for one in group):
+    for series in (series for group in observed.values() for series in group):
         by_pod.setdefault(series.labels.get(queries.POD_LABEL, ""), []).append(series)
-    everything = [one for group in by_pod.values() for one in group]
+    everything = [series for group in by_pod.values() for series in group]
     limit = max(STALE_AFTER, STALE_SCRAPES * timedelta(seconds=samples.scrape_interval_s(everything) or 0.0))
     pods = []
     for name, group in by_pod.items():

@@ -147,8 +147,8 @@ def decide(
     Args:
         inputs: what is known of it.
         answer: says which values it should have; `answer_cache` has one that does not answer the same twice.
-        expected: says what values bring that the record demands; likewise.
-        advise: says whether static ids pay; likewise.
+        expected: says what values bring that the record demands; `answer_cache` has such a one, too.
+        advise: says whether static ids pay; `answer_cache` has such a one, too.
     """
     return PIPELINE.run(inputs, Derived(inputs, answer=answer, expected=expected, advise=advise))
 

@@ -79,7 +79,7 @@ def around(conventions: Collection[Convention], namespaces: Collection[str]) -> 
     ]
     # Without the name among them, two metrics of one target would be the same to `or`.
     everything = f" or on ({queries.NAME_LABEL}, {place}) ".join(
-        f"count by ({queries.NAME_LABEL}, {place}) ({one})" for one in selected
+        f"count by ({queries.NAME_LABEL}, {place}) ({selector})" for selector in selected
     )
     names = {name for convention in conventions for metric in telling(convention) for name in metric.names}
     in_pods = _selector(_exactly(names, (queries.POD_LABEL,)), namespaces)
@@ -138,11 +138,11 @@ def of_group(
 
 def kind_labels(conventions: Iterable[Convention]) -> list[str]:
     """Return the labels that tell name, place, exporter, group and consumer, each once."""
-    found = {queries.NAME_LABEL, queries.NAMESPACE_LABEL, JOB_LABEL}
+    labels = {queries.NAME_LABEL, queries.NAMESPACE_LABEL, JOB_LABEL}
     for convention in conventions:
-        found |= convention.with_labels | convention.without_labels | {convention.client_label, convention.group_label}
-        found |= {label for metric in convention.metrics for label, _ in metric.matchers}
-    return sorted(found - {""})
+        labels |= convention.with_labels | convention.without_labels | {convention.client_label, convention.group_label}
+        labels |= {label for metric in convention.metrics for label, _ in metric.matchers}
+    return sorted(labels - {""})
 
 
 def likely(name: str) -> Quantity | None:

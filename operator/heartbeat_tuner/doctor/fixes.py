@@ -40,7 +40,7 @@ function countGroup(consumer, groupId) {
   const joins = new Summary({
     name: 'kafkajs_consumer_group_join_seconds', help: 'Time to join the group', percentiles: [], registers })
   const rebalancings = new Counter({
-    name: 'kafkajs_consumer_rebalancing_total', help: 'Rebalances that the consumer was told of', registers })
+    name: 'kafkajs_consumer_rebalancing_total', help: 'Rebalances that the consumer learned of', registers })
   const requests = new Counter({
     name: 'kafkajs_consumer_requests_total', help: 'Answered requests', labelNames: ['api_name'], registers })
   requests.inc({ api_name: 'Heartbeat' }, 0) // there from the start, at 0

@@ -84,7 +84,7 @@ class QuantityCoverage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Around:
-    """What is exported around consumers' pods, whoever's.
+    """What is exported around the pods of consumers, by any exporter.
 
     Attributes:
         of_pods: by namespace and pod, the names of metrics that count there.
@@ -101,17 +101,17 @@ class Around:
         """Return what the answer to `discovery.around` says."""
         of_pods: dict[tuple[str, str], set[str]] = {}
         unkept, unkept_usage = set(), set()
-        for one in series:
-            name = one.labels[queries.NAME_LABEL]
-            if queries.POD_LABEL in one.labels:
-                place = one.labels.get(queries.NAMESPACE_LABEL, ""), one.labels[queries.POD_LABEL]
+        for exported in series:
+            name = exported.labels[queries.NAME_LABEL]
+            if queries.POD_LABEL in exported.labels:
+                place = exported.labels.get(queries.NAMESPACE_LABEL, ""), exported.labels[queries.POD_LABEL]
                 of_pods.setdefault(place, set()).add(name)
             elif name in platform.CADVISOR.by_name:
-                unkept_usage.add(one.labels.get("job", ""))
+                unkept_usage.add(exported.labels.get("job", ""))
             else:
-                unkept.add(one.labels.get("job", ""))
-        kept = {place: frozenset(names) for place, names in of_pods.items()}
-        return cls(kept, tuple(sorted(unkept)), tuple(sorted(unkept_usage)))
+                unkept.add(exported.labels.get("job", ""))
+        by_place = {place: frozenset(names) for place, names in of_pods.items()}
+        return cls(by_place, tuple(sorted(unkept)), tuple(sorted(unkept_usage)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -170,18 +170,18 @@ def _told(
     around: Around,
 ) -> Iterator[QuantityCoverage]:
     """Give what can be measured of each quantity in the order of `FROM`."""
-    found = quantities.measured(
+    measured = quantities.measured(
         {quantity: [_quiet(pod, interval) for pod in sorted(of_pods)] for quantity in there},
         {("", pod): {quantity: [_quiet(pod, interval)] for quantity in group} for pod, group in of_pods.items()},
     )
     every = (
-        found.absences,
-        found.missing_beats,
-        found.poll_gaps,
-        found.outages,
-        found.rebalance_latencies,
-        found.rebalances,
-        found.restarts,
+        measured.absences,
+        measured.missing_beats,
+        measured.poll_gaps,
+        measured.outages,
+        measured.rebalance_latencies,
+        measured.rebalances,
+        measured.restarts,
     )
     cluster = fixes.UNKEPT if around.unkept else fixes.KUBE_STATE_METRICS
     caused = any(cause in group for group in of_pods.values() for cause in CAUSES)

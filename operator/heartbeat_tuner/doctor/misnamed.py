@@ -42,8 +42,8 @@ class Puzzles:
         missing = tuple(label for label in _USUAL.values() if not labels.get(label))
         if missing:
             wanted = [carried for carried, label in _USUAL.items() if label in missing]
-            found = _labels(labels, wanted)
-            fix = _map(labels=found) if found.keys() == set(wanted) else fixes.NO_PLACE
+            mapped = _labels(labels, wanted)
+            fix = _map(labels=mapped) if mapped.keys() == set(wanted) else fixes.NO_PLACE
             self.without_place.setdefault(missing, {})[labels.get(discovery.JOB_LABEL, "")] = fix
 
     def no_group(self, labels: Mapping[str, str], client: str) -> None:
@@ -54,18 +54,18 @@ class Puzzles:
     def unknown_labels(self, labels: Mapping[str, str]) -> None:
         """Note a series with a known name, and labels that are no exporter's."""
         name, job = labels.get(queries.NAME_LABEL, ""), labels.get(discovery.JOB_LABEL, "")
-        found = _labels(labels, (custom.GROUP, custom.CLIENT))
-        fix = _map(labels=found) if found else Fix("keep the label of the client or the group; no rule may drop it")
+        mapped = _labels(labels, (custom.GROUP, custom.CLIENT))
+        fix = _map(labels=mapped) if mapped else Fix("keep the label of the client or the group; no rule may drop it")
         self.with_other_labels.setdefault(job, (name, fix))
 
 
 def by_place(strangers: Iterable[Series]) -> dict[tuple[str, str], dict[str, Mapping[str, str]]]:
     """Return the labels of an example by name, for each namespace and job."""
-    found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
+    examples: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
     for stranger in strangers:
         place = stranger.labels.get(queries.NAMESPACE_LABEL, ""), stranger.labels.get(discovery.JOB_LABEL, "")
-        found.setdefault(place, {})[stranger.labels.get(queries.NAME_LABEL, "")] = stranger.labels
-    return found
+        examples.setdefault(place, {})[stranger.labels.get(queries.NAME_LABEL, "")] = stranger.labels
+    return examples
 
 
 def mapping(examples: Mapping[str, Mapping[str, str]]) -> Fix:
@@ -81,20 +81,20 @@ def mapping(examples: Mapping[str, Mapping[str, str]]) -> Fix:
 
 def _labels(labels: Mapping[str, str], carried: Iterable[str]) -> dict[str, str]:
     """Return which label carries what, of those that are not there under the usual name."""
-    found = {}
-    for one in carried:
-        if labels.get(_USUAL.get(one, "")):
+    likeliest = {}
+    for meaning in carried:
+        if labels.get(_USUAL.get(meaning, "")):
             continue
-        likely = sorted(label for label, value in labels.items() if value and _ALIASES[one].fullmatch(label))
+        likely = sorted(label for label, value in labels.items() if value and _ALIASES[meaning].fullmatch(label))
         if likely:
-            found[one] = likely[0]
-    return found
+            likeliest[meaning] = likely[0]
+    return likeliest
 
 
 def _map(*, names: Mapping[str, str] | None = None, labels: Mapping[str, str] | None = None) -> Fix:
     lines = ["spec:", "  metrics:"]
-    for section, found in (("names", names), ("labels", labels)):
-        if found:
+    for section, entries in (("names", names), ("labels", labels)):
+        if entries:
             # JSON's strings are YAML's, whatever stands in them.
-            lines += [f"    {section}:", *(f"      {key}: {json.dumps(value)}" for key, value in found.items())]
+            lines += [f"    {section}:", *(f"      {key}: {json.dumps(value)}" for key, value in entries.items())]
     return Fix("say in the policy what they are, after a look at whether they are", "yaml", "\n".join(lines) + "\n")

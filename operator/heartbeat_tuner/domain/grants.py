@@ -1,4 +1,4 @@
-"""Which namespaces may see and tune which groups by the operator's configuration, whoever their members are.
+"""Which namespaces may see and tune which groups by the operator's configuration, whatever members they have.
 
 Patterns are those of Kafka's ACLs: a name, or the beginning of names followed by `*`. No regular expressions: who reads
 a grant has to see at once what it grants.

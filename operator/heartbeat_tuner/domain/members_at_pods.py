@@ -53,8 +53,8 @@ def compare(members: Iterable[Member], pods: Iterable[Pod]) -> MembersAtPods:
 
 def addresses_of(pod: Pod) -> frozenset[Address]:
     """Return the addresses of a pod; one that is none yet is left out."""
-    found = (address(one) for one in (pod.ip, *pod.more_ips))
-    return frozenset(one for one in found if one is not None)
+    addresses = (address(ip) for ip in (pod.ip, *pod.more_ips))
+    return frozenset(parsed for parsed in addresses if parsed is not None)
 
 
 def is_at(member: Member, pod: Pod) -> bool:
@@ -70,8 +70,8 @@ def address(text: str) -> Address | None:
     link-local address may carry its zone; and a broker that looked a name up writes `name/10.0.0.1`.
     """
     try:
-        found = ipaddress.ip_address(text.rpartition("/")[2].partition("%")[0])
+        parsed = ipaddress.ip_address(text.rpartition("/")[2].partition("%")[0])
     except ValueError:
         return None
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return found if mapped is None else mapped
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return parsed if mapped is None else mapped

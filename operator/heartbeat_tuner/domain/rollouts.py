@@ -77,7 +77,7 @@ class Rollout:
 
     def worst(self, now: datetime) -> Failing | None:
         """Return the first pod that fails and has not stayed ready since; None if none does."""
-        failing = (one for one in self.failing if not has_settled(one.ready_since, one.restarts, now))
+        failing = (pod for pod in self.failing if not has_settled(pod.ready_since, pod.restarts, now))
         return self.crashing(now) or next(failing, None)
 
     def is_overdue(self, since: datetime, now: datetime) -> bool:

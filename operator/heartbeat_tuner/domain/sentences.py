@@ -40,13 +40,13 @@ class Fact(NamedTuple):  # made by the dozen for each decision, and three times 
         name: of it, as programs see it.
         value: as it was found out.
         spec: how people see it, as `str.format` has it.
-        moves: whether it moves by itself.
+        varies: whether it moves by itself, while nothing happens.
     """
 
     name: str
     value: Value
     spec: str
-    moves: bool
+    varies: bool
 
     @property
     def text(self) -> str:
@@ -92,9 +92,9 @@ def say(phrase: str, **values: Value) -> Sentence:
         if isinstance(value, Sentence):
             parts += value.parts
         elif isinstance(value, Reading):
-            parts.append(Fact(name, value.value, spec, moves=True))
+            parts.append(Fact(name, value.value, spec, varies=True))
         else:
-            parts.append(Fact(name, value, spec, moves=False))
+            parts.append(Fact(name, value, spec, varies=False))
     return Sentence.of(parts)
 
 
@@ -126,11 +126,11 @@ def identity(sentence: str) -> Identity:
 
 def has_readings(sentence: str) -> bool:
     """Whether a sentence shows figures that move by themselves."""
-    return any(isinstance(part, Fact) and part.moves for part in _parts(sentence))
+    return any(isinstance(part, Fact) and part.varies for part in _parts(sentence))
 
 
 def _identity(fact: Fact) -> tuple[str, str]:
-    return (fact.name, "" if fact.moves else fact.text)
+    return (fact.name, "" if fact.varies else fact.text)
 
 
 def _parts(sentence: str) -> tuple[str | Fact, ...]:

@@ -1,7 +1,7 @@
 """A thread for the election, with an event loop of its own: the lease is renewed however busy the operator's loop is.
 
-Only requests are made here. What is done with a leadership runs on the loop that asked for the election, and whoever
-writes there asks the elector's fence: a moment that is read, and no message that might be late.
+Only requests are made here. What is done with a leadership runs on the loop that asked for the election. What writes
+there asks the elector's fence first: a moment that is read, and no message that might be late.
 """
 
 import asyncio
@@ -76,18 +76,18 @@ class ElectionThread(Generic[_Opened]):
         Raises:
             RuntimeError: the thread has ended before that.
         """
-        told = asyncio.Event()
+        stop = asyncio.Event()
 
         def lead_at_home(*args: _Which.args, **kwargs: _Which.kwargs) -> Awaitable[object]:
             return _run_on(self._home, functools.partial(lead, *args, **kwargs))
 
-        work = seeker.run(lead_at_home, told)
+        work = seeker.run(lead_at_home, stop)
         running: asyncio.Future[Any] = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
         stopping: asyncio.Future[Any] = asyncio.create_task(stopped.wait())
         try:
             await asyncio.wait([running, stopping], return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
-                self._loop.call_soon_threadsafe(told.set)
+                self._loop.call_soon_threadsafe(stop.set)
             await asyncio.wait([running])
         finally:
             stopping.cancel()

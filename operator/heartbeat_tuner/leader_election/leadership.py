@@ -6,8 +6,8 @@ request that renewed it was sent, and ends `renew_deadline` later. A lease lasts
 stopped before anybody may take over, whatever the wall clocks do and however long a process stood still.
 
 Several candidates may share an identity, and lead beside each other: to all others they are one holder. Each one's
-leadership counts from its own request, or from a look: where the next look shows a version more of their lease, it was
-written after the look before was sent, whoever of them it was.
+leadership counts from its own request, or from a look: where the next look shows a version more of their lease, one of
+them wrote it after the look before was sent.
 """
 
 import dataclasses
@@ -96,12 +96,12 @@ def seen_shared(
         sent_at_s: when the request was about to be sent.
         answered_at_s: when the answer was here.
     """
-    found = seen(standing, lease, identity=identity, answered_at_s=answered_at_s)
+    updated = seen(standing, lease, identity=identity, answered_at_s=answered_at_s)
     renewed = standing.lease is not None and not standing.lease.is_same_as(lease)
-    if renewed and found.leads(answered_at_s):
-        until_s = max(found.leader_until_s, standing.asked_at_s + timing.renew_deadline.total_seconds())
-        found = dataclasses.replace(found, leader_until_s=until_s)
-    return dataclasses.replace(found, asked_at_s=sent_at_s)
+    if renewed and updated.leads(answered_at_s):
+        until_s = max(updated.leader_until_s, standing.asked_at_s + timing.renew_deadline.total_seconds())
+        updated = dataclasses.replace(updated, leader_until_s=until_s)
+    return dataclasses.replace(updated, asked_at_s=sent_at_s)
 
 
 def claim(standing: Standing, *, identity: str, timing: Timing, now_s: float) -> Claim | None:

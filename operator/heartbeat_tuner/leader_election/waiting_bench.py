@@ -1,8 +1,8 @@
 """How a replica without a shard gets one from a replica with several: it waits on a bench that the others can see.
 
 The bench is a lease more. Who leads no shard seeks it and renews it, as electors do; a replica that leads several
-shards looks at it, and where somebody is waiting, and alive, it hands one shard over. Without that, whoever started
-first, or was alone for a moment, would do the work of all for ever.
+shards looks at it, and where somebody is waiting, and alive, it hands one shard over. Without that, a replica that
+started first, or was alone for a moment, would do the work of all for ever.
 """
 
 import asyncio

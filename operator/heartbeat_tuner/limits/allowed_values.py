@@ -22,7 +22,7 @@ from heartbeat_tuner.domain.sentences import Reading, say
 BEATS_PER_SESSION: Final = 3
 POLL_GAP_MARGIN: Final = 1.3
 
-INTERVALS: Final = tuple(timedelta(seconds=one) for one in (1, 1.5, 2, 3, 5, 8, 10, 15))
+INTERVALS: Final = tuple(timedelta(seconds=seconds) for seconds in (1, 1.5, 2, 3, 5, 8, 10, 15))
 """What H may be: an announcement delay, not a count of tries."""
 
 HEARTBEAT_FLOOR: Final = INTERVALS[0]
@@ -270,7 +270,7 @@ def poll_limit(client: Client, settings: LivenessSettings) -> timedelta | None:
 
 
 def poll_limit_for(client: Client, gap: timedelta) -> timedelta:
-    """Return the M that bears a gap between two polls, in whole seconds."""
+    """Return the M that allows a gap between two polls, in whole seconds."""
     return durations.ceil_to_second(POLL_GAP_MARGIN * gap / client.poll_limit_factor)
 
 

@@ -48,16 +48,16 @@ def unreadable(policy: Policy, current: CurrentSettings, group: Group, cluster: 
         group: in one of the consumer protocol the broker says S and H.
         cluster: what its brokers accept; None where only what no broker accepts counts.
     """
-    found = [
+    implausible = [
         f"{_place(policy, setting, current.sources[setting])} reads as {durations.to_ms(value)} ms, and {why}"
         for setting, value, why in _implausible(current, group, cluster)
     ]
-    if not found:
+    if not implausible:
         return None
     return Finding(
         Reason.SETTING_UNREADABLE,
-        f"{'; '.join(found)}: values are read in whole milliseconds. If the application takes this for another unit, "
-        f"let it read milliseconds; or name the variable that has them in spec.client.env",
+        f"{'; '.join(implausible)}: values are read in whole milliseconds. If the application takes this for another "
+        f"unit, let it read milliseconds; or name the variable that has them in spec.client.env",
     )
 
 

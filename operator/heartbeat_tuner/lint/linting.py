@@ -62,7 +62,7 @@ def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectat
     beats, session = client.period(values, at_rest), values.session_timeout
     why = f"{client.explain_period(values, at_rest)}, but the session ends after {durations.show(session)}"
     if broken := client.interval_violation(values):
-        yield LintFinding(rule_catalogue.REFUSED, broken[0])
+        yield LintFinding(rule_catalogue.REFUSED_BY_CLIENT, broken[0])
     elif beats.shortest >= session:
         yield LintFinding(
             rule_catalogue.NEVER_HOLDS,

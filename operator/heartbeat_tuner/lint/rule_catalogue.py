@@ -35,7 +35,7 @@ IMPLAUSIBLE: Final = Rule(
     "a value is so short that no broker or client runs with it: a number of seconds, most likely; nothing else is "
     "checked",
 )
-REFUSED: Final = Rule(
+REFUSED_BY_CLIENT: Final = Rule(
     "refused-by-client",
     LintSeverity.ERROR,
     "the heartbeat interval is not below the session timeout (franz-go: above it), and the client refuses to start",
@@ -135,7 +135,7 @@ NOTHING_SET: Final = Rule("nothing-set", LintSeverity.INFO, "no setting is given
 
 RULES: Final = (
     IMPLAUSIBLE,
-    REFUSED,
+    REFUSED_BY_CLIENT,
     LIMIT_BELOW_SESSION,
     NEVER_HOLDS,
     MAY_NOT_HOLD,
@@ -157,5 +157,5 @@ RULES: Final = (
 )
 """All rules, worst first: the order of findings."""
 
-BEAT_RULES: Final = frozenset({REFUSED, NEVER_HOLDS, MAY_NOT_HOLD, FEW_BEATS})
+BEAT_RULES: Final = frozenset({REFUSED_BY_CLIENT, NEVER_HOLDS, MAY_NOT_HOLD, FEW_BEATS})
 """The steps of one ladder, of which the worst speaks: the session is too short for the beat."""

@@ -82,8 +82,10 @@ def _changes(inspected: Inspected, values: LivenessSettings) -> dict[Setting, ti
     An R that follows S may do so.
     """
     changed = set(liveness.changed(inspected.values, values))
-    kept = {one: value for one, value in values.by_setting.items() if inspected.origins.get(one) is Origin.GIVEN}
-    follows = inspected.client.filled(kept | {one: values[one] for one in changed})
+    given = {
+        setting: value for setting, value in values.by_setting.items() if inspected.origins.get(setting) is Origin.GIVEN
+    }
+    follows = inspected.client.filled(given | {setting: values[setting] for setting in changed})
     return {
         setting: values[setting]
         for setting in inspected.client.settings
@@ -113,8 +115,8 @@ def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessS
     session = allowed_values.session_between(floor, ceiling, inspected.client)
     if isinstance(session, Infeasible):
         return session
-    kept = min(inspected.values.session_timeout, ceiling.value)
-    return dataclasses.replace(inspected.values, session_timeout=max(session, kept))
+    capped = min(inspected.values.session_timeout, ceiling.value)
+    return dataclasses.replace(inspected.values, session_timeout=max(session, capped))
 
 
 def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:

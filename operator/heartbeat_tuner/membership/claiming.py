@@ -33,9 +33,9 @@ def claim(token: str, view: View, pool: SlotPool, *, may_gate: bool, now: dateti
     same token gets the same answer for as long as a Lease names it: asked again in one review, or after a conflict or
     an answer that was lost.
 
-    The promise comes first because whoever ends parks its partitions, and the pod that is created meanwhile is most
-    often its successor: under another id it would be one member more, for which a classic group rebalances and then
-    waits for the one that ended until its session is over. For the same reason, of the free slots the one that had a
+    The promise comes first because a holder that ends parks its partitions, and the pod that is created meanwhile is
+    most often its successor. Under another id it would be one member more: a classic group would rebalance, and then
+    wait for the one that ended until its session is over. For the same reason, of the free slots the one that had a
     holder last comes first, if that was within a session, then the lowest.
 
     A promise is made only while its holder is within its grace (`limits.LONGEST_GRACE` at most), so that a pod which
@@ -56,9 +56,9 @@ def claim(token: str, view: View, pool: SlotPool, *, may_gate: bool, now: dateti
     if again is not None:
         return again
     inside = [slot for slot in view.slots if slot.number < pool.size]
-    promises = [one for one in (_promise(slot, token, sight, now=now) for slot in inside) if one is not None]
+    promises = [offer for offer in (_promise(slot, token, sight, now=now) for slot in inside) if offer is not None]
     if promises and may_gate:
-        _, promise = min(promises, key=lambda one: (one[0], one[1].number))
+        _, promise = min(promises, key=lambda offer: (offer[0], offer[1].number))
         return Claimed(promise.number, gated=True, write=promise)
     write = _of_free(token, view, pool, sight, now=now)
     if write is not None:

@@ -30,18 +30,18 @@ def lift(view: View, pool: SlotPool, *, now: datetime) -> Sequence[Lift | Replac
     """
     sight = Sight(view, pool)
     records = {slot.number: slot.record for slot in view.slots}
-    found: list[Lift | Replace] = []
+    actions: list[Lift | Replace] = []
     for pod in view.pods:
         if pod.is_over or pod.deletion is not None:
             continue
         record = None if pod.slot is None else records.get(pod.slot)
         if pod.gated and (pod.slot is None or _holds(pod, record, sight)):
-            found.append(Lift(pod))
+            actions.append(Lift(pod))
             continue
         why = _why_not(pod, record, sight, pool, now=now) if pod.gated else _why_stop(pod, record, sight)
         if why is not None:
-            found.append(Replace(pod, why))
-    return found
+            actions.append(Replace(pod, why))
+    return actions
 
 
 def _holds(pod: SlotPod, record: SlotRecord | None, sight: Sight) -> bool:

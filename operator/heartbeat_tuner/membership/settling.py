@@ -37,7 +37,7 @@ def settle(view: View, pool: SlotPool, *, now: datetime) -> Sequence[Write | Rem
         if (slot_record := _follow(number, None, sight, now=now)) is not None
     ]
     settled = [_settle(slot, sight, pool, now=now) for slot in sorted(view.slots, key=lambda slot: slot.number)]
-    return [*orphaned, *(one for one in settled if one is not None)]
+    return [*orphaned, *(write for write in settled if write is not None)]
 
 
 def _settle(slot: Slot, sight: Sight, pool: SlotPool, *, now: datetime) -> Write | Remove | None:
@@ -67,9 +67,9 @@ def _next(slot: Slot, sight: Sight, pool: SlotPool, *, now: datetime) -> SlotRec
     fate = sight.holder(number, record) if record.holder else None
     if fate in {Fate.LIVES, Fate.LEAVES, Fate.UNSEEN}:
         return slot_record
-    found = _follow(number, record, sight, now=now)
-    if found is not None:
-        return found
+    followed = _follow(number, record, sight, now=now)
+    if followed is not None:
+        return followed
     former = record.holder or record.former
     if fate is Fate.ENDED and rest(pool):
         return SlotRecord(since=now, promise=heir, rests_until=now + rest(pool), former=former)

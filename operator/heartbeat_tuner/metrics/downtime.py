@@ -120,7 +120,9 @@ class _Pod:
     def of(cls, name: str, observed: Observed, platform: Observed) -> "_Pod":
         mine, around = process_lives.of_pod(observed, name), process_lives.of_pod(platform, name)
         signs = [series for quantity in process_lives.OF_A_MEMBER for series in mine.get(quantity, ())]
-        works = next((one for one in process_lives.OF_A_MEMBER if observed.get(one)), Quantity.ASSIGNED_PARTITIONS)
+        works = next(
+            (quantity for quantity in process_lives.OF_A_MEMBER if observed.get(quantity)), Quantity.ASSIGNED_PARTITIONS
+        )
         work = [sample for series in mine.get(works, ()) for sample in series.samples]
         return cls(
             name=name,
@@ -147,11 +149,11 @@ def _in_place(pod: _Pod, interval_s: float) -> list[Restart]:
     """Return the restarts of a pod's container, and of a pod that came back by the same name."""
     restarts = []
     for began_s, started_s in zip(pod.starts, pod.starts[1:], strict=False):
-        told = [at_s for at_s in pod.ends if began_s < at_s <= started_s]
+        end_times_s = [at_s for at_s in pod.ends if began_s < at_s <= started_s]
         in_place = not any(began_s < at_s <= started_s for at_s in pod.begun)
         last_s = max((at_s for at_s in pod.seen if began_s <= at_s <= started_s), default=None)
-        if told:
-            ended = (told[-1], told[-1])
+        if end_times_s:
+            ended = (end_times_s[-1], end_times_s[-1])
         elif last_s is not None:
             ended = (last_s, min(started_s, last_s + interval_s))
         else:
@@ -166,11 +168,11 @@ def _restart(name: str, successor: _Pod, ended: tuple[float, float], started_s: 
 
 
 def _downtime(successor: _Pod, ended: tuple[float, float], started_s: float) -> Downtime | Unknown:
-    back_s = next((one.time_s for one in successor.work if one.time_s > started_s and one.value > 0), None)
+    back_s = next((sample.time_s for sample in successor.work if sample.time_s > started_s and sample.value > 0), None)
     if back_s is None:
         return Unknown(
             Reason.TOO_LITTLE_DATA,
             f"pod {successor.name} has not been seen with a partition or a heartbeat since it began",
         )
-    idle_s = max((one.time_s for one in successor.work if started_s < one.time_s < back_s), default=started_s)
+    idle_s = max((sample.time_s for sample in successor.work if started_s < sample.time_s < back_s), default=started_s)
     return Downtime(max(0.0, idle_s - ended[1]), max(0.0, back_s - ended[0]))

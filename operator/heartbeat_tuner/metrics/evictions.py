@@ -42,7 +42,7 @@ def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> int:
     having been removed.
     """
     joins, notices = (
-        of_pod(observed.get(one, ()), pod.name) for one in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES)
+        of_pod(observed.get(quantity, ()), pod.name) for quantity in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES)
     )
     shown = (joins, notices)
     if _stand_still([*joins, *notices]):
@@ -50,13 +50,13 @@ def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> int:
             return 0
         from_s = max(since_s, math.nextafter(pod.started.timestamp(), -math.inf))
         shown = ([_around(join, from_s) for join in joins], [_around(notice, from_s) for notice in notices])
-    joined, told = (_by_time(group, pod) for group in shown)
-    balance = {at: joined[at] - told[at] - len(joins) for at in joined.keys() & told.keys()}
+    joined, announced = (_by_time(group, pod) for group in shown)
+    balance = {at: joined[at] - announced[at] - len(joins) for at in joined.keys() & announced.keys()}
     rejoins = len(_rises(balance, pod, since_s))
     if not rejoins:
         return 0
     beats, requests = (
-        of_pod(observed.get(one, ()), pod.name) for one in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
+        of_pod(observed.get(quantity, ()), pod.name) for quantity in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
     )
     accepted = total(beats, since_s, born_at_zero=True)
     refusals = total(requests, since_s) - accepted - total(notices, since_s)

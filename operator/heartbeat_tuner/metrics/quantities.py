@@ -107,17 +107,17 @@ def _named(quantities: Quantities) -> Iterator[tuple[str, Measured | Rebalances]
 
 
 def _around(observed: Observed, platform: Mapping[PodKey, Observed]) -> dict[Quantity, list[Series]]:
-    """Return what is exported around the group's pods, whoever's pods were asked for."""
+    """Return what is exported around the group's pods; `platform` may have those of other groups as well."""
     pods = {
         (series.labels.get(queries.NAMESPACE_LABEL, ""), series.labels.get(queries.POD_LABEL, ""))
         for group in observed.values()
         for series in group
     }
-    found: dict[Quantity, list[Series]] = {}
+    by_quantity: dict[Quantity, list[Series]] = {}
     for place in sorted(pods & platform.keys()):
         for quantity, group in platform[place].items():
-            found.setdefault(quantity, []).extend(group)
-    return found
+            by_quantity.setdefault(quantity, []).extend(group)
+    return by_quantity
 
 
 def _absences(
@@ -174,8 +174,8 @@ def _poll_gaps(observed: Observed) -> Measured | Unknown:
         ages = samples.twins(ended, observed.get(Quantity.POLL_AGE, ()))
         running = [Sample(gap.seen_s, gap.at_least_s) for age in ages for gap in blocks.gaps(age)]
         values += [
-            Observation(ended.labels[queries.POD_LABEL], one.time_s, one.value, one.value)
-            for one in blocks.maxima([*blocks.news(ended).samples, *running])
+            Observation(ended.labels[queries.POD_LABEL], maximum.time_s, maximum.value, maximum.value)
+            for maximum in blocks.maxima([*blocks.news(ended).samples, *running])
         ]
         watched += sorted({blocks.start_s(sample.time_s) for sample in ended.samples})
     return _measured(values, watched, empty="no gap between polls has been seen")
@@ -195,18 +195,18 @@ def _of_the_group(observed: Observed, wanted: Iterable[Quantity], names: str) ->
     A window in which nothing happened shows no number, and was watched all the same: when it was scraped, other series
     of its pod tell.
     """
-    group = [one for quantity in wanted for one in observed.get(quantity, ())]
+    group = [series for quantity in wanted for series in observed.get(quantity, ())]
     if not group:
         return Unknown(Reason.NO_SERIES, f"the client's maxima are not exported ({names}): add a rule that keeps them")
     rare = _rare(observed, names)
     if rare is not None:
         return rare
     values = [
-        Observation("", one.time_s, one.value, one.value)
-        for one in blocks.maxima(sample for series in group for sample in blocks.news(series).samples)
+        Observation("", maximum.time_s, maximum.value, maximum.value)
+        for maximum in blocks.maxima(sample for series in group for sample in blocks.news(series).samples)
     ]
-    pods = {one.labels[queries.POD_LABEL] for one in group}
-    scraped = (one for one in _every(observed) if one.labels[queries.POD_LABEL] in pods)
+    pods = {series.labels[queries.POD_LABEL] for series in group}
+    scraped = (series for series in _every(observed) if series.labels[queries.POD_LABEL] in pods)
     return _measured(values, _watched(scraped), empty=f"no value has been seen of {names}")
 
 

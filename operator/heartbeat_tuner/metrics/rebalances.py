@@ -71,7 +71,9 @@ def increases(group: Sequence[Series], times: Sequence[Series] = ()) -> list[Inc
         times: the counters of the time spent in them.
     """
     interval_s = samples.scrape_interval_s(group) or 0.0
-    opening_s = min((one.samples[0].time_s for one in group if one.samples), default=math.inf) + 1.5 * interval_s
+    opening_s = (
+        min((counter.samples[0].time_s for counter in group if counter.samples), default=math.inf) + 1.5 * interval_s
+    )
     increases = []
     for member, series in enumerate(group):
         first = series.samples[0] if series.samples else None

@@ -121,8 +121,8 @@ def keeping(new: GroupModel, old: GroupModel | None) -> GroupModel:
     """
     if old is None or any(getattr(new, name) != getattr(old, name) for name in ("client", "cluster", "schema")):
         return new
-    kept = {name: _keeping(quantity, name, new, old) for name, quantity in new.quantities.items()}
-    return dataclasses.replace(new, quantities=kept)
+    quantities = {name: _keeping(quantity, name, new, old) for name, quantity in new.quantities.items()}
+    return dataclasses.replace(new, quantities=quantities)
 
 
 def _keeping(quantity: QuantityModel, name: str, new: GroupModel, old: GroupModel) -> QuantityModel:

@@ -140,14 +140,14 @@ class Cycle:
         for key, body in bodies.items():
             version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
             before, known = self._known_policies.get(key, (None, None))
-            found = _policy(body, known) if known is None or before != version else known
-            parsed[key] = (version, found)
+            outcome = _policy(body, known) if known is None or before != version else known
+            parsed[key] = (version, outcome)
             await self._turns.give()
         self._known_policies = parsed
         settled = {key: finding for key, (_, finding) in parsed.items() if isinstance(finding, Finding)}
-        policies = [found for _, found in parsed.values() if isinstance(found, Policy)]
+        policies = [policy for _, policy in parsed.values() if isinstance(policy, Policy)]
         holders: dict[WorkloadRef, Policy] = {}
-        for policy in sorted(policies, key=lambda one: (one.created, one.key)):
+        for policy in sorted(policies, key=lambda rival: (rival.created, rival.key)):
             holder = holders.setdefault(policy.workload, policy)
             if holder is not policy:
                 sentence = (
@@ -162,7 +162,7 @@ class Cycle:
     ) -> list[Policy]:
         """Let go of entries that somebody overruled; return the policies whose workloads are rolled out by that."""
         held = self._gatherer.holdings
-        wanted = [one for one in policies if one.key in held and releasing.is_due(one, held[one.key])]
+        wanted = [policy for policy in policies if policy.key in held and releasing.is_due(policy, held[policy.key])]
         began = await self._of_all(
             wanted,
             lambda policy: releasing.release(
@@ -203,7 +203,7 @@ class Cycle:
 
     def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> RolloutPlaces:
         """Return the places for rollouts, and who has them before anything is written."""
-        self._known = {one.key: self._known[one.key] for one in policies if one.key in self._known}
+        self._known = {policy.key: self._known[policy.key] for policy in policies if policy.key in self._known}
         holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
         shared = len({policy.key.namespace for policy in policies}) > 1
         return RolloutPlaces(self._max_rollouts, shared, holders, self._store.shard)
@@ -310,20 +310,20 @@ class Cycle:
             WriteConflictError: it is not what was gathered, or gone.
             ApiServerError: the API server did not answer.
         """
-        found = await self._workloads.read(policy)
+        newest = await self._workloads.read(policy)
         # What was read is compared: in a decision's input the group's own configuration may have taken the place of
         # values.
         if (
-            isinstance(found, MissingWorkload)
-            or dataclasses.replace(found, resource_version=workload.resource_version)
+            isinstance(newest, MissingWorkload)
+            or dataclasses.replace(newest, resource_version=workload.resource_version)
             != self._gatherer.workloads[policy.key]
         ):
             raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
-        return dataclasses.replace(workload, resource_version=found.resource_version)
+        return dataclasses.replace(workload, resource_version=newest.resource_version)
 
 
 def _later_than(policy: Policy, now: datetime) -> datetime:
-    """Return the time of a write, to the second: the newest of two notes is found by it, whoever's clock goes wrong."""
+    """Return the time of a write, to the second: the newest of two notes is found by it, whichever clock goes wrong."""
     intended = None if policy.intent is None else policy.intent.application
     earlier = [
         application.at + timedelta(seconds=1)
@@ -359,5 +359,5 @@ def _counted(finished: Mapping[ObjectKey, Finished]) -> CycleReport:
             1 for result in results if result.written is None or isinstance(result.outcome, UnexpectedFailure)
         )
         + sum(1 for outcome in decided if outcome.failure is not None),
-        points={key: one.points for key, one in finished.items()},
+        points={key: result.points for key, result in finished.items()},
     )

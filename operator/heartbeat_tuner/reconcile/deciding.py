@@ -53,22 +53,24 @@ class Decider:
 
         What was decided on an input that all is well with is not decided again: it is the same object.
         """
-        found: dict[ObjectKey, Result] = {}
+        results: dict[ObjectKey, Result] = {}
         turns = Turns()
-        for key, one in gathered.items():
+        for key, inputs in gathered.items():
             before = self._healthy.get(key)
-            found[key] = before if before is not None and before.inputs is one else self._decided(one)
+            results[key] = before if before is not None and before.inputs is inputs else self._decided(inputs)
             self._moved()
             await turns.give()  # thousands of decisions take seconds, and probes have to be answered meanwhile
         for cluster, per_s in self._budgets.items():
             decided = {
-                key: one
-                for key, one in found.items()
-                if isinstance(one, Decided) and one.inputs.policy.cluster == cluster
+                key: result
+                for key, result in results.items()
+                if isinstance(result, Decided) and result.inputs.policy.cluster == cluster
             }
-            found |= await self._held(decided, per_s, cluster)
-        self._healthy = {key: one for key, one in found.items() if isinstance(one, Decided) and one.is_well}
-        return found
+            results |= await self._held(decided, per_s, cluster)
+        self._healthy = {
+            key: result for key, result in results.items() if isinstance(result, Decided) and result.is_well
+        }
+        return results
 
     def stands(self, outcome: Decided, group: Group) -> bool:
         """Whether the same would be written if the group had been as it is seen by now.
@@ -98,23 +100,23 @@ class Decider:
 
     async def _held(self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str) -> dict[ObjectKey, Result]:
         """Decide again on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
-        wanted = heartbeat_budget.demand(_beating(one) for one in decided.values())
+        wanted = heartbeat_budget.demand(_beating(result) for result in decided.values())
         if not wanted.exceeds(per_s):
             return {}
-        found: dict[ObjectKey, Result] = {}
+        results: dict[ObjectKey, Result] = {}
         slopes = {}
         for wish in wanted.wishes:
             try:
                 slopes[wish.key] = self._slope(decided[wish.key])
             except Exception as error:  # noqa: BLE001 - likewise
-                found[wish.key] = UnexpectedFailure(error)
+                results[wish.key] = UnexpectedFailure(error)
             self._moved()
             await asyncio.sleep(0)
         for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster, shards=self._shards).items():
-            found.setdefault(key, self._decided(dataclasses.replace(decided[key].inputs, held=limit)))
+            results.setdefault(key, self._decided(dataclasses.replace(decided[key].inputs, held=limit)))
             self._moved()
             await asyncio.sleep(0)
-        return found
+        return results
 
     def _slope(self, decided: Decided) -> float:
         """Return what a second between heartbeats costs a group that other values were recommended to."""

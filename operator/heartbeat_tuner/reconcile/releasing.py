@@ -1,4 +1,4 @@
-"""Letting go of what somebody overruled, so that whoever took an entry over may also take it away.
+"""Letting go of what somebody overruled, so that the manager that took an entry over may take it away.
 
 Where another manager has the value of an entry of ours, our hold on its name does harm only: once that manager drops
 the entry, it would stay without a value, hide what `envFrom` brings, and the next pods would get an empty text. To let

@@ -70,7 +70,7 @@ def simulate(
     seed: int,
     rollouts: bool = False,
     in_step: bool = True,
-    told: Callable[[float], object] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Played:
     """Play a group out, and return what it cost. The same arguments give the same play.
 
@@ -84,7 +84,7 @@ def simulate(
         seed: of chance.
         rollouts: a restart is that of the whole group, one pod after the other, instead of that of one member.
         in_step: members beat in step after a rebalance, as those of most libraries do; else at any phase.
-        told: is called now and then with the share of the days that are over, for who waits.
+        progress: is called now and then with the share of the days that are over, for who waits.
 
     Raises:
         ValueError: the library is unknown, or days are not positive.
@@ -97,8 +97,8 @@ def simulate(
     _failures(profile, terms, Chance(seed), meter, events).plan(days, rollouts=rollouts)
     for step in range(1, _STEPS + 1):
         events.run_until(days * DAY_S * step / _STEPS)
-        if told is not None:
-            told(step / _STEPS)
+        if progress is not None:
+            progress(step / _STEPS)
     meter.close()
     return _played(meter, days, profile.eviction_price)
 

@@ -36,7 +36,7 @@ MIDDLES_S.setflags(write=False)
 BUCKETS: Final = len(EDGES_S) - 1
 """Buckets are numbered from 0 to this, exclusive."""
 
-REFUSED: Final = -1
+NO_BUCKET: Final = -1
 """Stands for a bucket where there is none."""
 
 # The exponent and the first 7 bits behind the binary point of a float64 name a cell that is 1/128 wide at most: no cell
@@ -50,14 +50,14 @@ _BUCKET_AT_START: Final = np.searchsorted(
 
 
 def bucket_of(values_s: npt.ArrayLike) -> npt.NDArray[np.int16]:
-    """Return the bucket of each time in seconds, `REFUSED` for what is no time; same shape as `values_s`."""
+    """Return the bucket of each time in seconds, `NO_BUCKET` for what is no time; same shape as `values_s`."""
     values = np.asarray(values_s, dtype=np.float64)
     valid = (values >= 0) & (values <= EDGES_S[-1])  # false for NaN
     inside = np.where(valid, values, 0.0)
     cells = (inside.view(np.int64) >> _CELL_BITS) - _FIRST_CELL
     bucket = _BUCKET_AT_START[np.maximum(cells, 0)]
     bucket += inside > EDGES_S[bucket + 1]
-    return np.where(valid, bucket, np.int16(REFUSED))
+    return np.where(valid, bucket, np.int16(NO_BUCKET))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class Histogram:
     @classmethod
     def of(cls, values_s: npt.ArrayLike) -> "Histogram":
         """Return the histogram of times in seconds."""
-        found = bucket_of(values_s).ravel()
-        kept = found[found != REFUSED]
-        counts = np.bincount(kept)
+        numbers = bucket_of(values_s).ravel()
+        counted = numbers[numbers != NO_BUCKET]
+        counts = np.bincount(counted)
         buckets = np.flatnonzero(counts)
-        return cls(buckets.astype(np.int16), counts[buckets].astype(np.int64), refused=found.size - kept.size)
+        return cls(buckets.astype(np.int16), counts[buckets].astype(np.int64), refused=numbers.size - counted.size)
 
     @classmethod
     def from_counts(cls, counts: Mapping[int, int], *, refused: int = 0) -> "Histogram":

@@ -1,6 +1,6 @@
 """What one namespace may learn from others: from all of them much, from each of them little.
 
-Whoever runs pods in a namespace decides what its metrics say. So a namespace is the unit of trust: where a tail begins
+People who run pods in a namespace decide what its metrics say. So a namespace is the unit of trust: where a tail begins
 is its own matter, and what it takes over from others is bounded, whatever they say.
 
 - Counts: each other namespace is heard for no more than a third of the days, and of the events, that the namespace has
@@ -39,10 +39,10 @@ def heard(events: Array, days: Array, *, least: Array) -> tuple[Array, Array]:
     if size == 1:
         return own, days
     asked = np.unique(np.linspace(0, size - 1, min(size, _HEARD)).astype(np.int64))
-    found, watched = own.copy(), days.copy()
+    together, watched = own.copy(), days.copy()
     for place in range(size):
         others = asked[asked != place]
         shares = np.minimum(SHARE * days[place] / days[others], 1.0)
-        found[place] += np.minimum(own[others] * shares[:, None], SHARE * own[place]).sum(axis=0)
+        together[place] += np.minimum(own[others] * shares[:, None], SHARE * own[place]).sum(axis=0)
         watched[place] += math.fsum((days[others] * shares).tolist())
-    return found, watched
+    return together, watched

@@ -103,7 +103,7 @@ class Pool:
                 int(np.minimum(sizes, own.size).sum()),
                 TIMES_S,
                 tuple((events[home] / together[home]).tolist()),
-                tuple(rates.spread(one, days[own], before=_SPREAD_BEFORE) for one in each[own].T),
+                tuple(rates.spread(counted, days[own], before=_SPREAD_BEFORE) for counted in each[own].T),
             )
             for home, own in enumerate(several)
             if own.size >= least_groups and own_days[home] >= LEAST_DAYS and counts[own].any()

@@ -94,7 +94,7 @@ def rates(events: Array, exposure: Array, *, homes: npt.NDArray[np.int64] | None
     together, watched = neighbours.heard(seen + _HALF_AN_EVENT, own, least=np.full(seen.shape, _HALF_AN_EVENT))
     usual = (together[:, 0] / watched)[homes]
     several = [homes == home for home in range(own.size)]
-    differ = np.array([spread(events[one], exposure[one]) for one in several])[homes]
+    differ = np.array([spread(events[at_home], exposure[at_home]) for at_home in several])[homes]
     return Rates(events + 1.0 / differ, exposure + 1.0 / (differ * usual))
 
 
@@ -162,15 +162,15 @@ def durations(counts: Array, *, homes: npt.NDArray[np.int64] | None = None) -> l
     means = counts @ _BUCKET_LOGS / some
     squares = np.maximum(counts @ _BUCKET_LOGS**2 / some - means**2, 0.0) * totals
     heard = np.minimum(totals, _HEARD_AT_MOST)
-    told = np.bincount(homes, weights=heard)
-    usual = (np.bincount(homes, weights=heard * means) / np.maximum(told, 1e-300))[homes]
+    total = np.bincount(homes, weights=heard)
+    usual = (np.bincount(homes, weights=heard * means) / np.maximum(total, 1e-300))[homes]
     scatter = np.bincount(homes, weights=heard * (squares / some + (means - usual) ** 2))
-    variance = ((scatter + _WORTH_DURATIONS * _SD_BEFORE**2) / (told + _WORTH_DURATIONS))[homes]
+    variance = ((scatter + _WORTH_DURATIONS * _SD_BEFORE**2) / (total + _WORTH_DURATIONS))[homes]
     worth = totals + _WORTH_DURATIONS
     own = (_WORTH_DURATIONS * usual + totals * means) / worth
     between = _WORTH_DURATIONS * totals / worth * (means - usual) ** 2
     sds = np.sqrt((_WORTH_DURATIONS * variance + squares + between) / worth)
     return [
         Duration(*law) if any_known else None
-        for *law, any_known in zip(own.tolist(), sds.tolist(), worth.tolist(), (told > 0)[homes].tolist(), strict=True)
+        for *law, any_known in zip(own.tolist(), sds.tolist(), worth.tolist(), (total > 0)[homes].tolist(), strict=True)
     ]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.tails import histogram
-from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, REFUSED, Histogram
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, NO_BUCKET, Histogram
 
 LONGEST_S = float(EDGES_S[-1])
 
@@ -55,7 +55,7 @@ def test_whole_milliseconds_lie_in_the_middle_of_their_buckets() -> None:
 @pytest.mark.parametrize("value_s", [-1.0, -1e-300, math.nan, math.inf, -math.inf, math.nextafter(LONGEST_S, math.inf)])
 def test_what_is_no_time_lands_in_no_bucket(value_s: float) -> None:
     """It is refused and counted; the times beside it are kept."""
-    assert histogram.bucket_of(value_s) == REFUSED
+    assert histogram.bucket_of(value_s) == NO_BUCKET
     made = Histogram.of([value_s, 1.0, 1.0])
     assert (made.total, made.refused) == (2, 1)
 

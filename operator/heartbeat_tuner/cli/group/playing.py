@@ -90,7 +90,7 @@ def scene(
     """
     reckoned = _reckoned(profile, settings)
     _affordable(profile, settings, reckoned, days, rollout=rollout)
-    played = play.simulate(profile, settings, days=days, seed=seed, told=told)
+    played = play.simulate(profile, settings, days=days, seed=seed, progress=told)
     rolled = _rolled(profile, settings, seed) if rollout else None
     formula = GroupFigures(
         float(reckoned.evictions_per_month[0]),

@@ -60,7 +60,7 @@ class Costs:
         evictions_per_month: members removed that were alive, of the whole group in 30 days, on average.
         evictions_upper_per_month: the same, at most, at 95 %.
         poll_evictions_per_month: the part of them for not polling.
-        poll_evictions_upper_per_month: likewise.
+        poll_evictions_upper_per_month: the part of those at most, at 95 %.
         rebalances_per_day: of the whole group.
         rebalancing_share: of the day, during which a rebalance is under way.
         detection_s: from a crash to the removal of the member, on average.
@@ -262,8 +262,8 @@ class CostModel:
             ways = self._rebalance_cost(join_delay, at.cadence, cap_s, gone=0, drops=drops)
             silent = 0.0 if self.leaves else at.weights @ at.left_s * self._participants(0).orphaned
             apart = self._apart(ways.barrier) if self.leaves else 1.0
-            one = ways.back + apart * ways.out
-            return cost_terms.departures(group, at, often, one + silent, ways.rounds + apart)
+            handover = ways.back + apart * ways.out
+            return cost_terms.departures(group, at, often, handover + silent, ways.rounds + apart)
         if not self.leaves:
             return cost_terms.crashes(group, at, ways, self._restarts[0], cap_s)
         if group.alone:

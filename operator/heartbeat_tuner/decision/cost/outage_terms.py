@@ -29,7 +29,7 @@ def outages(
     """
     row, members = rows[0], group.members
     endured_s = _endured_s(at, delivery)
-    evicted, upper = (at.evicted(one) if endured_s is None else at.evicted_at(one, endured_s) for one in rows)
+    evicted, upper = (at.evicted(place) if endured_s is None else at.evicted_at(place, endured_s) for place in rows)
     first, every = at.first_and_all(row, members, endured_s)
     in_flight = at.cadence.turns is None and delivery is Delivery.ONE_IN_FLIGHT
     apart = None

@@ -1,4 +1,4 @@
-"""What befalls a member, at many sessions at once: is it evicted, how long does the group wait, is it back in time?"""
+"""What happens to a member, at many sessions: is it evicted, how long does its group wait, is it back in time?"""
 
 import functools
 from typing import Final
@@ -81,7 +81,7 @@ class Sessions:
         return mean(np.moveaxis(self.table.longer(ALL, self._ends), 1, 0))
 
     def late(self, row: int) -> Array:
-        """Return P(silence + X > S + T_pre), times the rate: those who must join anew, for members that begin anew."""
+        """Return P(silence + X > S + T_pre), times the rate: who must join again, of members that begin again."""
         return self._late(row, self.barrier.quantiles_s)
 
     def late_to_poll(self, row: int) -> Array:

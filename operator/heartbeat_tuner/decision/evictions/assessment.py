@@ -104,7 +104,7 @@ def _poll_gaps_exceed_limit(record: Record, current: LivenessSettings, per_month
 
 
 def rebalances_too_often(record: Record, period: timedelta) -> bool:
-    """Whether the group rebalances more often than it can without losing much of its time, whoever causes that.
+    """Whether the group rebalances more often than it can without losing much of its time, whatever the cause.
 
     A rebalance begins when the members hear of it, with a heartbeat each: it takes about a period, however short the
     joins are that members count.

@@ -1,7 +1,7 @@
 """Does the record contradict the values that are set?
 
-An application may ignore its environment, or keep its settings in a file and declare others. Whoever tunes such a group
-writes again and again, and nothing changes. So before any cure two things are asked that every group must satisfy whose
+An application may ignore its environment, or keep its settings in a file and declare others. Then one write follows
+another, and nothing changes. So before any cure the record is asked for two things that hold for every group whose
 values are in force:
 
 - A member is removed for its silence only after a whole session of it. It joins again, and the next session begins. So

@@ -123,13 +123,13 @@ def expected(quantity: QuantityModel, limit: timedelta, age: timedelta = timedel
         return None
     tail, per_day = law
     times = limit.total_seconds() - age.total_seconds() * _AGES
-    told = np.maximum(times, tail.threshold_s)  # below its threshold a tail knows nothing but that it is more
+    times_in_tail = np.maximum(times, tail.threshold_s)  # below its threshold a tail knows nothing but that it is more
     largest_s = max(tail.largest_s if quantity.largest_s is None else quantity.largest_s, tail.threshold_s)
-    beyond = shape_free.beyond_per_day(told, largest_s, quantity.group_days)
-    counted = np.where(told < largest_s, _ONE_SEEN / quantity.group_days, beyond)
+    beyond = shape_free.beyond_per_day(times_in_tail, largest_s, quantity.group_days)
+    counted = np.where(times_in_tail < largest_s, _ONE_SEEN / quantity.group_days, beyond)
     return Expectation(
-        mean=MONTH_DAYS * per_day * float(tail.sf(told).mean()),
-        upper=MONTH_DAYS * float(np.maximum(per_day * tail.exceedance_upper(told), counted).mean()),
+        mean=MONTH_DAYS * per_day * float(tail.sf(times_in_tail).mean()),
+        upper=MONTH_DAYS * float(np.maximum(per_day * tail.exceedance_upper(times_in_tail), counted).mean()),
         unbounded=bool(np.any(times < tail.threshold_s)),
     )
 
@@ -162,19 +162,19 @@ def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose
     silent = None if absences is None else expected(absences, values.session_timeout, beats.longest)
     limit = values.max_poll_interval
     late = None if gaps is None or limit is None else expected(gaps, limit)
-    found = [
+    expectations = [
         f"{expectation} for {why}"
         for expectation, why in ((silent, "silence"), (late, "not polling"))
         if expectation is not None
     ]
-    return f"{' and '.join(found)} at {whose}" if found else ""
+    return f"{' and '.join(expectations)} at {whose}" if expectations else ""
 
 
 def _kept(fitted: Fitted) -> str:
     """Say which tails are not of the newest fit."""
-    kept = {name: model.kept for name, model in sorted(fitted.model.quantities.items()) if name in USED}
+    tails = {name: model.kept for name, model in sorted(fitted.model.quantities.items()) if name in USED}
     sentence = ", ".join(
-        f"{name} of days until {earlier_tail.until}" for name, earlier_tail in kept.items() if earlier_tail is not None
+        f"{name} of days until {earlier_tail.until}" for name, earlier_tail in tails.items() if earlier_tail is not None
     )
     return f"; the newest fit was rejected, so these are older: {sentence}" if sentence else ""
 

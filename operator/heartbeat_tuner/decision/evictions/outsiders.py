@@ -29,15 +29,15 @@ def outsiders(members: Iterable[Member], pods: Iterable[Pod]) -> tuple[Member, .
     return tuple(sorted(others, key=lambda member: (member.host, member.client_id, member.member_id)))
 
 
-def described(found: Sequence[Member]) -> Sentence:
+def described(members: Sequence[Member]) -> Sentence:
     """Return the first few by client id and address, and how many more there are."""
-    places = list(dict.fromkeys(f"{_shown(member.client_id)} at {_shown(member.host)}" for member in found))
+    places = list(dict.fromkeys(f"{_shown(member.client_id)} at {_shown(member.host)}" for member in members))
     more = say(" and {more} more", more=Reading(len(places) - NAMED)) if len(places) > NAMED else ""
     return say("{members}{more}", members=", ".join(places[:NAMED]), more=more)
 
 
 def _shown(name: str) -> str:
-    plain = "".join(one if one.isprintable() else "?" for one in name) or "a client without an id"
+    plain = "".join(character if character.isprintable() else "?" for character in name) or "a client without an id"
     return plain if len(plain) <= LONGEST_NAME else f"{plain[:LONGEST_NAME]}…"
 
 

@@ -104,18 +104,18 @@ def why(described: Described, workload: Workload) -> str:
             return "the group does not exist"
         case UnreadableGroup(message):
             return message
-    found = members_at_pods.compare(described.members, workload.pods)
+    comparison = members_at_pods.compare(described.members, workload.pods)
     if not described.members:
         return "the group has no members"
     return (
-        f"of its members {len(found.outside)} connect from elsewhere, {len(found.unclear)} from addresses that pods "
-        f"share with their nodes"
+        f"of its members {len(comparison.outside)} connect from elsewhere, {len(comparison.unclear)} from addresses "
+        f"that pods share with their nodes"
     )
 
 
 def _is_of(subject: GroupOwnership, policy: Policy, workload: Workload) -> bool:
-    found = (subject.cluster, subject.group_id, subject.workload_uid)
-    return found == (policy.cluster, policy.group_id, workload.uid)
+    subject_key = (subject.cluster, subject.group_id, subject.workload_uid)
+    return subject_key == (policy.cluster, policy.group_id, workload.uid)
 
 
 def _sentence(policy: Policy, workload: Workload) -> str:

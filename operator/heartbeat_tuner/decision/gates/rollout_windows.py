@@ -27,7 +27,7 @@ def next_opening(windows: Iterable[Window], now: datetime) -> tuple[datetime, Wi
         ValueError: there is no window.
     """
     return min(
-        ((first_opening(window, after=now), window) for window in windows), key=lambda found: found[0].astimezone(UTC)
+        ((first_opening(window, after=now), window) for window in windows), key=lambda first: first[0].astimezone(UTC)
     )
 
 

@@ -103,7 +103,8 @@ def field_is_owned_by_another(inputs: DecisionInput, change: ProposedChange) -> 
         if setting not in workload.unlike_template
     }
     lines = ", ".join(
-        workload.lines.get(one, f"{{name: {inputs.policy.env_names[one]}{values.get(one, '')}}}") for one in owned
+        workload.lines.get(setting, f"{{name: {inputs.policy.env_names[setting]}{values.get(setting, '')}}}")
+        for setting in owned
     )
     managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
     return Finding(
@@ -130,11 +131,13 @@ def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding
     target = change.target
     moved = liveness.changed(current.settings, target)
     held = _held_by_session(inputs.client, current.settings, target)
-    assumed = [one for one in target.by_setting if one in current.assumed and (one in moved or one in held)]
+    assumed = [
+        setting for setting in target.by_setting if setting in current.assumed and (setting in moved or setting in held)
+    ]
     if not assumed:
         return None
     values = ", ".join(f"{setting} ({durations.show(current.settings[setting])})" for setting in assumed)
-    why = "" if any(one in moved for one in assumed) else ", and a shorter session would rest on it"
+    why = "" if any(setting in moved for setting in assumed) else ", and a shorter session would rest on it"
     return Finding(
         Reason.SETTING_ASSUMED,
         say(

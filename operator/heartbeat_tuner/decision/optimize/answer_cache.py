@@ -2,8 +2,8 @@
 
 Most groups are asked about every minute, and hardly any has changed. An answer holds while the same is asked of the
 same model; models are read again every few minutes, so it does not matter whether one is the same object or says the
-same. What a model comes to is not kept: that of 10,000 groups would fill a gigabyte. Whoever asks keeps one of these;
-nothing is kept here.
+same. What a model comes to is not kept: that of 10,000 groups would fill a gigabyte. Each caller keeps a cache of
+its own; this module keeps nothing.
 """
 
 from collections import OrderedDict

@@ -11,7 +11,7 @@ from heartbeat_tuner.limits import allowed_values
 
 _ABOVE: Final = ", where the objective allows {objective:g}; the group's own record does not show more than that"
 
-NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be reckoned"
+NO_FIGURE: Final = "the rates and delays measured give no cost of what is set: they are beyond all that can be computed"
 
 
 def changed(now: CostPoint, new: CostPoint) -> Sentence:
@@ -84,7 +84,7 @@ def calmed(now: CostPoint, new: CostPoint) -> Sentence:
 
 def _storm(now: CostPoint) -> Sentence:
     return say(
-        "the group is expected to rebalance for {share:.0%} of the day, where no cost can be reckoned",
+        "the group is expected to rebalance for {share:.0%} of the day, where no cost can be computed",
         share=Reading(now.rebalancing_share),
     )
 

@@ -73,18 +73,18 @@ class Explanation:
 def explain(question: Question, answer: Answer) -> Explanation:
     """Return the numbers behind an answer."""
     with np.errstate(all="ignore"):
-        kept, cost_cache = tuning.rules_and_costs(question)
+        rules, cost_cache = tuning.rules_and_costs(question)
         target = answer.target
-        now = costs_of(cost_cache.profile, kept, question.current)
+        now = costs_of(cost_cache.profile, rules, question.current)
         beat = question.current if target is None else target
-        low, high = kept.session(question.current)
+        low, high = rules.session(question.current)
         return Explanation(
-            rules=kept,
+            rules=rules,
             profile=cost_cache.profile,
             now=now,
-            new=None if target is None else costs_of(cost_cache.profile, kept, target),
-            causes=_causes(cost_cache.profile, kept, question.current, now),
-            intervals=_intervals(cost_cache, kept, beat, question.objective.max_false_evictions_per_month),
+            new=None if target is None else costs_of(cost_cache.profile, rules, target),
+            causes=_causes(cost_cache.profile, rules, question.current, now),
+            intervals=_intervals(cost_cache, rules, beat, question.objective.max_false_evictions_per_month),
             rollout=cost_cache.rollout(question.current),
             least_session_s=low.value.total_seconds(),
             most_session_s=high.value.total_seconds(),

@@ -119,7 +119,7 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
             & (table.costs.evictions_per_month <= (1 - RELIEF) * now.evictions_per_month)
             & (table.upper < now.evictions_upper)
         )
-        helping += [table.point(int(one)) for one in np.flatnonzero(helps)]
+        helping += [table.point(int(index)) for index in np.flatnonzero(helps)]
     safe = [point for point in helping if point.evictions_upper <= per_month]
     likely = [point for point in helping if point.evictions_per_month <= EXPECTED_SHARE * per_month]
     if safe or likely:
@@ -128,5 +128,5 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
 
 
 def unstable(now: CostPoint) -> bool:
-    """Whether the group rebalances for more of the day than the formulas bear."""
+    """Whether the group rebalances for more of the day than the formulas hold for."""
     return now.rebalancing_share > UNSTABLE_SHARE

@@ -153,8 +153,8 @@ def limits(
     """
     whose = "" if shards == 1 else f" in this shard, one of {shards}"
     name = f"the heartbeats of Kafka cluster {cluster} have a budget of {per_s:g} requests a second{whose}"
-    found = least_intervals(demand.wishes, slopes, per_s - demand.counted(per_s))
-    return {key: Limit(least, name) for key, least in found.items()}
+    intervals = least_intervals(demand.wishes, slopes, per_s - demand.counted(per_s))
+    return {key: Limit(least, name) for key, least in intervals.items()}
 
 
 def least_intervals(
@@ -179,7 +179,7 @@ def least_intervals(
         if left_per_s < 0:
             break
         taken[key] = place
-    return {one.key: one.intervals[taken[one.key]] for one in wishes if taken[one.key] + 1 < len(one.intervals)}
+    return {wish.key: wish.intervals[taken[wish.key]] for wish in wishes if taken[wish.key] + 1 < len(wish.intervals)}
 
 
 def _in_force(group: Beating) -> LivenessSettings | None:
@@ -191,7 +191,7 @@ def _in_force(group: Beating) -> LivenessSettings | None:
 
 def _wish(group: Beating, now: LivenessSettings, target: LivenessSettings) -> Wish:
     client, wanted = catalogue.client(group.policy.library), target.heartbeat_interval
-    between = [one for one in reversed(allowed_values.INTERVALS) if wanted < one < now.heartbeat_interval]
+    between = [step for step in reversed(allowed_values.INTERVALS) if wanted < step < now.heartbeat_interval]
     steps = [(now, group.period_s(now))]
     least_s = group.period_s(target)
     for liveness_settings in (allowed_values.with_interval(now, client, interval) for interval in between):

@@ -104,7 +104,7 @@ def _poll_bill(profile: Profile, limits_s: Array, late_per_day: Array) -> Array:
     lasting = np.maximum(hangs.per_day * hangs.law.integral(limits_s), _HANGS_PER_DAY * limits_s)
     hung = profile.share * lasting + hangs.per_day * hangs.law.sf(limits_s) * removal
     if profile.rebalancing is Rebalancing.EAGER:
-        # Whoever else makes the group rebalance meanwhile makes it wait for the hung member.
+        # A rebalance that something else causes meanwhile waits for the hung member.
         triggers = members * (profile.crashes.per_day + profile.restarts.per_day) / DAY_S
         hung = hung + hangs.per_day * triggers * profile.partitions * limits_s**2 / 2
     return np.asarray(members * (hung + late_per_day * (removal + profile.eviction_price)))

@@ -104,5 +104,5 @@ def slope(question: Question, target: LivenessSettings) -> float:
     if not apart_s > 0:
         return 0.0
     with np.errstate(all="ignore"):
-        found = (cost_cache.at(rarer).net_per_day - cost_cache.at(target).net_per_day) / apart_s
-    return found if math.isfinite(found) else 0.0
+        per_second = (cost_cache.at(rarer).net_per_day - cost_cache.at(target).net_per_day) / apart_s
+    return per_second if math.isfinite(per_second) else 0.0

@@ -58,8 +58,8 @@ class Question:
         current: what is set.
         objective: what the group must hold.
         bounds: the policy's, by setting.
-        least_session: that the broker accepts.
-        most_session: likewise.
+        least_session: the shortest that the broker accepts.
+        most_session: the longest that the broker accepts.
         watched_days: the span of the data behind `profile`.
         member_days: the same, of all members together.
         evictions: false ones in the group's own record.

@@ -146,11 +146,11 @@ def _saves(choice: Choice | Infeasible, other: Choice) -> bool:
 
 def tables(cost_cache: CostCache, rules: Rules, poll_limit: timedelta | None) -> list[SessionTable] | Infeasible:
     """Return what all that may be set with one M costs, for each H the shortest first, or what two limits collide."""
-    found = [cost_cache.table(rules, rules.beat(interval, poll_limit)) for interval in rules.intervals()]
-    sound = [table for table in found if isinstance(table, SessionTable)]
+    answers = [cost_cache.table(rules, rules.beat(interval, poll_limit)) for interval in rules.intervals()]
+    sound = [table for table in answers if isinstance(table, SessionTable)]
     # A longer H needs a longer S: where the shortest has none, no other has.
     return sound or next(
-        (infeasible for infeasible in found if isinstance(infeasible, Infeasible)), _no_interval(rules)
+        (infeasible for infeasible in answers if isinstance(infeasible, Infeasible)), _no_interval(rules)
     )
 
 
@@ -177,9 +177,9 @@ def _of_poll_limit(
     while too_long - longest > 1:
         tried = min(longest + stride, too_long - 1)
         longer = cost_cache.table(rules, rules.beat(intervals[tried], poll_limit))
-        found = _cheapest(longer, per_month) if isinstance(longer, SessionTable) else None
-        if isinstance(longer, SessionTable) and found is not None and longer.net[found] <= bar:
-            longest, table, index, stride = tried, longer, found, 2 * stride
+        cheapest = _cheapest(longer, per_month) if isinstance(longer, SessionTable) else None
+        if isinstance(longer, SessionTable) and cheapest is not None and longer.net[cheapest] <= bar:
+            longest, table, index, stride = tried, longer, cheapest, 2 * stride
         else:
             too_long, stride = tried, 1
     return _with_band(table, index, rules.current, per_month)
@@ -203,10 +203,10 @@ def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_m
     feasible = table.within & (table.upper <= per_month)
     _, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
     lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
-    point, low, high = (table.point(one) for one in (longest, lower, upper))
-    kept = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
-    if lower <= kept <= upper and allowed.too_small(current.session_timeout, point.settings.session_timeout):
-        point = table.point(kept)
+    point, low, high = (table.point(place) for place in (longest, lower, upper))
+    current_place = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
+    if lower <= current_place <= upper and allowed.too_small(current.session_timeout, point.settings.session_timeout):
+        point = table.point(current_place)
     return Choice(point, low.settings.session_timeout, high.settings.session_timeout)
 
 
@@ -234,7 +234,7 @@ def _missed(cost_cache: CostCache, rules: Rules, table: SessionTable, per_month:
         return Infeasible(
             say(
                 "No values keep false evictions within {objective:g} a month (objective.maxFalseEvictionsPerMonth): "
-                "{evictions} a month must be reckoned with, however long the session timeout is",
+                "{evictions} a month must be expected, however long the session timeout is",
                 objective=per_month,
                 evictions=Reading(figure(float(least))),
             )

@@ -92,7 +92,7 @@ def advise(client: Client, asked: Question | Unfitted) -> StaticAdvice:
     with np.errstate(all="ignore"):
         costs = static_id_costs(asked)
     if not math.isfinite(costs.dynamic + costs.static):
-        return StaticAdvice(Worth.UNKNOWN, "nobody knows whether static ids would pay: their cost is beyond reckoning")
+        return StaticAdvice(Worth.UNKNOWN, "nobody knows whether static ids would pay: their cost cannot be computed")
     return StaticAdvice(costs.worth, _told(asked, costs))
 
 

@@ -57,7 +57,7 @@ def forecast(answer: Answer) -> Forecast | None:
 
 
 def expected(question: Question, target: LivenessSettings | None) -> Forecast | None:
-    """Return what the values set, and others, bring to a group, whoever chose them; None where nothing is known."""
+    """Return what the values that are set bring to a group, and what any others would; None where nothing is known."""
     if _missing(question):
         return None
     with np.errstate(all="ignore"):
@@ -132,7 +132,7 @@ def _recorded(question: Question, rules: Rules) -> Profile:
 def _missing(question: Question) -> str:
     """Return why nothing can be said of a group; empty if something can."""
     if question.largest_absence_s is None:
-        return "no absence of a member can be measured, so nothing is known of what a session must bear"
+        return "no absence of a member can be measured, so nothing is known of what a session must outlast"
     if not (question.watched_days > 0 and question.member_days > 0):
         return "the group was not watched yet"
     if question.profile.members < 1:
@@ -246,9 +246,9 @@ def _relief(
         if isinstance(choice, Infeasible)
         else [choice.point.settings.max_poll_interval]
     )
-    found = [search.tables(cost_cache, rules, limit) for limit in limits]
+    by_limit = [search.tables(cost_cache, rules, limit) for limit in limits]
     return guard.relief(
-        [table for session_tables in found if not isinstance(session_tables, Infeasible) for table in session_tables],
+        [table for answer in by_limit if not isinstance(answer, Infeasible) for table in answer],
         now,
         per_month,
     )
@@ -316,7 +316,7 @@ def _unstable(question: Question, rules: Rules, cost_cache: CostCache, now: Cost
     target = settled(rules, question.largest_absence_s or 0.0)
     if isinstance(target, Infeasible):
         return _infeasible(target, answer)
-    session = target.session_timeout  # three beats and half as much again as what was borne: never about what is set
+    session = target.session_timeout  # three beats and half as much again as was outlasted: never about what is set
     return dataclasses.replace(
         answer,
         message=answer_sentences.unstable(now, target),

@@ -100,14 +100,14 @@ def pooled(own: FailureProcess, pool: Pool, days: float, *, largest_s: float, wh
         whole: whether what lasted longer than a session shows, too. Else nobody's values tell that there is little of
             it, and the bound is no lower than the group's own.
     """
-    alone, told = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
+    alone, covered = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
     seen = np.where(largest_s > TIMES_S, alone * days, 0.0)
     means, uppers = np.zeros(TIMES_S.size), np.zeros(TIMES_S.size)
-    means[told], uppers[told] = pool.posterior(TIMES_S[told], seen[told], days)
-    first, first_upper = float(means[told][0]), float(uppers[told][0])
-    rates = np.minimum.accumulate(np.where(told, means, np.maximum(alone, first)))
+    means[covered], uppers[covered] = pool.posterior(TIMES_S[covered], seen[covered], days)
+    first, first_upper = float(means[covered][0]), float(uppers[covered][0])
+    rates = np.minimum.accumulate(np.where(covered, means, np.maximum(alone, first)))
     before = alone if own.upper_per_day is None else own.upper_per_day
-    uppers = np.where(told, uppers if whole else np.maximum(uppers, before), np.maximum(before, first_upper))
+    uppers = np.where(covered, uppers if whole else np.maximum(uppers, before), np.maximum(before, first_upper))
     falling = np.maximum.accumulate(np.maximum(uppers, rates)[::-1])[::-1]
     return FailureProcess(float(rates[0]), Law.table(rates / max(rates[0], _LEAST)), falling)
 
@@ -167,7 +167,7 @@ def _table(times_s: Array, values: Array) -> Array:
 
 def _from(least_s: float, per_day: float, shares: Array, uppers: Array) -> FailureProcess:
     """Return what happens, but for what is shorter than `least_s`."""
-    share, upper = (float(np.interp(least_s, TIMES_S, one)) for one in (shares, uppers))
+    share, upper = (float(np.interp(least_s, TIMES_S, values)) for values in (shares, uppers))
     return FailureProcess(
         per_day=per_day * share,
         law=Law.table(np.minimum(shares / max(share, _LEAST), 1.0)),

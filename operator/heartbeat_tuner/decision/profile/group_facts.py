@@ -72,7 +72,7 @@ def facts(policy: Policy, workload: Workload, group: Group, period: Period | Non
         members=len(group.members),
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
-        # Of one that is only told of nothing else is known.
+        # A workload may be known by its name and kind alone.
         surge=policy.workload.kind != STATEFUL_SET and not workload.at_once,
         at_once=workload.at_once,
         period_s=None if period is None else period.usual.total_seconds(),

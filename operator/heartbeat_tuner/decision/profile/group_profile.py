@@ -101,26 +101,28 @@ def assumed(model: GroupModel, *, surge: bool) -> tuple[str, ...]:
         model: what its history says.
         surge: whether a new pod is started before the old one is closed.
     """
-    told = [f"hung handlers: {USUAL_HANGS.per_day:g} a member-day, for nothing shows them"]
+    texts = [f"hung handlers: {USUAL_HANGS.per_day:g} a member-day, for nothing shows them"]
     if _outages(model) is None:
-        told.append(f"outages: {USUAL_OUTAGES.per_day:g} a day, for the model has no delays of network and coordinator")
+        texts.append(
+            f"outages: {USUAL_OUTAGES.per_day:g} a day, for the model has no delays of network and coordinator"
+        )
     for name, what, usual in (
         (CRASH_DOWNTIME, "crashes", USUAL_CRASHES),
         (RESTART_DOWNTIME, "restarts", USUAL_RESTARTS),
     ):
         quantity = model.quantities.get(name)
         if quantity is None or quantity.rate is None:
-            told.append(f"{what}: {usual.per_day:g} a member-day, for the model counts none")
+            texts.append(f"{what}: {usual.per_day:g} a member-day, for the model counts none")
         elif name == RESTART_DOWNTIME and surge:
             both_s = usual.law.mean_s
-            told.append(f"{what}: old and new pod are both there for {both_s:.0f} s on average, for nothing shows it")
+            texts.append(f"{what}: old and new pod are both there for {both_s:.0f} s on average, for nothing shows it")
         elif quantity.duration is None:
-            told.append(f"{what}: back after {usual.law.mean_s:.0f} s on average, for the model has no times of any")
+            texts.append(f"{what}: back after {usual.law.mean_s:.0f} s on average, for the model has no times of any")
     if _median_s(model, POLL_GAP) is None:
-        told.append("handlers: as fast as usual, for the model has no gaps between polls")
+        texts.append("handlers: as fast as usual, for the model has no gaps between polls")
     if _median_s(model, REBALANCE_LATENCY) is None:
-        told.append(f"joining: {USUAL_SETTLE_S:g} s, for the model has no times of rebalances")
-    return tuple(told)
+        texts.append(f"joining: {USUAL_SETTLE_S:g} s, for the model has no times of rebalances")
+    return tuple(texts)
 
 
 def _pauses(absences: QuantityModel, *, whole: bool) -> FailureProcess:

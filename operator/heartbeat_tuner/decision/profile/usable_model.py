@@ -82,7 +82,7 @@ def _unfounded(model: GroupModel, name: str) -> str:
     watched = max((quantity.group_days for quantity in model.quantities.values()), default=0.0)
     if watched < LEAST_DAYS:
         return f"{name} rests on {watched:.2g} days, at least {LEAST_DAYS:g} is needed"
-    used = {one: model.quantities[one] for one in USED if one in model.quantities}
+    used = {quantity: model.quantities[quantity] for quantity in USED if quantity in model.quantities}
     if not used:
         return f"{name} says nothing of absences and poll gaps"
     if all(quantity_model.law is None for quantity_model in used.values()):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
-from heartbeat_tuner.tails.histogram import BUCKETS, REFUSED, bucket_of
+from heartbeat_tuner.tails.histogram import BUCKETS, NO_BUCKET, bucket_of
 
 Whole = npt.NDArray[np.integer]
 Marks = npt.NDArray[np.bool_]
@@ -115,7 +115,7 @@ class Cells:
     def add(self, batch: Batch) -> None:
         """Count the lines of a batch."""
         buckets = bucket_of(batch.values_s)
-        usable = buckets != REFUSED
+        usable = buckets != NO_BUCKET
         if batch.complete is not None:
             usable &= batch.complete
         lines = int(np.count_nonzero(usable))

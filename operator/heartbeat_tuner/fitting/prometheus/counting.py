@@ -108,7 +108,7 @@ def _of_group(group: GroupKey, measured: Quantities, window: SliceWindow) -> Cou
     counted: Counter[tuple[str, int]] = Counter()
     for quantity, several in values.items():
         found = histogram.bucket_of(several)
-        for bucket, count in zip(*np.unique(found[found != histogram.REFUSED], return_counts=True), strict=True):
+        for bucket, count in zip(*np.unique(found[found != histogram.NO_BUCKET], return_counts=True), strict=True):
             counted[quantity, int(bucket)] = int(count)
     for quantity, blocks in quantities.watched(measured):
         mine = [block_s for block_s in blocks if since_s <= block_s < until_s]

@@ -98,9 +98,9 @@ def by_block(absences: Iterable[Absence]) -> list[BlockAbsence]:
         together.setdefault((blocks.start_s(absence.seen_s), absence.pod), []).append(absence)
     longest = []
     for (block_s, pod), several in sorted(together.items()):
-        sure = max(several, key=lambda one: one.at_least_s)
+        sure = max(several, key=lambda absence: absence.at_least_s)
         if sure.at_least_s > 0:
-            at_most_s = max(one.at_most_s for one in several)
+            at_most_s = max(absence.at_most_s for absence in several)
             longest.append(BlockAbsence(pod, block_s, sure.seen_s, sure.at_least_s, at_most_s, sure.signal))
     return longest
 
@@ -114,12 +114,12 @@ def once_per_node(block_absences: Iterable[BlockAbsence], nodes: Mapping[str, st
         block_absences: from `by_block`.
         nodes: where pods run; those whose node is not known are counted each.
     """
-    kept: list[BlockAbsence] = []
+    counted: list[BlockAbsence] = []
     stops: dict[str, list[BlockAbsence]] = {}
-    for block_absence in sorted(block_absences, key=lambda one: one.seen_s):
+    for block_absence in sorted(block_absences, key=lambda absence: absence.seen_s):
         node = nodes.get(block_absence.pod)
         if node is None or block_absence.at_least_s < SHARED_FROM_S:
-            kept.append(block_absence)
+            counted.append(block_absence)
             continue
         stop = stops.get(node, [])
         if (
@@ -129,11 +129,11 @@ def once_per_node(block_absences: Iterable[BlockAbsence], nodes: Mapping[str, st
         ):
             stop.append(block_absence)
         else:
-            kept += _longest(stop)
+            counted += _longest(stop)
             stops[node] = [block_absence]
     for stop in stops.values():
-        kept += _longest(stop)
-    return sorted(kept, key=lambda one: (one.block_s, one.pod))
+        counted += _longest(stop)
+    return sorted(counted, key=lambda absence: (absence.block_s, absence.pod))
 
 
 def nodes_of(platform: Observed) -> dict[str, str]:

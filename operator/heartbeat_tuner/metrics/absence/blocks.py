@@ -49,11 +49,11 @@ def block_starts(group: Iterable[Series]) -> set[float]:
     return {BLOCK_S * block for times_s in scrapes.values() for block in map(floordiv, times_s, repeat(BLOCK_S))}
 
 
-def maxima(found: Iterable[Sample], *, width_s: float = BLOCK_S) -> tuple[Sample, ...]:
+def maxima(values: Iterable[Sample], *, width_s: float = BLOCK_S) -> tuple[Sample, ...]:
     """Return the largest value of each block that has one, at the block's start, in order of time.
 
     Args:
-        found: values of windowed maxima, of one member or of several.
+        values: values of windowed maxima, of one member or of several.
         width_s: of a block.
 
     Raises:
@@ -62,7 +62,7 @@ def maxima(found: Iterable[Sample], *, width_s: float = BLOCK_S) -> tuple[Sample
     if width_s < BLOCK_S:
         raise ValueError(f"width_s is {width_s:g}: blocks shorter than {BLOCK_S:g} s count one spike several times")
     largest: dict[float, float] = {}
-    for time_s, value in found:
+    for time_s, value in values:
         block_s = time_s // width_s * width_s
         if value > largest.get(block_s, -math.inf):
             largest[block_s] = value
@@ -79,11 +79,11 @@ def news(series: Series, *, shown_s: float = BLOCK_S) -> Series:
         series: a windowed maximum.
         shown_s: for how long it shows a spike at most.
     """
-    kept: list[Sample] = []
+    fresh: list[Sample] = []
     for sample in series.samples:
-        if not kept or sample.value != kept[-1].value or sample.time_s - kept[-1].time_s >= shown_s:
-            kept.append(sample)
-    return Series.from_raw(series.labels, kept)
+        if not fresh or sample.value != fresh[-1].value or sample.time_s - fresh[-1].time_s >= shown_s:
+            fresh.append(sample)
+    return Series.from_raw(series.labels, fresh)
 
 
 def undersampled_s(group: Sequence[Series]) -> float | None:

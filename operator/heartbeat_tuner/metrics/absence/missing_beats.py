@@ -119,7 +119,7 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
             f"the beats of {pod} fill fewer than {ENOUGH_BLOCKS} blocks of {blocks.BLOCK_S:.0f} s without a join: "
             "their period is not known",
         )
-    usual = [abs(one.beats - one.span_s / period_s) <= REGULAR_WITHIN_BEATS for one in beating]
+    usual = [abs(stretch.beats - stretch.span_s / period_s) <= REGULAR_WITHIN_BEATS for stretch in beating]
     if sum(usual) < REGULAR_SHARE * len(usual):
         return Unknown(
             Reason.TOO_LITTLE_DATA,
@@ -137,11 +137,11 @@ def of_member(pod: str, beats: Series, mine: Mapping[Quantity, Sequence[Series]]
 
 def of_group(observed: Observed) -> list[tuple[str, Deficits | Unknown]]:
     """Return the heartbeats that each member of a group lacks, by its pod."""
-    found: list[tuple[str, Deficits | Unknown]] = []
+    deficits: list[tuple[str, Deficits | Unknown]] = []
     for pod in process_lives.pods_in(observed):
         mine = process_lives.of_pod(observed, pod)
-        found += [(pod, of_member(pod, beats, mine)) for beats in mine.get(Quantity.HEARTBEATS, ())]
-    return found
+        deficits += [(pod, of_member(pod, beats, mine)) for beats in mine.get(Quantity.HEARTBEATS, ())]
+    return deficits
 
 
 def joining(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:

@@ -27,11 +27,11 @@ def pods_in(*observed: Observed) -> list[str]:
 
 def of_pod(observed: Observed, pod: str) -> dict[Quantity, list[Series]]:
     """Return what is observed of one pod."""
-    found = {
+    by_quantity = {
         quantity: [series for series in group if series.labels.get(queries.POD_LABEL) == pod]
         for quantity, group in observed.items()
     }
-    return {quantity: group for quantity, group in found.items() if group}
+    return {quantity: group for quantity, group in by_quantity.items() if group}
 
 
 def instants(group: Iterable[Series]) -> list[float]:
@@ -45,23 +45,23 @@ def renewals(mine: Mapping[Quantity, Sequence[Series]]) -> list[Stretch]:
     A counter that fell, a container that was counted as restarted, the start of a container or pod, and all that
     follows the order to end.
     """
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for quantity, group in mine.items():
         if quantity.kind is ValueKind.COUNTER and quantity.scope in {Scope.MEMBER, Scope.PROCESS}:
             restarts = quantity is Quantity.CONTAINER_RESTARTS
-            found += [
+            stretches += [
                 (step.since_s, step.until_s)
                 for series in group
                 for step in counter_steps.nonzero_steps(series)
                 if step.reset or (restarts and step.grown > 0)
             ]
-    found += [(at_s, at_s) for quantity in STARTS for at_s in instants(mine.get(quantity, ()))]
-    told = [
+    stretches += [(at_s, at_s) for quantity in STARTS for at_s in instants(mine.get(quantity, ()))]
+    deleted_s = [
         min(series.samples[0].time_s, series.samples[0].value)
         for series in mine.get(Quantity.POD_DELETED, ())
         if series.samples
     ]
-    return found + [(at_s, math.inf) for at_s in told]
+    return stretches + [(at_s, math.inf) for at_s in deleted_s]
 
 
 def overlap(stretch: Stretch, others: Iterable[Stretch]) -> bool:

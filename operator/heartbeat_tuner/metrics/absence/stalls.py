@@ -157,7 +157,8 @@ def poll_gaps(pod: str, mine: OfPod) -> list[Absence]:
     shown = []
     for series, usual_s in short_gaps(mine):
         every = mine.get(Quantity.HEARTBEATS, ())
-        # Strimzi's Bridge says in a label which MBean it is from; whoever of a process beats, it does not stand still.
+        # Strimzi's Bridge says in a label which MBean a series is from. Where any member of a process beats, the
+        # process does not stand still.
         beats = [other for other in samples.twins(series, every) or every if other.samples]
         for gap in _gaps(series):
             lasted_s = gap.value - usual_s

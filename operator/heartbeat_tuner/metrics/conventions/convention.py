@@ -73,11 +73,11 @@ class Convention:
     @functools.cached_property
     def by_name(self) -> Mapping[str, tuple[Metric, ...]]:
         """Its metrics, by each of their names; matchers tell those of one name apart."""
-        found: dict[str, tuple[Metric, ...]] = {}
+        metrics: dict[str, tuple[Metric, ...]] = {}
         for metric in self.metrics:
             for name in metric.names:
-                found[name] = (*found.get(name, ()), metric)
-        return MappingProxyType(found)
+                metrics[name] = (*metrics.get(name, ()), metric)
+        return MappingProxyType(metrics)
 
     def carries(self, labels: Collection[str]) -> bool:
         """Whether a series with these labels can be of it."""

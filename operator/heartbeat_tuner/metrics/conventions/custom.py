@@ -94,8 +94,8 @@ def usual(series: Iterable[Series], naming: Naming) -> Sequence[Series]:
         if carried in naming.labels
     ]
     return [
-        Series({**one.labels, **{usual: one.labels.get(own, "") for own, usual in renamed}}, one.samples)
-        for one in series
+        Series({**exported.labels, **{usual: exported.labels.get(own, "") for own, usual in renamed}}, exported.samples)
+        for exported in series
     ]
 
 
@@ -108,7 +108,7 @@ def _adapted(base: Convention, naming: Naming, units_s: Mapping[Quantity, float]
         units_s: the library's usual units, for a quantity that this exporter has not.
     """
     own = {QUANTITIES[camel]: name for camel, name in naming.names.items()}
-    kept = [metric for metric in base.metrics if metric.quantity not in own]
+    remaining = [metric for metric in base.metrics if metric.quantity not in own]
     metrics = [
         Metric(quantity, (name,), unit_s=_unit_s(quantity, name, base.by_quantity, units_s))
         for quantity, name in own.items()
@@ -118,7 +118,7 @@ def _adapted(base: Convention, naming: Naming, units_s: Mapping[Quantity, float]
         group = ""  # who names the client's label wants the group to be read from it
     return dataclasses.replace(
         base,
-        metrics=(*metrics, *kept),
+        metrics=(*metrics, *remaining),
         client_label=client,
         group_label=group,
         with_labels=frozenset(filter(None, [group or client])),

@@ -43,15 +43,15 @@ def measured_as(name: str) -> str:
 
 def names(conventions: Iterable[Convention], quantity: Quantity) -> tuple[str, ...]:
     """Return all names under which these conventions have a quantity, sorted."""
-    found = (convention.by_quantity[quantity].names for convention in conventions if quantity in convention.by_quantity)
-    return tuple(sorted({name for several in found for name in several}))
+    lists = (convention.by_quantity[quantity].names for convention in conventions if quantity in convention.by_quantity)
+    return tuple(sorted({name for several in lists for name in several}))
 
 
 def matchers(conventions: Iterable[Convention], quantity: Quantity) -> tuple[tuple[str, str], ...]:
     """Return the label values that select a quantity in all these conventions that have it, sorted."""
-    found = [
+    matcher_sets = [
         set(convention.by_quantity[quantity].matchers)
         for convention in conventions
         if quantity in convention.by_quantity
     ]
-    return tuple(sorted(set.intersection(*found))) if found else ()
+    return tuple(sorted(set.intersection(*matcher_sets))) if matcher_sets else ()

@@ -13,7 +13,7 @@ The collector of garbage shows in three forms, which say different things:
 | a histogram of 0.01, 0.1, 1 and 10 s | OpenTelemetry | the bucket it falls in |
 
 prom-client resets its histogram of the event loop's delay at every scrape, so that its maximum, quantiles and mean are
-those since the last scrape, whoever scraped; `nodejs_eventloop_lag_seconds` is one delay, that of the scrape itself.
+those since the last scrape by anybody; `nodejs_eventloop_lag_seconds` is one delay, that of the scrape itself.
 """
 
 from typing import Final

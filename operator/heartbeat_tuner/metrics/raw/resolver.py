@@ -90,16 +90,16 @@ def place_of(
 
 
 def by_group(
-    found: Iterable[Series], conventions: Sequence[Convention], groups: Collection[GroupKey]
+    answer: Iterable[Series], conventions: Sequence[Convention], groups: Collection[GroupKey]
 ) -> dict[GroupKey, dict[Convention, dict[Quantity, list[Series]]]]:
     """Return the series of each group in each namespace, by convention and quantity, each once.
 
     Args:
-        found: what Prometheus answered, with `__name__`.
+        answer: what Prometheus answered, with `__name__`.
         conventions: those that may be followed, the likelier first.
         groups: those that are asked for.
     """
-    placed = ((place_of(series.labels, conventions, groups), series) for series in found)
+    placed = ((place_of(series.labels, conventions, groups), series) for series in answer)
     return sorted_out((place, series.in_unit(place.metric.unit_s)) for place, series in placed if place is not None)
 
 
@@ -116,10 +116,10 @@ def sorted_out(
     for place, series in placed:
         conventions = once.setdefault(place.group, {})
         twins = conventions.setdefault(place.convention, {}).setdefault(place.metric.quantity, {})
-        found, twin = series, twins.get(place.identity)
+        fullest, twin = series, twins.get(place.identity)
         if twin is not None:
-            found = _succession(twin, found) or (twin if len(twin.samples) >= len(found.samples) else found)
-        twins[place.identity] = found
+            fullest = _succession(twin, fullest) or (twin if len(twin.samples) >= len(fullest.samples) else fullest)
+        twins[place.identity] = fullest
     return {
         group: {
             convention: {quantity: list(twins.values()) for quantity, twins in by_quantity.items()}
@@ -140,7 +140,7 @@ def by_convention(
 
 
 def by_pod(
-    found: Iterable[Series], conventions: Sequence[Convention], pods: Collection[PodKey]
+    answer: Iterable[Series], conventions: Sequence[Convention], pods: Collection[PodKey]
 ) -> dict[PodKey, dict[Quantity, list[Series]]]:
     """Return what is exported around these pods, by quantity; each series once.
 
@@ -149,15 +149,16 @@ def by_pod(
     stays, but windowed maxima join: one that is reset by each scrape shows to each of two replicas only a part.
 
     Args:
-        found: what Prometheus answered, with `__name__`.
+        answer: what Prometheus answered, with `__name__`.
         conventions: of `conventions.platform`.
         pods: those that are asked for.
     """
     once: dict[PodKey, dict[Quantity, dict[frozenset[tuple[str, str]], Series]]] = {}
-    for series in found:
+    for series in answer:
         place = (series.labels.get(queries.NAMESPACE_LABEL, ""), series.labels.get(queries.POD_LABEL, ""))
         metric, convention = next(
-            ((metric, one) for one in conventions if (metric := one.metric_of(series.labels)) is not None), (None, None)
+            ((metric, known) for known in conventions if (metric := known.metric_of(series.labels)) is not None),
+            (None, None),
         )
         if place not in pods or metric is None or convention is None:
             continue
@@ -175,20 +176,22 @@ def by_pod(
     }
 
 
-def followed(found: Mapping[Convention, Observed], conventions: Sequence[Convention]) -> tuple[Convention, Observed]:
+def followed(
+    by_convention: Mapping[Convention, Observed], conventions: Sequence[Convention]
+) -> tuple[Convention, Observed]:
     """Return the convention that tells most of a group, and what it tells; the first of them if none tells anything.
 
     Args:
-        found: of one group, from `by_group`.
+        by_convention: of one group, from `by_group`.
         conventions: those that may be followed, the likelier first; not empty.
     """
 
     def telling(convention: Convention) -> tuple[int, int]:
-        observed = found.get(convention, {})
+        observed = by_convention.get(convention, {})
         return sum(1 for quantity in convention.needed if observed.get(quantity)), len(observed)
 
     best = max(conventions, key=telling)
-    return best, found.get(best, {})
+    return best, by_convention.get(best, {})
 
 
 def group_named(labels: Mapping[str, str], convention: Convention) -> str | None:
@@ -198,8 +201,8 @@ def group_named(labels: Mapping[str, str], convention: Convention) -> str | None
     """
     if convention.group_label:
         return labels.get(convention.group_label) or None
-    found = readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
-    return found[-1] if found else None
+    names = readings(labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, ""))
+    return names[-1] if names else None
 
 
 def is_groupless(group: str, convention: Convention) -> bool:
@@ -216,14 +219,14 @@ def _group_of(
     """Return the group of a series among those asked for; None if it is of none of them, or cannot be told."""
     namespace = labels.get(queries.NAMESPACE_LABEL, "")
     if convention.group_label:
-        found = [labels.get(convention.group_label, "")]
+        names = [labels.get(convention.group_label, "")]
     else:
         client_id, pod = labels.get(convention.client_label, ""), labels.get(queries.POD_LABEL, "")
         owner = own_ids.get((namespace, pod, unquoted(client_id)))
         if owner in groups:
             return owner
-        found = readings(client_id, pod)
-    return next((place for group in found if (place := (namespace, group)) in groups), None)
+        names = readings(client_id, pod)
+    return next((place for group in names if (place := (namespace, group)) in groups), None)
 
 
 def unquoted(client_id: str) -> str:
@@ -255,12 +258,12 @@ def _succession(series: Series, other: Series) -> Series | None:
     return Series(series.labels, other.samples + series.samples) if other.samples.is_before(series.samples) else None
 
 
-def _joined(one: Series | None, other: Series, quantity: Quantity) -> Series:
+def _joined(known: Series | None, other: Series, quantity: Quantity) -> Series:
     """Return what stands for two series that are the same, or of one pod after the other."""
-    if one is None:
+    if known is None:
         return other
-    if (both := _succession(one, other)) is not None:
+    if (both := _succession(known, other)) is not None:
         return both
     if quantity.kind is ValueKind.WINDOWED_MAX:
-        return Series.from_raw(one.labels, sorted({*one.samples, *other.samples}))
-    return max(one, other, key=lambda series: (len(series.samples), sorted(series.labels.items())))
+        return Series.from_raw(known.labels, sorted({*known.samples, *other.samples}))
+    return max(known, other, key=lambda series: (len(series.samples), sorted(series.labels.items())))

@@ -141,19 +141,19 @@ class Series:
         return Series(self.labels, Samples(times_s, scaled, self.samples.course))
 
 
-def twins(one: Series, group: Iterable[Series], *, but: str = "__name__") -> list[Series]:
+def twins(original: Series, group: Iterable[Series], *, but: str = "__name__") -> list[Series]:
     """Return the series that have the labels of this one, whatever their names are, and one further label."""
     ignored = {"__name__", but}
 
     def key(series: Series) -> frozenset[tuple[str, str]]:
         return frozenset(pair for pair in series.labels.items() if pair[0] not in ignored)
 
-    return [other for other in group if key(other) == key(one)]
+    return [other for other in group if key(other) == key(original)]
 
 
 def newest_s(series: Sequence[Series]) -> float | None:
     """Return the time of the newest sample; None if there is none."""
-    return max((one.samples.times_s[-1] for one in series if one.samples), default=None)
+    return max((each.samples.times_s[-1] for each in series if each.samples), default=None)
 
 
 def scrape_interval_s(series: Sequence[Series]) -> float | None:
@@ -161,6 +161,6 @@ def scrape_interval_s(series: Sequence[Series]) -> float | None:
 
     Series of the same scrapes count once.
     """
-    scrapes = {one.samples.times_s.tobytes(): one.samples.times_s for one in series}
+    scrapes = {each.samples.times_s.tobytes(): each.samples.times_s for each in series}
     gaps = [gap for times_s in scrapes.values() for gap in map(operator.sub, times_s[1:], times_s)]
     return statistics.median(gaps) if gaps else None

@@ -45,13 +45,13 @@ def observe(
     """Return what is known after one more look; what was last seen before `keep_since` is forgotten."""
     here = {outsiders.address(pod.ip): now for pod in pods}
     ours = _newest({address: at for address, at in known.ours.items() if at >= keep_since} | here)
-    found = {(outsider.host, outsider.client_id): (outsider, now) for outsider in outsiders.outsiders(members, pods)}
-    seen = {key: one for key, one in known.seen.items() if one[1] >= keep_since} | found
-    strangers = [(key, one) for key, one in seen.items() if outsiders.address(key[0]) not in ours]
+    shown = {(outsider.host, outsider.client_id): (outsider, now) for outsider in outsiders.outsiders(members, pods)}
+    seen = {key: sighting for key, sighting in known.seen.items() if sighting[1] >= keep_since} | shown
+    strangers = [(key, sighting) for key, sighting in seen.items() if outsiders.address(key[0]) not in ours]
     newest = sorted(strangers, key=lambda stranger: (-stranger[1][1].timestamp(), stranger[0]))
     return ForeignMembers(ours, dict(newest[:MOST]))
 
 
 def _newest(times: Mapping[str, datetime]) -> dict[str, datetime]:
-    newest = sorted(times.items(), key=lambda one: (-one[1].timestamp(), one[0]))
+    newest = sorted(times.items(), key=lambda entry: (-entry[1].timestamp(), entry[0]))
     return dict(newest[:MOST_ADDRESSES])

@@ -129,17 +129,19 @@ class Gatherer:
             (kafka, shown), failure = looking.result(), measuring.result()
         self._ledgers = {policy.key: self._ledgers.get(policy.key, Ledger()) for policy in policies}
         self._strangers = {policy.key: self._strangers.get(policy.key, ForeignMembers()) for policy in policies}
-        self._settled = {one.key: self._settled[one.key] for one in policies if one.key in self._settled}
-        self._last_reads = {one.key: self._last_reads[one.key] for one in policies if one.key in self._last_reads}
+        self._settled = {policy.key: self._settled[policy.key] for policy in policies if policy.key in self._settled}
+        self._last_reads = {
+            policy.key: self._last_reads[policy.key] for policy in policies if policy.key in self._last_reads
+        }
         self._resting.begin(self._ledgers.keys(), healthy)
-        found: dict[ObjectKey, Gathered] = {}
+        gathered: dict[ObjectKey, Gathered] = {}
         for policy in policies:
-            found[policy.key] = self._gathered(
+            gathered[policy.key] = self._gathered(
                 policy, workloads[policy.key], kafka[policy.cluster], failure, shown, read_at=read_at
             )
             self.moved()
             await self._turns.give()  # thousands of records take seconds, and probes have to be answered meanwhile
-        return found
+        return gathered
 
     async def _look(
         self,
@@ -394,8 +396,8 @@ class Gatherer:
                 return
             await self._sleep(LOOK_AGAIN_AFTER_S)
             wanted = _by_cluster(missing)
-            found = await asyncio.gather(*(self._look_now(name, ids) for name, ids in wanted.items()))
-            for name, looks in zip(wanted, found, strict=True):
+            answers = await asyncio.gather(*(self._look_now(name, ids) for name, ids in wanted.items()))
+            for name, looks in zip(wanted, answers, strict=True):
                 view = kafka[name]
                 if isinstance(view, ClusterLook):
                     kafka[name] = dataclasses.replace(view, groups={**view.groups, **looks})
@@ -445,10 +447,10 @@ def _tried(quantity: Quantity, policy: Policy) -> str:
 
 def _by_cluster(policies: Sequence[Policy]) -> dict[str, list[str]]:
     """Return the groups of each cluster, each once and in a fixed order."""
-    found: dict[str, set[str]] = {}
+    group_ids: dict[str, set[str]] = {}
     for policy in policies:
-        found.setdefault(policy.cluster, set()).add(policy.group_id)
-    return {name: sorted(ids) for name, ids in found.items()}
+        group_ids.setdefault(policy.cluster, set()).add(policy.group_id)
+    return {name: sorted(ids) for name, ids in group_ids.items()}
 
 
 def _with_other_pods(

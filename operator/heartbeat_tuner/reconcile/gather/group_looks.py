@@ -113,7 +113,7 @@ class ClusterLooks:
             )
         if not everyone:
             # Others are not asked for at all: who was, and was late, is no worse off by it.
-            late = {one: late[one] for one in first if one in late}
+            late = {group_id: late[group_id] for group_id in first if group_id in late}
         return ClusterLook(cluster, {group_id: late.get(group_id) or self._usable(group_id) for group_id in group_ids})
 
     async def look_now(self, group_ids: Collection[str]) -> Mapping[str, Look]:
@@ -159,7 +159,7 @@ class ClusterLooks:
     def _want(self, group_ids: Collection[str]) -> None:
         """Forget all other groups, and take note of new ones."""
         wanted = frozenset(group_ids)
-        for gone in [one for one in (*self._never, *self._in_turn) if one not in wanted]:
+        for gone in [group_id for group_id in (*self._never, *self._in_turn) if group_id not in wanted]:
             self._never.pop(gone, None)
             self._in_turn.pop(gone, None)
             self._looks.pop(gone, None)
@@ -189,11 +189,11 @@ class ClusterLooks:
             self._never.pop(group_id, None)
             self._in_turn.pop(group_id, None)
         self._in_turn |= dict.fromkeys(group_ids)
-        found = await self._groups.describe(self._name, tuple(group_ids), within=within)
+        described = await self._groups.describe(self._name, tuple(group_ids), within=within)
         at = self._clock.now()
         late: dict[str, Look] = {}
         for group_id in group_ids:
-            group = found[group_id]
+            group = described[group_id]
             if group_id not in self._in_turn:
                 continue  # its policy was deleted meanwhile
             if unread.is_unread(group):
@@ -266,7 +266,7 @@ class GroupLooks:
     async def want(self, clusters: Collection[str]) -> None:
         """Forget all other clusters."""
         gone = [name for name in self._clusters if name not in clusters]
-        tasks = [] if self._refreshing is None else [self._refreshing.pop(one) for one in gone]
+        tasks = [] if self._refreshing is None else [self._refreshing.pop(name) for name in gone]
         for name in gone:
             del self._clusters[name]
         await _ended(tasks)

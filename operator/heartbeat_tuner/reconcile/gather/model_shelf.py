@@ -75,7 +75,7 @@ class ModelShelf:
 
     async def _read(self) -> bool:
         try:
-            found = await self._models.read(self._asked())
+            answer = await self._models.read(self._asked())
         except TunerError as error:
             if not self._failing:
                 _log.warning("models not read, trying again", error=str(error))
@@ -85,9 +85,9 @@ class ModelShelf:
             _log.exception("models not read")
             if self._by_group is not None:
                 return True
-            found = Unfitted("the operator failed to read ConsumerGroupModels; its log says more")
+            answer = Unfitted("the operator failed to read ConsumerGroupModels; its log says more")
         self._failing = False
-        self._keep(found)
+        self._keep(answer)
         return True
 
     def _keep(self, unfitted: Sequence[Fitted | Unreadable] | Unfitted) -> None:

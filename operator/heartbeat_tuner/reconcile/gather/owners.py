@@ -79,15 +79,15 @@ class Owners:
     async def seen(self, policies: Iterable[Policy], looks: Iterable[Look], turns: Turns) -> Shown:
         """Return what each policy is shown after one more look; policies that are gone are forgotten."""
         keys = {policy.key for policy in policies}
-        self._proven = {key: one for key, one in self._proven.items() if key in keys}
-        self._reasons = {key: one for key, one in self._reasons.items() if key in keys}
+        self._proven = {key: proof for key, proof in self._proven.items() if key in keys}
+        self._reasons = {key: reason for key, reason in self._reasons.items() if key in keys}
         self._futile = {key: cycles for key, cycles in self._futile.items() if key in keys}
         self._cycle += 1
         namespaces = {key.namespace for key in keys}
         looked = {*self._looks_now, *(key.namespace for key in self._looks_now)}
         latest = self._last_looks | dict.fromkeys(looked, self._cycle)
         self._last_looks = {place: cycle for place, cycle in latest.items() if place in keys or place in namespaces}
-        found: dict[ObjectKey, Described | Finding] = {}
+        shown: dict[ObjectKey, Described | Finding] = {}
         for policy, workload, described, at in looks:
             key = policy.key
             proven = group_ownership.look(self._proven.get(key), policy, workload, described, now=at)
@@ -99,12 +99,12 @@ class Owners:
                 self._proven[key] = proven
                 self._futile.pop(key, None)
             granted = self._is_granted(policy)
-            found[key] = group_ownership.shown(policy, workload, described, granted=granted, proven=proven)
-            self._note(policy, group_ownership.why(described, workload) if isinstance(found[key], Finding) else None)
+            shown[key] = group_ownership.shown(policy, workload, described, granted=granted, proven=proven)
+            self._note(policy, group_ownership.why(described, workload) if isinstance(shown[key], Finding) else None)
             await turns.give()  # large groups take milliseconds each, and probes have to be answered meanwhile
         self._looks_now.clear()
         self._log_news()
-        return found
+        return shown
 
     def noted(self, policy: Policy) -> GroupOwnership | None:
         """Return what the policy's status should say of it; None while nothing is proven in this leadership."""

@@ -31,7 +31,7 @@ class MovingMetrics:
         """Return what the source does.
 
         Raises:
-            MetricsUnavailableError: likewise.
+            MetricsUnavailableError: the source does.
         """
         try:
             return await self.source.instant(query, at=at)

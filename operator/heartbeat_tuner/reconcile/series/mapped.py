@@ -48,22 +48,22 @@ async def read(source: MetricsSource, policies: Sequence[Policy], *, at: datetim
         if policy.naming.maps:
             place = (policy.key.namespace, policy.naming.labels.get(custom.NAMESPACE, ""))
             by_place.setdefault(place, []).append(policy)
-    found: dict[ObjectKey, Read] = {}
+    reads: dict[ObjectKey, Read] = {}
     deadline_s = asyncio.get_running_loop().time() + PATIENCE_S
     outage: MetricsUnavailableError | None = None
     for number, place in enumerate(in_turn(by_place, int(at.timestamp() / TURN_S))):
         mine = by_place[place]
         if outage is not None:
-            found |= {policy.key: _unknown(outage, policy) for policy in mine}
+            reads |= {policy.key: _unknown(outage, policy) for policy in mine}
         elif number >= REQUESTS or asyncio.get_running_loop().time() > deadline_s:
-            found |= {policy.key: _not_yet(policy) for policy in mine}
+            reads |= {policy.key: _not_yet(policy) for policy in mine}
         else:
             try:
-                found |= await _read(source, mine, at=at)
+                reads |= await _read(source, mine, at=at)
             except MetricsUnavailableError as error:
                 outage = error if error.cause in GIVE_UP else None
-                found |= {policy.key: _unknown(error, policy) for policy in mine}
-    return found
+                reads |= {policy.key: _unknown(error, policy) for policy in mine}
+    return reads
 
 
 def in_turn(places: Iterable[_Place], turn: int) -> list[_Place]:

@@ -234,7 +234,7 @@ class MetricsReader:
         return _Share(requests, min(MOST * WEIGHT, max(WEIGHT, MARGIN * needed.weight)), until_s)
 
     def _begin(self, policies: Sequence[Policy], own_ids: Mapping[ClientKey, GroupKey], until_s: float) -> None:
-        """Let the window end now; what a clock that went back has told of the future is forgotten."""
+        """Let the window end now; what was read of the future, before a clock went back, is forgotten."""
         if until_s < self._coverage.until_s:
             self._coverage = SpanCoverage()
             self._kept.forget_all()
@@ -251,7 +251,7 @@ class MetricsReader:
         """Return what is to be read, without what failed in this cycle already."""
         if self._outage is not None:
             return {}
-        found = {
+        wanted = {
             namespace: {
                 quantity: stretch
                 for quantity, stretch in stretches.items()
@@ -260,7 +260,7 @@ class MetricsReader:
             for namespace, stretches in self._coverage.missing(self._kept.newest_s).items()
             if namespace not in self._left
         }
-        return {namespace: stretches for namespace, stretches in found.items() if stretches}
+        return {namespace: stretches for namespace, stretches in wanted.items() if stretches}
 
     def _is_new(self, ask: Ask) -> bool:
         """Whether it has the share of what is new; a long stretch of a namespace that floods has not."""
@@ -334,16 +334,16 @@ class MetricsReader:
                 self._most = min(self._most, BACKOFF_FACTOR * reading_plan.weight(ask, self._sizes))
                 self._regained = REGAIN_FACTOR
 
-    async def _took(self, ask: Ask, found: Sequence[Series]) -> float:
+    async def _took(self, ask: Ask, answer: Sequence[Series]) -> float:
         """Keep what was found, and return what it weighs."""
         series, counts = Counter[str](), Counter[str]()
         late: set[GroupKey] = set()
-        for first in range(0, len(found), PIECE):
-            piece = found[first : first + PIECE]
-            for one in piece:
-                namespace = one.labels.get(queries.NAMESPACE_LABEL, "")
+        for first in range(0, len(answer), PIECE):
+            piece = answer[first : first + PIECE]
+            for read_series in piece:
+                namespace = read_series.labels.get(queries.NAMESPACE_LABEL, "")
                 series[namespace] += 1
-                counts[namespace] += len(one.samples)
+                counts[namespace] += len(read_series.samples)
             late |= self._kept.take(piece, ask.span, keep_after_s=self._coverage.until_s - WINDOW_S)
             await asyncio.sleep(0)  # a large answer takes a second, and the lease has to be renewed meanwhile
         sizes = {name: Size(series[name], counts[name] / ask.span.length_s) for name in ask.namespaces}

@@ -43,13 +43,13 @@ class Packed:
 
     def unpacked(self) -> "array[float]":
         """Return the numbers."""
-        found = np.empty(len(self), dtype=np.float64)
-        found[0] = 0
-        np.cumsum(np.frombuffer(self.steps, dtype=self.steps.typecode), out=found[1:])
-        found += self.first
+        numbers = np.empty(len(self), dtype=np.float64)
+        numbers[0] = 0
+        np.cumsum(np.frombuffer(self.steps, dtype=self.steps.typecode), out=numbers[1:])
+        numbers += self.first
         if self.scale != 1:
-            found /= self.scale
-        return array("d", found.tobytes())
+            numbers /= self.scale
+        return array("d", numbers.tobytes())
 
     def count_until(self, number: float) -> int:
         """Return how many are not greater than a number; quickly, if it is near one of the ends."""
@@ -81,13 +81,13 @@ class Packed:
         whole = [round(number * scale) for number in new]
         if any(number / scale != other for number, other in zip(whole, new, strict=True)):
             return None
-        kept = self.steps[begin : end - 1]
+        steps = self.steps[begin : end - 1]
         before = self.last - sum(self.steps[end - 1 :])
         grown = [later - earlier for earlier, later in pairwise([before, *whole])]
         if min(grown) < 0 or max(grown) > most:
             return None
-        kept.extend(grown)
-        return Packed(self.first + sum(self.steps[:begin]), whole[-1], kept, scale)
+        steps.extend(grown)
+        return Packed(self.first + sum(self.steps[:begin]), whole[-1], steps, scale)
 
 
 def packed(numbers: "array[float]") -> "Packed | array[float]":

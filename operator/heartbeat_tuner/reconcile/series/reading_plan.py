@@ -132,11 +132,11 @@ def wanted(policies: Collection[Policy]) -> dict[Quantity, frozenset[GroupKey]]:
     groups: dict[str, set[GroupKey]] = {}
     for policy in policies:
         groups.setdefault(policy.library, set()).add((policy.key.namespace, policy.group_id))
-    found = {
+    needed = {
         quantity: frozenset().union(*(of for library, of in groups.items() if needs(library, quantity)))
         for quantity in READ
     }
-    return {quantity: of for quantity, of in found.items() if of}
+    return {quantity: of for quantity, of in needed.items() if of}
 
 
 @functools.cache
@@ -251,8 +251,8 @@ def known_size(sizes: Sizes, quantity: Quantity, namespace: str) -> Size:
     size = sizes.get((quantity, namespace))
     if size is not None:
         return size
-    others = [sizes[one, namespace] for one in READ if (one, namespace) in sizes]
-    return max(others, key=lambda one: one.weight(LONGEST_S), default=Size())
+    others = [sizes[other, namespace] for other in READ if (other, namespace) in sizes]
+    return max(others, key=lambda other: other.weight(LONGEST_S), default=Size())
 
 
 def _packed(names: Sequence[str], missing: Missing, sizes: Sizes, most: float) -> list[list[str]]:
@@ -265,7 +265,7 @@ def _packed(names: Sequence[str], missing: Missing, sizes: Sizes, most: float) -
     }
     lots: list[list[str]] = []
     filled = math.inf
-    for name in sorted(names, key=lambda one: (weights[one], one)):
+    for name in sorted(names, key=lambda namespace: (weights[namespace], namespace)):
         if filled + weights[name] > most:
             lots.append([])
             filled = 0.0

@@ -144,11 +144,11 @@ class KeptSeries:
         self._newest_s.clear()
         self._splices.clear()
 
-    def take(self, found: Sequence[Series], span: Span, *, keep_after_s: float) -> frozenset[GroupKey]:
+    def take(self, answer: Sequence[Series], span: Span, *, keep_after_s: float) -> frozenset[GroupKey]:
         """Let what was found in a span stand for what was known of it.
 
         Args:
-            found: what Prometheus had of a quantity in the span.
+            answer: what Prometheus had of a quantity in the span.
             span: what was read.
             keep_after_s: older samples are forgotten.
 
@@ -156,7 +156,7 @@ class KeptSeries:
             The groups of which samples came so late that more may have come before this span, unseen.
         """
         late: set[GroupKey] = set()
-        for series in found:
+        for series in answer:
             labels = series.labels if isinstance(series.labels, Labels) else Labels(series.labels)
             stored_series = self._kept.get(labels) or self._begun(labels)
             if stored_series is None:
@@ -182,8 +182,8 @@ class KeptSeries:
                 gone.append(stored_series)
         for stored_series in gone:
             del self._kept[stored_series.labels]
-        for group in {kept.place.group for kept in gone}:
-            left = [kept for kept in self._by_group.pop(group) if kept.times_s or kept.shown_s > time_s]
+        for group in {stored.place.group for stored in gone}:
+            left = [stored for stored in self._by_group.pop(group) if stored.times_s or stored.shown_s > time_s]
             if left:
                 self._by_group[group] = left
         self._newest_s = {name: newest_s for name, newest_s in self._newest_s.items() if newest_s > time_s}
@@ -289,18 +289,18 @@ def _with_values(old: _Values, new: "array[float]", splice: _Splice) -> _Values:
         if not new or new.count(old) == len(new):
             return old
         old = array("d", [old]) * len(splice.old)
-    found = _joined(old, new, splice.begin, splice.end, splice.behind)
-    if isinstance(found, Packed):
-        return found if found.first < found.last else found.last / found.scale
-    return found[0] if found.count(found[0]) == len(found) else packed(found)
+    joined = _joined(old, new, splice.begin, splice.end, splice.behind)
+    if isinstance(joined, Packed):
+        return joined if joined.first < joined.last else joined.last / joined.scale
+    return joined[0] if joined.count(joined[0]) == len(joined) else packed(joined)
 
 
 def _joined(old: _Numbers, new: "array[float]", begin: int, end: int, behind: int) -> _Numbers:
     """Return old numbers from `begin` to `end`, new ones, and the old ones behind them."""
     if isinstance(old, Packed) and new and begin < end and behind == len(old):
-        found = old.spliced(begin, end, new)
-        if found is not None:
-            return found
+        spliced = old.spliced(begin, end, new)
+        if spliced is not None:
+            return spliced
     plain = _unpacked(old)
     return packed(plain[begin:end] + new + plain[behind:])
 

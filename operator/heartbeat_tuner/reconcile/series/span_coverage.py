@@ -67,7 +67,7 @@ class SpanCoverage:
             newest_s: the time of a namespace's newest sample.
         """
         within = Span(self.until_s - WINDOW_S, self.until_s)
-        found: dict[str, dict[Quantity, Span]] = {}
+        stretches: dict[str, dict[Quantity, Span]] = {}
         for quantity, read in self._read.items():
             for namespace, known in {(group[0], known) for group, known in read.items()}:
                 stretch = spans.newest_missing(known, within)
@@ -75,8 +75,8 @@ class SpanCoverage:
                     continue
                 if stretch.until_s == self.until_s:
                     stretch = overlapping(stretch, within, newest_s(namespace))
-                other = found.setdefault(namespace, {}).get(quantity, stretch)
+                other = stretches.setdefault(namespace, {}).get(quantity, stretch)
                 until_s = max(stretch.until_s, other.until_s)
                 after_s = max(min(stretch.after_s, other.after_s), until_s - LONGEST_S)
-                found[namespace][quantity] = Span(after_s, until_s)
-        return found
+                stretches[namespace][quantity] = Span(after_s, until_s)
+        return stretches

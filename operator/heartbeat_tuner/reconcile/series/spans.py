@@ -28,7 +28,7 @@ def with_span(spans: Spans, new: Span) -> Spans:
     apart = [span for span in spans if span.until_s < new.after_s or span.after_s > new.until_s]
     touched = [span for span in spans if span.after_s <= new.until_s and span.until_s >= new.after_s]
     whole = Span(
-        min([new.after_s, *(one.after_s for one in touched)]), max([new.until_s, *(one.until_s for one in touched)])
+        min([new.after_s, *(span.after_s for span in touched)]), max([new.until_s, *(span.until_s for span in touched)])
     )
     return tuple(sorted([*apart, whole]))
 
@@ -47,7 +47,7 @@ def newest_missing(spans: Spans, within: Span) -> Span | None:
         until_s = min(until_s, span.after_s)
     if until_s <= within.after_s:
         return None
-    older = [one.until_s for one in spans if one.until_s < until_s]
+    older = [span.until_s for span in spans if span.until_s < until_s]
     return Span(max([within.after_s, *older]), until_s)
 
 

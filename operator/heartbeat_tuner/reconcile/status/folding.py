@@ -1,4 +1,4 @@
-"""Transitions of one cycle as people are told of them: each by itself, or as one where many policies make the same.
+"""Transitions of one cycle as people see them: each by itself, or as one where many policies make the same.
 
 When Prometheus goes down, ten thousand policies change in one cycle. An Event for each would drown what else happens in
 a namespace, and take the API server as long as the statuses do. So a namespace is told once, with their number and the
@@ -15,7 +15,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.reconcile.status.transitions import Announcement
 
 MOST_ALONE: Final = 20
-"""Policies that make the same transition in one cycle and are each told of; with more of them they are folded."""
+"""Policies that may make the same transition in one cycle, each with an Event of its own; more are folded."""
 
 MOST_NAMED: Final = 5
 """Policies that a folded Event names: a name may be a quarter of its message."""
@@ -52,7 +52,7 @@ class Line:
 
 
 class Transitions:
-    """What happened in one cycle; it holds no more of many than is told of them."""
+    """What happened in one cycle; of many that are alike it holds no more than is shown."""
 
     def __init__(self) -> None:
         self._same: dict[tuple[str, _Kind], _SameTransition] = {}
@@ -80,7 +80,7 @@ class Transitions:
             by_kind.setdefault(kind, []).append(same)
         for sames in by_kind.values():
             count = sum(same.count for same in sames)
-            first = [told for same in sames for told in same.first[:MOST_ALONE]][:MOST_ALONE]
+            first = [entry for same in sames for entry in same.first[:MOST_ALONE]][:MOST_ALONE]
             if count <= MOST_ALONE:
                 yield from (Line(1, 1, (_name(body),), announcement) for body, announcement in first)
             else:

@@ -60,14 +60,14 @@ def statement(initial: Initial, outcome: Decided) -> tuple[ConditionStatus, Find
     values, hold = durations_of(initial.values), outcome.decision.hold
     if hold is not None and not _may_be_set(outcome):
         return None
-    told = ", ".join(f"{setting} {durations.show(value)}" for setting, value in values.items())
+    text = ", ".join(f"{setting} {durations.show(value)}" for setting, value in values.items())
     workload = outcome.inputs.policy.workload
     inputs = outcome.inputs
     stays = any(has_settled(pod.ready_since, pod.restarts, inputs.now) for pod in inputs.workload.pods)
     if stays and outcome.current is not None and has(outcome.current, values):
-        sentence = f"the pods of {workload} run with the values that the webhook sets in each: {told}"
+        sentence = f"the pods of {workload} run with the values that the webhook sets in each: {text}"
         return ConditionStatus.TRUE, Finding(Reason.APPLIED, sentence)
-    sentence = f"the webhook sets in each pod of {workload} that is created: {told}; {workload} itself is not written"
+    sentence = f"the webhook sets in each pod of {workload} that is created: {text}; {workload} itself is not written"
     return ConditionStatus.FALSE, Finding(Reason.AT_NEXT_RESTART, sentence)
 
 

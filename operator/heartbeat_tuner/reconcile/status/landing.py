@@ -67,9 +67,9 @@ class WrittenChange:
 
 def landing_of(change: WrittenChange) -> Landing:
     """Return what is to be said of a change."""
-    said = _gone(change) or _landed(change) or _stopped(change) or _failed(change) or _under_way(change)
-    if said is not None:
-        return said
+    statement = _gone(change) or _landed(change) or _stopped(change) or _failed(change) or _under_way(change)
+    if statement is not None:
+        return statement
     gone = "the pods of {workload} no longer run with {values}; nothing else is to write"
     text = say(gone, workload=change.reference, values=_written(change))
     return ConditionStatus.FALSE, Finding(Reason.NOTHING_TO_APPLY, text)

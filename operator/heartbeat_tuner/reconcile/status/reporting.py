@@ -184,10 +184,10 @@ def _summary(status: Status) -> Summary | None:
     now = status.current.model_dump(exclude_none=True)
     target = _target(status)
     wanted = now if target is None else target.model_dump(exclude_none=True)
-    told = {
+    lines = {
         name: f"{now[name]} → {wanted[name]}" if wanted.get(name, now[name]) != now[name] else now[name] for name in now
     }
-    return Summary(**told, evictions_per_month=_expected(status.predicted))
+    return Summary(**lines, evictions_per_month=_expected(status.predicted))
 
 
 def _expected(predicted: Predicted | None) -> str | None:
@@ -239,10 +239,10 @@ def _in_standing_words(
     """Return the status with what is said beside its conditions in the words that stand."""
     before, recommendation = previous.recommendation, status.recommendation
     if recommendation is not None and decision.target is not None:
-        told, reasons = _reasons(decision), list[str]()
+        texts, reasons = _reasons(decision), list[str]()
         # A status that another version wrote may have more of them, or fewer.
-        standing = [None] * len(told) if before is None or len(before.reasons) != len(told) else before.reasons
-        for number, (old, sentence) in enumerate(zip(standing, told, strict=True)):
+        standing = [None] * len(texts) if before is None or len(before.reasons) != len(texts) else before.reasons
+        for number, (old, sentence) in enumerate(zip(standing, texts, strict=True)):
             text, words = words.told(f"reason {number}", old, sentence, may_stand=same)
             reasons.append(text)
         recommendation = recommendation.model_copy(update={"reasons": reasons})

@@ -58,27 +58,27 @@ async def read(
         troubles: takes what went wrong with one of them.
     """
     giving = [policy for policy in policies if _lends(policy)]
-    found = {policy.key: _NONE for policy in policies if not _lends(policy)}
+    occupied = {policy.key: _NONE for policy in policies if not _lends(policy)}
     if not giving:
-        return found
+        return occupied
     try:
         views = await source.read([slot_names.place_of(policy.uid, policy.workload.key) for policy in giving])
     except ApiServerError as error:
         _log.warning("slots not read, the next cycle tries again", error=str(error))
-        return found
+        return occupied
     except Exception:  # noqa: BLE001 - a Lease that surprises us must not end the cycle
         _log.exception("surprise in slots")
-        return found
+        return occupied
     for policy in giving:
         await asyncio.sleep(0)  # to look through the pods of all of them takes a while, and probes must be answered
         if crowded(views.get(slot_names.place_of(policy.uid, policy.workload.key), _NOTHING)):
             troubles.add("slots not shown", policy.key, TunerError("too many pods or Leases have their ids"))
             continue
         try:
-            found[policy.key] = _occupied(views, policy, workloads.get(policy.key))
+            occupied[policy.key] = _occupied(views, policy, workloads.get(policy.key))
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             troubles.add("surprise in a policy's slots", policy.key, error)
-    return found
+    return occupied
 
 
 def _occupied(views: Mapping[SlotPlace, View], policy: Policy, workload: object) -> Occupied:
@@ -114,18 +114,18 @@ def shown(views: Mapping[SlotPlace, View], place: SlotPlace, size: int | None) -
         free=free,
         unsettled=len(slots) - held - free,
         gated=len(waiting),
-        first=[_slot(one, place) for one in slots[:MAX_SLOTS]],
+        first=[_slot(slot, place) for slot in slots[:MAX_SLOTS]],
         gated_pods=[_gated(slot_pod, place) for slot_pod in waiting[:MAX_GATED]],
     )
 
 
-def _slot(one: Occupancy, place: SlotPlace) -> SlotStatus:
+def _slot(slot: Occupancy, place: SlotPlace) -> SlotStatus:
     return SlotStatus(
-        id=place.id_of(one.number),
-        state=one.state.value,
-        pod=one.holder or None,
-        since=None if one.since is None else _timestamp(one.since),
-        waiting=one.waiting or None,
+        id=place.id_of(slot.number),
+        state=slot.state.value,
+        pod=slot.holder or None,
+        since=None if slot.since is None else _timestamp(slot.since),
+        waiting=slot.waiting or None,
     )
 
 

@@ -72,11 +72,11 @@ def rounded(number: float) -> float:
 def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -> Iterator[Statement]:
     """Yield what this cycle can say; what it cannot say is left as it stands."""
     yield from _of_evidence(outcome)
-    told = None if in_pods is None else initial_values.statement(in_pods, outcome)
+    statement = None if in_pods is None else initial_values.statement(in_pods, outcome)
     is_known = not isinstance(outcome.inputs.record, Unknown)
     applied = _applied_statement(outcome, had_landed=_had_landed(previous, outcome))
-    if told is not None and is_known:
-        applied = Statement(ConditionType.APPLIED, *told)
+    if statement is not None and is_known:
+        applied = Statement(ConditionType.APPLIED, *statement)
     if outcome.inputs.policy.suspended:
         yield _suspended(applied)
     elif is_known or outcome.last_application is not None:
@@ -161,8 +161,10 @@ def _had_landed(previous: Status, outcome: Decided) -> bool:
     last = outcome.last_application
     if last is None or previous.applied != applied_of(last):
         return False
-    said = (condition for condition in previous.conditions if condition.type is ConditionType.APPLIED)
-    return any(condition.status is ConditionStatus.TRUE and condition.reason is Reason.APPLIED for condition in said)
+    conditions = (condition for condition in previous.conditions if condition.type is ConditionType.APPLIED)
+    return any(
+        condition.status is ConditionStatus.TRUE and condition.reason is Reason.APPLIED for condition in conditions
+    )
 
 
 def _suspended(statement: Statement) -> Statement:

@@ -267,9 +267,9 @@ class Statuses:
             self._transitions.add(body, announcement)
         return True
 
-    async def _announced(self, told: Told) -> None:
+    async def _announced(self, event: Told) -> None:
         """Write an Event; one that cannot be written is no loss, since the status says it."""
-        body, announcement = told
+        body, announcement = event
         if len(self._unanswered) >= UNANSWERED:
             return
         await self._pace.turn()

@@ -95,7 +95,7 @@ def _of_one(
         scaled = _scaled(above, fraction, alike, weight)
         shared = _shared(above, fraction, alike)
         there = alike & (totals > 0)
-        first = min(scaled, shared, key=lambda one: _unlike(above[there], one[there], fraction, weight[there]))
+        first = min(scaled, shared, key=lambda edges: _unlike(above[there], edges[there], fraction, weight[there]))
         doubt: Array | float = 1.0 / _certainty(above[users], first[users], fraction, weight[users])
         if first is scaled:  # each knows its reference only as well as the values over it tell
             doubt = doubt + 1.0 / np.maximum(_references(totals[users])[1], 1e-3)

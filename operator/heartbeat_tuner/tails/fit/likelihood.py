@@ -65,7 +65,7 @@ def posterior(exceedances: Exceedances, fits: Fits, *, prior: Normal, weight: Ar
         weight: how much each group's counts tell.
     """
     weights = np.ones(len(exceedances)) if weight is None else weight
-    found = Fits(fits.theta.copy(), fits.covariance.copy(), fits.converged)
+    posteriors = Fits(fits.theta.copy(), fits.covariance.copy(), fits.converged)
     for chunk in exceedances.chunks:
         found_top = fits.converged[chunk.groups]
         groups = chunk.groups[found_top]
@@ -79,9 +79,9 @@ def posterior(exceedances: Exceedances, fits: Fits, *, prior: Normal, weight: Ar
         shares /= shares.sum(axis=0)
         mean = np.einsum("pg,pga->ga", shares, places)
         spread = places - mean
-        found.theta[groups] = mean
-        found.covariance[groups] = np.einsum("pg,pga,pgb->gab", shares, spread, spread)
-    return found
+        posteriors.theta[groups] = mean
+        posteriors.covariance[groups] = np.einsum("pg,pga,pgb->gab", shares, spread, spread)
+    return posteriors
 
 
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(3)

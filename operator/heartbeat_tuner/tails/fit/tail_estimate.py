@@ -163,10 +163,10 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
         weight=fleet.weight,
     )
     prior = np.where(grown.small, grown.certainty, 0.0)
-    told = candidate.exceedances.totals * fleet.weight + prior
-    share = told / np.maximum(totals * fleet.weight + prior / fraction, 1e-300)
+    weighted = candidate.exceedances.totals * fleet.weight + prior
+    share = weighted / np.maximum(totals * fleet.weight + prior / fraction, 1e-300)
     refuted = candidate.fitness.refuted(fleet.weight)
-    return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(told, 1e-300)), grown.small)
+    return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(weighted, 1e-300)), grown.small)
 
 
 def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel | Rejected:
