@@ -254,7 +254,7 @@ def test_a_bad_document_is_told_with_field_rule_value_and_fix(
     with pytest.raises(InvalidModelError, match=told) as refused:
         model_documents.model_of(document)
     assert str(refused.value).startswith("ConsumerGroupModel shop/orders cannot be used: spec")
-    assert str(refused.value).endswith("delete it, and the next fit writes it anew")
+    assert str(refused.value).endswith("delete it, and the next fit writes a new one")
     assert not isinstance(refused.value, ForeignSchemaError)
 
 

@@ -161,7 +161,7 @@ _OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: i
 
 
 class RateSpec(Model):
-    """How often events come, a day of each member; of what befalls the group as one, a day of the group."""
+    """How often events come, a day of each member; where they concern the whole group, a day of the group."""
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_RATE))
 
@@ -300,7 +300,7 @@ class ModelSpec(Model):
         GroupId,
         Field(
             description="The consumer group (group.id), whose pods are in the model's namespace.",
-            json_schema_extra=group_id_rules("delete the model and let the fit write it anew"),
+            json_schema_extra=group_id_rules("delete the model and let the fit write a new one"),
         ),
     ]
     cluster: Annotated[
