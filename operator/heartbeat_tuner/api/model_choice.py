@@ -65,9 +65,7 @@ class ModelChoice(Generic[Held]):
     @property
     def left_out(self) -> dict[str, int]:
         """How many objects of each namespace are not kept, where some are not."""
-        counts = {namespace: len(self._spare.get(namespace, ())) for namespace in self._seen}
+        count = {namespace: len(self._spare.get(namespace, ())) for namespace in self._seen}
         for (namespace, _), held in self._of_groups.items():
-            counts[namespace] += len(held)
-        return {
-            namespace: seen - counts[namespace] for namespace, seen in self._seen.items() if seen > counts[namespace]
-        }
+            count[namespace] += len(held)
+        return {namespace: seen - count[namespace] for namespace, seen in self._seen.items() if seen > count[namespace]}

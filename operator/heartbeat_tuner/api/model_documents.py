@@ -1,8 +1,7 @@
 """Between a `ConsumerGroupModel` document and the `GroupModel` that it describes, both ways.
 
-A document that was read is not trusted: anybody who may write objects, or files, may have written anything. `model_of`
-gives a model on which no look-up fails, or a sentence with field, value, rule and fix. Numbers survive the way there and
-back bit by bit.
+A document is not trusted: anybody who may write objects, or files, may have written anything. `model_of` gives a model
+on which no look-up fails, or a sentence with field, value, rule and fix. Numbers survive both ways, bit by bit.
 """
 
 import functools
@@ -75,8 +74,8 @@ def document_of(fitted: GroupModel) -> dict[str, Any]:
     """
     if fitted.namespace and not is_namespace(fitted.namespace):
         raise InvalidModelError(
-            f"model of group {fitted.group}: namespace {fitted.namespace!r} is no name of a Kubernetes namespace (lower case "
-            f"letters, digits and '-', at most 63); the label of the metrics says so"
+            f"model of group {fitted.group}: namespace {fitted.namespace!r} is no name of a Kubernetes namespace "
+            f"(lower case letters, digits and '-', at most 63); the label of the metrics says so"
         )
     try:
         spec = ModelSpec.model_validate(spec_of(fitted))

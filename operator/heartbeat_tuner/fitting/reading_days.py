@@ -1,7 +1,7 @@
 """Days from Spark: the contract's rows of each, added up, in the driver's memory.
 
 From Prometheus each day is read by itself, so that it is kept at once and a failure costs it alone. From Parquet a few
-days are one job: who asks for the next day has kept the ones before, and this process never holds more.
+days are one job: the caller keeps each day before it asks for the next, and this process never holds more.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -104,9 +104,7 @@ class SparkDays:
                     sentence = self._sentence(error)
                     message = sentence if path in sentence else f"{path}: {sentence}"
                     if lake is None or self.broke:  # it would happen to the others, too
-                        yield from (
-                            (day, DayFailure(day, message)) for later_span in spans[number:] for day in later_span
-                        )
+                        yield from ((day, DayFailure(day, message)) for span in spans[number:] for day in span)
                         return
                     yield from ((day, DayFailure(day, message)) for day in span)
                     continue

@@ -232,7 +232,7 @@ class Days:
 
 
 def rows(spark: "SparkSession", reading: SourceOptions) -> "DataFrame":
-    """Return rows of the contract, several for one key, and those that say how each slice was read: the columns `TELLING`.
+    """Return rows of the contract, several for one key, and those that say how slices were read: columns `TELLING`.
 
     Raises:
         SourceError: not like this; it names what is wrong.

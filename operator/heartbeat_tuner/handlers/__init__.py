@@ -1,8 +1,7 @@
 """The only kopf code: a watch that feeds the policy store.
 
-Only `on.event`, which writes nothing: no finalizer, no annotation, no handler on other people's objects. Everything
-that acts is in `reconcile`. Nor does kopf read of an object what it would have written itself: anybody who may write
-the object could have put it there.
+Only `on.event`, which writes nothing: no finalizer, no annotation, no handler on other people's objects. What acts is
+in `reconcile`. Nor does kopf read what it would have written itself: anybody could have put it into their object.
 """
 
 import asyncio

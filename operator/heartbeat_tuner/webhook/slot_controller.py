@@ -192,9 +192,8 @@ class SlotController:
             task.add_done_callback(lambda task: self._busy.pop(task.get_name()))
         done, late = await asyncio.wait(begun, timeout=2 * self.namespace_s)
         if late:
-            _log.warning(
-                "slow namespaces, the others go on", namespaces=sorted(task.get_name() for task in late)[:SHOWN]
-            )
+            slow = sorted(task.get_name() for task in late)
+            _log.warning("slow namespaces, the others go on", namespaces=slow[:SHOWN])
         return all(task.result() for task in done)
 
     async def _look_after_one(self, namespace: str, tasks: _Tasks, at_once: asyncio.Semaphore) -> bool:

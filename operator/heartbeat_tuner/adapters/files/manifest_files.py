@@ -138,13 +138,10 @@ def read(files: Iterable[tuple[str, str]]) -> Found:
         if manifest.kind == "ConfigMap":
             namespace, name = manifest.identity()
             maps.setdefault(namespace, {})[name] = _data(manifest.place)
+    others = [manifest for manifest in objects if manifest.kind not in POD_SPECS]
     return Found(
         workloads=[_workload(manifest, maps) for manifest in objects if manifest.kind in POD_SPECS],
-        passed_over=[
-            _title_if_any(manifest)
-            for manifest in objects
-            if manifest.kind not in POD_SPECS and _has_pod_template(manifest.place.value)
-        ],
+        passed_over=[_title_if_any(manifest) for manifest in others if _has_pod_template(manifest.place.value)],
     )
 
 

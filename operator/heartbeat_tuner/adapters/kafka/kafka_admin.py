@@ -312,9 +312,7 @@ class _Cluster:
         Where that was not read in time the group is left out: without it, what its client is set to would be taken for
         what is in force.
         """
-        wanted = [
-            group_id for group_id, group in groups.items() if isinstance(group, Group) and group.consumer_protocol
-        ]
+        wanted = [name for name, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
         configs: dict[str, GroupConfig | str] = {}
         until = time.monotonic() + min(within_s, self._timeout_s)
         for first in range(0, len(wanted), CONFIGS_AT_ONCE):

@@ -82,9 +82,8 @@ class ReadingOrder:
         wanted = frozenset(group_ids)
         late = [group_id for group_id in self._late if group_id in wanted]
         first = [group_id for group_id in group_ids if group_id not in self._late and group_id not in self._silent]
-        return late + first, [
-            group_id for group_id in self._silent if group_id in wanted and group_id not in self._late
-        ]
+        last = [group_id for group_id in self._silent if group_id in wanted and group_id not in self._late]
+        return late + first, last
 
     def note(self, read: Iterable[str], *, late: Sequence[str], silent: Collection[str]) -> None:
         """Remember how a reading ended; groups that are not named keep their places.

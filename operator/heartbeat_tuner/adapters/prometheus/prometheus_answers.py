@@ -31,9 +31,7 @@ def document(body: bytes) -> dict[str, Any]:
         raise _malformed("Prometheus answered with something that is no JSON") from error
     if not isinstance(answer, dict) or answer.get("status") != "success":
         sentence = answer.get("error") if isinstance(answer, dict) else None
-        raise _malformed(
-            "Prometheus answered without success", server_words=sentence if isinstance(sentence, str) else ""
-        )
+        raise _malformed("Prometheus answered without success", reply=sentence if isinstance(sentence, str) else "")
     return answer
 
 
@@ -85,7 +83,7 @@ def _series(document: Mapping[str, Any], *, kind: str, samples_of: Any) -> list[
     text = data.get("resultType") if isinstance(data, dict) else None
     if not isinstance(data, dict) or text != kind:
         sentence = text if isinstance(text, str) else "no data"
-        raise _malformed(f"Prometheus answered with something that is no {kind}", server_words=sentence)
+        raise _malformed(f"Prometheus answered with something that is no {kind}", reply=sentence)
     by_labels: dict[tuple[tuple[str, str], ...], _Pairs] = {}
     try:
         result = data["result"]
@@ -139,8 +137,8 @@ def _check_whole(document: Mapping[str, Any]) -> None:
     warnings = document.get("warnings")
     if warnings or document.get("isPartial"):
         sentence = str(warnings[0]) if isinstance(warnings, list) and warnings else ""
-        raise Failure(MetricsCause.PARTIAL, "Prometheus has only part of the data", server_words=sentence)
+        raise Failure(MetricsCause.PARTIAL, "Prometheus has only part of the data", reply=sentence)
 
 
-def _malformed(sentence: str, *, server_words: str = "") -> Failure:
-    return Failure(MetricsCause.MALFORMED, sentence, server_words=server_words)
+def _malformed(sentence: str, *, reply: str = "") -> Failure:
+    return Failure(MetricsCause.MALFORMED, sentence, reply=reply)

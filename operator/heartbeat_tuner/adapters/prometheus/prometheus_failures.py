@@ -127,7 +127,7 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
     Attributes:
         cause: what kind of failure.
         sentence: what happened, in our words.
-        server_words: what the server said; shown in parentheses after the sentence.
+        reply: what the server said; shown in parentheses after the sentence.
         fix: what to do; None where nobody can tell.
         again_after_s: how long to wait at least before the same is asked again; None if that is of no use.
     """
@@ -137,14 +137,14 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         cause: MetricsCause,
         sentence: str,
         *,
-        server_words: str = "",
+        reply: str = "",
         fix: SettingsFix | None = None,
         again_after_s: float | None = None,
     ) -> None:
         super().__init__(sentence)
         self.cause = cause
         self.sentence = sentence
-        self.server_words = server_words
+        self.reply = reply
         self.fix = fix
         self.again_after_s = again_after_s
         self._hidden: list[str] = []
@@ -158,8 +158,8 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
 
         The server's own words may be others each time: they have numbers of the moment, or of the request.
         """
-        server_words = _shown(self.server_words, self._hidden)
-        server = say(" ({server})", server=Reading(server_words)) if server_words else ""
+        reply = _shown(self.reply, self._hidden)
+        server = say(" ({server})", server=Reading(reply)) if reply else ""
         return say("{sentence}{server}{fix}", sentence=self.sentence, server=server, fix=words.of(self.fix))
 
 
@@ -174,12 +174,12 @@ def of_status(status: int, headers: Mapping[str, str], body: str, *, now: dateti
     """
     if status in range(300, 400):
         location, sentence = headers.get("Location", "").partition("?")[0], f"Prometheus answered {status}, a redirect"
-        return Failure(MetricsCause.REFUSED, sentence, server_words=location, fix=SettingsFix.FOLLOW_REDIRECT)
+        return Failure(MetricsCause.REFUSED, sentence, reply=location, fix=SettingsFix.FOLLOW_REDIRECT)
     other = MetricsCause.REFUSED if status in range(400, 500) else MetricsCause.FAILED
     return Failure(
         _BY_STATUS.get(HTTPStatus(status), other) if status in _KNOWN else other,
         f"Prometheus answered {status}",
-        server_words=_error_of(body),
+        reply=_error_of(body),
         fix=_FIXES.get(HTTPStatus(status)) if status in _KNOWN else None,
         again_after_s=_retry_after_s(headers, now) if status in _PASSING else None,
     )

@@ -5,8 +5,7 @@ over by a forced apply leaves us the name. Once it drops its line, an entry with
 `envFrom` brings. So we have to let go of an entry that another manager has too, with its value.
 
 A manager that merges (`kubectl apply`, `set env`, `edit`, Helm 3) has the value alone, and the entry is still ours: to
-let go of it would take it out, with the other's value. Such a manager takes an entry out as a whole, so holding its
-name does no harm.
+let go of it would take it out, with their value. They take an entry out as a whole: holding its name does no harm.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,12 +42,10 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
     empty: dict[str, tuple[str, ...]] = {}
     values_of: dict[str, str] = {}
     standing: dict[str, str | None] | None = None
-    for container_spec in workload["spec"]["template"]["spec"]["containers"]:
-        entries = {
-            entry["name"]: entry for entry in container_spec.get("env", ())
-        }  # of two with one name the last counts
-        claims = _claims(workload, container_spec["name"])
-        if container_spec["name"] == container:
+    for spec in workload["spec"]["template"]["spec"]["containers"]:
+        entries = {entry["name"]: entry for entry in spec.get("env", ())}  # of two with one name the last counts
+        claims = _claims(workload, spec["name"])
+        if spec["name"] == container:
             standing = {name: entry.get("value") for name, entry in entries.items()}
             values_of = {name: owner for name in entries if (owner := _owner(claims.get(name, ()), us))}
         for name, entry in entries.items():
@@ -59,11 +56,11 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
             owner, elsewhere = _owner(others, us), next((claim.manager for claim in others if claim.entry), None)
             has_value = "value" in entry or "valueFrom" in entry
             if elsewhere is not None and (owner is not None or not has_value):
-                overruled.setdefault(container_spec["name"], {})[name] = owner or elsewhere
+                overruled.setdefault(spec["name"], {})[name] = owner or elsewhere
             elif not has_value:
-                empty[container_spec["name"]] = (*empty.get(container_spec["name"], ()), name)
+                empty[spec["name"]] = (*empty.get(spec["name"], ()), name)
             elif owner is not None or "value" in entry:
-                held.setdefault(container_spec["name"], {})[name] = entry["value"] if owner is None else ""
+                held.setdefault(spec["name"], {})[name] = entry["value"] if owner is None else ""
     metadata = workload["metadata"]
     return Holdings(
         kept=held,

@@ -133,11 +133,7 @@ def _waiting(waiting: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [
-        _picked(condition, _OF_CONDITION)
-        for condition in status.get("conditions", ())
-        if condition["type"] in _CONDITIONS
-    ]
+    return [_picked(entry, _OF_CONDITION) for entry in status.get("conditions", ()) if entry["type"] in _CONDITIONS]
 
 
 def _manager(entry: Mapping[str, Any], names: Mapping[str, Collection[str]]) -> dict[str, Any]:

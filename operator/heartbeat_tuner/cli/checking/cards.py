@@ -101,8 +101,7 @@ def delays(client: Client) -> str:
         terms.append("So does a fetch that waits for messages, where the coordinator leads one of the partitions.")
     beyond = 2 * client.defaults.heartbeat_interval
     idle, slow, slower = (
-        client.period(client.defaults, Circumstances(round_trip=answer_time))
-        for answer_time in (timedelta(0), _ANSWER, beyond)
+        client.period(client.defaults, Circumstances(round_trip=answer)) for answer in (timedelta(0), _ANSWER, beyond)
     )
     if slow != idle:
         terms.append("A slow answer does, too.")

@@ -28,14 +28,7 @@ def as_text(backtest: Backtest) -> str:
     ]
     worst = surprising(backtest.groups)
     if worst:
-        blocks.append(
-            "\n".join(
-                [
-                    "bounds that did not hold:",
-                    *(_told(group, share_forecast) for group, share_forecast in worst[:WORST]),
-                ]
-            )
-        )
+        blocks.append("\n".join(["bounds that did not hold:", *(_told(*pair) for pair in worst[:WORST])]))
     if backtest.rejected:
         left = "; ".join(f"{count:,} for {reason}" for reason, count in sorted(backtest.rejected.items()))
         blocks.append(wrapped(f"without a model: {left}", "", "  "))

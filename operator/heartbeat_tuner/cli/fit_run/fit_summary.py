@@ -127,5 +127,4 @@ def _verdict(outcome: FitOutcome) -> str:
 
 
 def _spans(days: Collection[date]) -> str:
-    spans = calendar_days.spans(days)
-    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in calendar_days.spans(days))

@@ -124,9 +124,7 @@ def _record(case: Case) -> Link:
         Row("longest poll gap", _seconds(record.longest_poll_gap), "s"),
     ]
     if record.rebalancing_share is not None:
-        rows.append(
-            Row("time in rebalances", 100 * record.rebalancing_share, "%", note="above 5 % no cost can be computed")
-        )
+        rows.append(Row("time in rebalances", 100 * record.rebalancing_share, "%", note="above 5 % no cost is known"))
     return Link("record", title, tuple(row for row in rows if row.now is not None))
 
 

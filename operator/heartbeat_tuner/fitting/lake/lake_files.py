@@ -155,9 +155,8 @@ def _listed(files: pyarrow.fs.FileSystem, root: str) -> tuple[str, ...]:
     if info.type is not pyarrow.fs.FileType.Directory:
         return (root,) if info.is_file else ()
     entries = files.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))
-    return tuple(
-        sorted(str(entry.path) for entry in entries if entry.is_file and not _is_hidden(entry.path.removeprefix(root)))
-    )
+    paths = [str(entry.path) for entry in entries if entry.is_file and not _is_hidden(entry.path.removeprefix(root))]
+    return tuple(sorted(paths))
 
 
 def _is_hidden(path: str) -> bool:

@@ -114,9 +114,8 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     Args:
         batches: with the columns `SENT`, each histogram of another key; refused lines are left out.
     """
-    whole = pa.Table.from_batches(
-        [batch for batch in batches if not batch.column("day").null_count], SENT
-    ).combine_chunks()
+    counted = [batch for batch in batches if not batch.column("day").null_count]
+    whole = pa.Table.from_batches(counted, SENT).combine_chunks()
     if not whole.num_rows:
         return contract.ROWS.empty_table()
     (batch,) = whole.to_batches()

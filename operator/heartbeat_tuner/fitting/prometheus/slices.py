@@ -93,9 +93,7 @@ def shared_out(every: Sequence[Slice], tasks: int) -> list[list[Slice]]:
     """Return the slices in at most so many lots of like weight, each in order of time; none is empty."""
     lots: list[list[Slice]] = [[] for _ in range(min(tasks, len(every)))]
     heap = [(0, number) for number in range(len(lots))]
-    for time_slice in sorted(
-        every, key=lambda time_slice: (-time_slice.members, time_slice.window, time_slice.namespaces)
-    ):
+    for time_slice in sorted(every, key=lambda entry: (-entry.members, entry.window, entry.namespaces)):
         weight, number = heapq.heappop(heap)
         lots[number].append(time_slice)
         heapq.heappush(heap, (weight + max(1, time_slice.members), number))

@@ -83,7 +83,7 @@ def filled(pod: Mapping[str, Any], given: Iterable[InitialValues], *, now: datet
         given: what is to be set, one for each container.
         now: to tell what is out of date.
     """
-    new_pod, unfit, names = pod, [], []
+    result, unfit, names = pod, [], []
     for initial_values in given:
         container = injection.container(pod, initial_values.policy.workload.container)
         if container is None or now >= initial_values.until:
@@ -92,13 +92,11 @@ def filled(pod: Mapping[str, Any], given: Iterable[InitialValues], *, now: datet
         if why:
             unfit.append(f"{initial_values.policy.key}: {why}")
             continue
-        new_pod = injection.with_variables(
-            new_pod, container["name"], initial_values.policy.entries(initial_values.set)
-        )
+        result = injection.with_variables(result, container["name"], initial_values.policy.entries(initial_values.set))
         names.append(initial_values.policy.key.name)
     if names:
-        new_pod = injection.with_marks(new_pod, "annotations", {ANNOTATION: ",".join(names)})
-    return Filled(new_pod, tuple(unfit))
+        result = injection.with_marks(result, "annotations", {ANNOTATION: ",".join(names)})
+    return Filled(result, tuple(unfit))
 
 
 def _is_within(allowed: Range, value: timedelta) -> bool:
