@@ -1,7 +1,7 @@
 """What was read stays read: one Parquet file of the contract's rows for each day (UTC).
 
-`day=2026-11-20/histograms.parquet` is replaced whole, in one step: a job that is killed, runs out of disk or has another
-beside it leaves either the old file or the new one. The same rows give the same bytes, whichever order they come in. A
+`day=2026-11-20/histograms.parquet` is replaced whole, in one step: a job that is killed, runs out of disk or has
+another beside it leaves the old file or the new one. The same rows give the same bytes, whichever order they come in. A
 file that is broken costs its day, not the history.
 """
 
