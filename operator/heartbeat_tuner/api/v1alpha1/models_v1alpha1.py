@@ -300,7 +300,7 @@ class ModelSpec(Model):
         GroupId,
         Field(
             description="The consumer group (group.id), whose pods are in the model's namespace.",
-            json_schema_extra=group_id_rules("delete the model and let the fit write a new one"),
+            json_schema_extra=group_id_rules("delete the model and let the fit write it again"),
         ),
     ]
     cluster: Annotated[
