@@ -1,7 +1,7 @@
 """The parts of an operator, by its settings: connections, candidates for leaderships, and what each shard works with.
 
-Of each shard there is a connection of its own to the API server, behind the fence of that shard's leadership: whoever
-leads one shard has nothing to write another's policies with. All else that writes nothing is shared.
+Each shard has its own connection to the API server, behind the fence of that shard's leadership: the leader of one
+shard has nothing to write another's policies with. What writes nothing is shared.
 """
 
 import asyncio

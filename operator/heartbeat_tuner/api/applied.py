@@ -1,7 +1,7 @@
 """Applications in the API's notation: as a policy's status shows them, and as the workload itself carries them.
 
-A write to a workload carries its own record, as an annotation of the same server-side apply: whoever comes next knows
-of it, even if the writer never got its answer or died before it wrote a status.
+A write to a workload carries its own record, as an annotation of the same server-side apply: the next writer knows of
+it, even if this one never got its answer or died before it wrote a status.
 """
 
 import json
@@ -99,14 +99,14 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
     """Return the last application to each container of a workload.
 
     What cannot be read, or speaks of another object (a manifest that was copied with its annotations) or of a time when
-    there was no such record, counts for nothing: whoever may edit the workload may write anything there.
+    there was no such record, counts for nothing: anybody who may edit the workload may write anything there.
     """
     try:
         documents = json.loads(text or "{}")
         entries = documents.items() if isinstance(documents, dict) else ()
     except (ValueError, RecursionError):
         return {}
-    found: dict[str, Application] = {}
+    applications: dict[str, Application] = {}
     for container, document in entries:
         try:
             application = application_of(Applied.model_validate(document))
@@ -114,8 +114,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
         if application.workload_uid == workload_uid and known and moments.may_be_ours(application.at):
-            found[container] = application
-    return found
+            applications[container] = application
+    return applications
 
 
 def settings_of(values: SettingValues) -> LivenessSettings:

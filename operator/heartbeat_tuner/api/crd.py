@@ -143,9 +143,9 @@ def structural(schema: dict[str, Any]) -> dict[str, Any]:
 def _convert(node: dict[str, Any], definitions: dict[str, Any], *, path: str) -> dict[str, Any]:
     """Return one schema node, inlined and cleaned, with its children."""
     node = _without_null(_inlined(node, definitions), definitions)
-    found = next((keyword for keyword in _FORBIDDEN if keyword in node), None)
-    if found is not None:
-        raise NotStructuralError(f"{path or '.'}: {found} is not structural")
+    forbidden = next((keyword for keyword in _FORBIDDEN if keyword in node), None)
+    if forbidden is not None:
+        raise NotStructuralError(f"{path or '.'}: {forbidden} is not structural")
     if "exclusiveMinimum" in node or "exclusiveMaximum" in node:
         raise NotStructuralError(f"{path or '.'}: numeric exclusive bounds are not structural")
     result = {key: value for key, value in node.items() if key not in _DROPPED}

@@ -50,7 +50,7 @@ class HeldPolicy(Mapping[str, Any]):
         return int(self.metadata["resourceVersion"])
 
     def __getitem__(self, name: str) -> Any:
-        """Return a part; `spec` and `status` are made anew each time."""
+        """Return a part; `spec` and `status` are parsed at each call."""
         if name == _METADATA:
             return self.metadata
         text = self.texts[_TEXTS.index(name)] if name in _TEXTS else ""

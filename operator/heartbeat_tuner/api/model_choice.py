@@ -1,7 +1,7 @@
 """Which `ConsumerGroupModel` objects of a list are kept: those that policies ask for, and a few more.
 
-Whoever may write objects in a namespace may write any number of them. What is kept of a namespace is bounded by its own
-policies, so that a flood costs nobody else memory, and only what is kept is parsed, which is what takes time.
+Anybody who may write objects in a namespace may write any number of them. What is kept of a namespace is bounded by its
+own policies, so that a flood costs nobody else memory. Only what is kept is parsed, since parsing takes the time.
 """
 
 import heapq
@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from heartbeat_tuner.api import model_documents
 
 PER_GROUP: Final = 4
-"""Newest models of one group that are kept: there may be one for each Kafka cluster that the fit was told of."""
+"""Newest models of one group that are kept: there may be one for each Kafka cluster that a fit was run for."""
 
 SPARE: Final = 100
 """Newest models of each namespace that are kept beside those that policies ask for: a policy may come any minute."""
@@ -65,7 +65,7 @@ class ModelChoice(Generic[Held]):
     @property
     def left_out(self) -> dict[str, int]:
         """How many objects of each namespace are not kept, where some are not."""
-        kept = {namespace: len(self._spare.get(namespace, ())) for namespace in self._seen}
+        count = {namespace: len(self._spare.get(namespace, ())) for namespace in self._seen}
         for (namespace, _), held in self._of_groups.items():
-            kept[namespace] += len(held)
-        return {namespace: seen - kept[namespace] for namespace, seen in self._seen.items() if seen > kept[namespace]}
+            count[namespace] += len(held)
+        return {namespace: seen - count[namespace] for namespace, seen in self._seen.items() if seen > count[namespace]}

@@ -1,8 +1,7 @@
-"""Between a `ConsumerGroupModel` document and the `GroupModel` that it tells of, both ways.
+"""Between a `ConsumerGroupModel` document and the `GroupModel` that it describes, both ways.
 
-A document that was read is not trusted: whoever may write objects, or files, may have written anything. `model_of`
-gives a model that every look-up can bear, or a sentence with field, value, rule and fix. Numbers survive the way there
-and back bit by bit.
+A document is not trusted: anybody who may write objects, or files, may have written anything. `model_of` gives a model
+on which no look-up fails, or a sentence with field, value, rule and fix. Numbers survive both ways, bit by bit.
 """
 
 import functools
@@ -67,27 +66,27 @@ def is_namespace(name: str) -> bool:
     return _NAMESPACE.fullmatch(name) is not None
 
 
-def document_of(one: GroupModel) -> dict[str, Any]:
+def document_of(fitted: GroupModel) -> dict[str, Any]:
     """Return the whole object, as it is applied; a model of pods without a namespace has an empty one.
 
     Raises:
         InvalidModelError: the model holds what no document may.
     """
-    if one.namespace and not is_namespace(one.namespace):
+    if fitted.namespace and not is_namespace(fitted.namespace):
         raise InvalidModelError(
-            f"model of group {one.group}: namespace {one.namespace!r} is no name of a Kubernetes namespace (lower case "
-            f"letters, digits and '-', at most 63); the label of the metrics says so"
+            f"model of group {fitted.group}: namespace {fitted.namespace!r} is no name of a Kubernetes namespace "
+            f"(lower case letters, digits and '-', at most 63); the label of the metrics says so"
         )
     try:
-        spec = ModelSpec.model_validate(spec_of(one))
+        spec = ModelSpec.model_validate(spec_of(fitted))
     except pydantic.ValidationError as error:
         raise InvalidModelError(
-            f"model of group {one.namespace}/{one.group}: {fields.first_error(error, 'spec')}"
+            f"model of group {fitted.namespace}/{fitted.group}: {fields.first_error(error, 'spec')}"
         ) from error
     return {
         "apiVersion": fields.API_VERSION,
         "kind": KIND,
-        "metadata": {"name": name_of(one.group, one.cluster), "namespace": one.namespace},
+        "metadata": {"name": name_of(fitted.group, fitted.cluster), "namespace": fitted.namespace},
         "spec": spec.model_dump(mode="json", by_alias=True, exclude_none=True),
     }
 
@@ -98,7 +97,7 @@ def key_of(document: Mapping[str, Any]) -> ObjectKey:
 
 
 def model_of(document: Mapping[str, Any]) -> GroupModel:
-    """Return the model that an object tells of.
+    """Return the model that an object describes.
 
     Raises:
         ForeignSchemaError: its histograms have other buckets.
@@ -120,7 +119,7 @@ def model_of(document: Mapping[str, Any]) -> GroupModel:
         ) from error
 
 
-def due(one: GroupModel, stored: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def due(fitted: GroupModel, stored: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the document to write in place of what is stored; None if that says the same, whichever run fitted it.
 
     Tails that the new model rejects are kept from the stored one, where that can be read.
@@ -132,7 +131,7 @@ def due(one: GroupModel, stored: Mapping[str, Any] | None) -> dict[str, Any] | N
         old = None if stored is None else model_of(stored)
     except InvalidModelError:
         old = None
-    document = document_of(group_model.keeping(one, old))
+    document = document_of(group_model.keeping(fitted, old))
     return None if stored is not None and _told(document) == _told(stored) else document
 
 

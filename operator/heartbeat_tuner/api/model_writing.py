@@ -41,7 +41,7 @@ def spec_of(group_model: GroupModel) -> dict[str, Any]:
 
 
 def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "name": name,
         "values": quantity_model.values,
         "memberDays": quantity_model.member_days,
@@ -50,12 +50,12 @@ def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
         "medianSeconds": quantity_model.median_s,
     }
     if quantity_model.rate is not None:
-        found["rate"] = {"mean": quantity_model.rate.mean, "upper": quantity_model.rate.upper}
+        document["rate"] = {"mean": quantity_model.rate.mean, "upper": quantity_model.rate.upper}
     if quantity_model.duration is not None:
         lasts = quantity_model.duration
-        found["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
+        document["duration"] = {"meanLog": lasts.mean_log, "sdLog": lasts.sd_log, "worth": lasts.worth}
     if quantity_model.pool is not None:
-        found["pool"] = {
+        document["pool"] = {
             "days": quantity_model.pool.days,
             "groups": quantity_model.pool.groups,
             "timesSeconds": list(quantity_model.pool.times_s),
@@ -63,21 +63,21 @@ def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
             "spreads": list(quantity_model.pool.spreads),
         }
     if isinstance(quantity_model.tail, TailModel):
-        found["tail"] = _tail_of(quantity_model.tail)
+        document["tail"] = _tail_of(quantity_model.tail)
     else:
-        found["rejected"] = {
+        document["rejected"] = {
             "reason": _REASON_NAMES[quantity_model.tail.reason],
             "detail": quantity_model.tail.detail[:_LONGEST_DETAIL],
         }
     if quantity_model.kept is not None:
-        found["kept"] = {
+        document["kept"] = {
             "since": quantity_model.kept.since.isoformat(),
             "until": quantity_model.kept.until.isoformat(),
             "fittedAt": _moment_of(quantity_model.kept.fitted_at),
             "valuesPerDay": quantity_model.kept.per_day,
             "tail": _tail_of(quantity_model.kept.tail),
         }
-    return found
+    return document
 
 
 def _tail_of(tail: TailModel) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def _env_names(client: ClientSpec) -> dict[Setting, str]:
         setting: overrides.get(setting.value, {}).get("name", preset[setting]) for setting in TUNED if setting in preset
     }
     for setting, name in names.items():
-        twin = next(one for one, other in names.items() if other == name)
+        twin = next(owner for owner, other in names.items() if other == name)
         if twin is not setting:
             raise InvalidPolicyError(
                 f"spec.client.env.{setting}: {name} is the variable of {twin} too, by spec.client.env or by the "
@@ -195,7 +195,7 @@ def _naming(metrics: Metrics | None, library: str) -> Naming:
     names = {} if metrics.names is None else metrics.names.model_dump(by_alias=True, exclude_none=True)
     labels = {} if metrics.labels is None else metrics.labels.model_dump(by_alias=True, exclude_none=True)
     for quantity, name in names.items():
-        twin = next(one for one, other in names.items() if other == name)
+        twin = next(owner for owner, other in names.items() if other == name)
         if twin != quantity:
             raise InvalidPolicyError(
                 f"spec.metrics.names.{quantity}: {name} is named for {twin} too; one metric cannot be two quantities, "

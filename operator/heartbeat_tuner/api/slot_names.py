@@ -1,8 +1,8 @@
 """What slots are called: static ids, their Leases, and the marks by which pods and Leases are found.
 
 An id is the Deployment's name, eight digits of the policy's uid, and the slot's number, so that a policy that was
-deleted and made anew never gives an id that a pod of the old one still has. The Lease has the id's own name. A pod of a
-StatefulSet has no slot: its id ends in its own number. Libraries with several members in a process put a dash and a
+deleted and made again never gives an id that a pod of the old one still has. The Lease has the id's own name. A pod of
+a StatefulSet has no slot: its id ends in its own number. Libraries with several members in a process put a dash and a
 number behind an id; what comes of that is no other pod's id, nor another's with a number behind it.
 """
 

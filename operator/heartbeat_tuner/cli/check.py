@@ -39,7 +39,9 @@ _FAILING: Final = {"error": {LintSeverity.ERROR}, "warning": {LintSeverity.ERROR
 @click.option("--fetch-wait", type=duration, help="Likewise: maxWaitTimeInMs, fetch.max.wait.ms.")
 @click.option("--max-poll-interval", type=duration, help="Likewise, of clients that have one.")
 @click.option("--rebalance-timeout", type=duration, help="Likewise.")
-@click.option("--group-protocol", type=click.Choice([one.value for one in Protocol]), help="Likewise: group.protocol.")
+@click.option(
+    "--group-protocol", type=click.Choice([protocol.value for protocol in Protocol]), help="Likewise: group.protocol."
+)
 @click.option("--env-file", type=click.Path(path_type=Path), help="Read NAME=value lines; - is the standard input.")
 @click.option(
     "--filename",
@@ -170,7 +172,7 @@ def _wanted(
             raise UsageProblem(f"--env {override}: {variable!r} cannot be the name of a variable")
         names[Setting(named)] = variable
     for setting, variable in names.items():
-        twin = next(one for one, other in names.items() if other == variable)
+        twin = next(owner for owner, other in names.items() if other == variable)
         if twin is not setting:
             raise UsageProblem(
                 f"--env: {variable} is the variable of {twin} and of {setting}; one variable cannot hold two settings"

@@ -70,7 +70,7 @@ def card(client: Client, version: str | None) -> str:
     lines += table([(f"{end.event}:", end.after) for end in cards.ends(client)], "  ")
     lines += _section("Groups and rules", [cards.groups(client), *cards.rules(client)], "- ")
     if client.others:
-        notes = [f"{one.name} ({one.default}): {one.note}." for one in client.others]
+        notes = [f"{other.name} ({other.default}): {other.note}." for other in client.others]
         lines += _section("What else counts", notes, "- ")
     for title, texts in (("Older versions", cards.older(client)), ("Good to know", client.advice)):
         if texts:
@@ -140,10 +140,10 @@ def _object(client: Client, version: str | None) -> dict[str, Any]:
             }
             for end in cards.ends(client)
         ],
-        "protocols": [one.value for one in client.protocols],
+        "protocols": [protocol.value for protocol in client.protocols],
         "staticMembership": client.static_membership.value,
         "rules": cards.rules(client),
-        "others": [{"name": one.name, "default": one.default, "note": one.note} for one in client.others],
+        "others": [{"name": other.name, "default": other.default, "note": other.note} for other in client.others],
         "olderVersions": cards.older(client),
         "advice": list(client.advice),
     }

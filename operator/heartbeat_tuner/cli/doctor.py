@@ -57,24 +57,24 @@ def command(*, group: str | None, output: str, **given: Any) -> None:
     """
     asked = prometheus_options.asked(**given)
     inventory = prometheus_options.run(asked, lambda source: prometheus_options.inventory(source, asked, around=True))
-    found = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS)
+    report = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS)
     if group is not None:
-        found = found.only(group)
-    click.echo(as_text(found, asked) if output == "text" else as_document(document(found), output), nl=False)
-    if not found.is_whole:
+        report = report.only(group)
+    click.echo(as_text(report, asked) if output == "text" else as_document(document(report), output), nl=False)
+    if not report.is_whole:
         raise click.exceptions.Exit(1)
 
 
-def as_text(found: Diagnosis, asked: PrometheusTarget) -> str:
+def as_text(report: Diagnosis, asked: PrometheusTarget) -> str:
     """Return a table of the groups, what is read of them, and the findings, the worst first."""
     blocks = []
-    if found.groups:
-        blocks += ["\n".join(_groups(found.groups)), "\n".join(_uses(found.groups))]
-    if covered := [group.covered for group in found.groups if group.covered is not None]:
+    if report.groups:
+        blocks += ["\n".join(_groups(report.groups)), "\n".join(_uses(report.groups))]
+    if covered := [group.covered for group in report.groups if group.covered is not None]:
         blocks.append("\n".join(_covered(covered)))
-    pasted = len(found.groups) == 1
-    blocks += ["\n".join(finding_text(several, pasted=pasted)) for several in _alike(found.findings)]
-    return "\n\n".join([*blocks, _summary(found, asked)]) + "\n"
+    pasted = len(report.groups) == 1
+    blocks += ["\n".join(finding_text(several, pasted=pasted)) for several in _alike(report.findings)]
+    return "\n\n".join([*blocks, _summary(report, asked)]) + "\n"
 
 
 class _Document(yaml.SafeDumper):
@@ -91,7 +91,7 @@ def as_document(content: dict[str, Any], output: str) -> str:
     return yaml.dump(content, Dumper=_Document, sort_keys=False, allow_unicode=False, width=120)
 
 
-def document(found: Diagnosis) -> dict[str, Any]:
+def document(report: Diagnosis) -> dict[str, Any]:
     """Return what was found, as plain values."""
     return {
         "groups": [
@@ -107,7 +107,7 @@ def document(found: Diagnosis) -> dict[str, Any]:
                 "quantities": {quantity.camel: quantity in group.there for quantity in (*group.there, *group.missing)},
                 "covered": None if group.covered is None else _covered_document(group.covered),
             }
-            for group in found.groups
+            for group in report.groups
         ],
         "findings": [
             {
@@ -117,7 +117,7 @@ def document(found: Diagnosis) -> dict[str, Any]:
                 "message": finding.message,
                 "fix": fix_object(finding.fix),
             }
-            for finding in found.findings
+            for finding in report.findings
         ],
     }
 
@@ -204,8 +204,8 @@ def _covered(several: Sequence[Covered]) -> list[str]:
     """Return what can be measured, of how many groups, and why not of the others."""
     rows = []
     for of_all in zip(*(covered.quantities for covered in several), strict=True):
-        there = sum(one.measurable for one in of_all)
-        because = Counter(one.because for one in of_all if one.because)
+        there = sum(quantity.measurable for quantity in of_all)
+        because = Counter(quantity.because for quantity in of_all if quantity.because)
         sentence = "; ".join(
             f"{why} ({count})" if len(several) > 1 else why for why, count in because.most_common(REASONS)
         )
@@ -221,28 +221,28 @@ def _covered(several: Sequence[Covered]) -> list[str]:
 
 def _alike(findings: Sequence[DoctorFinding]) -> list[list[DoctorFinding]]:
     """Return findings that say the same of different subjects together."""
-    found: dict[tuple[str, str, Fix | None], list[DoctorFinding]] = {}
+    alike: dict[tuple[str, str, Fix | None], list[DoctorFinding]] = {}
     for finding in findings:
-        found.setdefault((finding.id, finding.message, finding.fix), []).append(finding)
-    return list(found.values())
+        alike.setdefault((finding.id, finding.message, finding.fix), []).append(finding)
+    return list(alike.values())
 
 
 def _subject(finding: DoctorFinding) -> str:
     """Return what a finding is about: a group and its namespace, or a job, its namespace and examples."""
-    first, *rest = [shown(one) for one in finding.subject] or [""]
+    first, *rest = [shown(part) for part in finding.subject] or [""]
     title = f"job {first or '(none)'}" if finding.id in _OF_JOBS else first
-    told = [one for one in rest if one]
-    return f"{title} ({', '.join(told)})" if told else title
+    details = [part for part in rest if part]
+    return f"{title} ({', '.join(details)})" if details else title
 
 
-def _summary(found: Diagnosis, asked: PrometheusTarget) -> str:
-    counts = {severity: sum(finding.severity is severity for finding in found.findings) for severity in DoctorSeverity}
-    whole = sum(group.measurable for group in found.groups)
+def _summary(report: Diagnosis, asked: PrometheusTarget) -> str:
+    counts = {severity: sum(finding.severity is severity for finding in report.findings) for severity in DoctorSeverity}
+    whole = sum(group.measurable for group in report.groups)
     where = f" of {', '.join(map(shown, asked.namespaces))}" if asked.namespaces else ""
     return (
         f"{_counted(counts[DoctorSeverity.ERROR], 'error')}, {_counted(counts[DoctorSeverity.WARNING], 'warning')}, "
         f"{counts[DoctorSeverity.INFO]} for information; "
-        f"{whole} of {_counted(len(found.groups), 'group')}{where} measurable"
+        f"{whole} of {_counted(len(report.groups), 'group')}{where} measurable"
     )
 
 

@@ -26,12 +26,12 @@ def duration(text: str) -> timedelta:
     if _BARE_NUMBER.fullmatch(text):
         raise click.BadParameter(f"{text!r} has no unit; write {text}ms or {text}s, whichever is meant")
     try:
-        found = durations.parse(text)
+        parsed = durations.parse(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
-    if not timedelta(0) < found <= _LONGEST:
+    if not timedelta(0) < parsed <= _LONGEST:
         raise click.BadParameter(f"{text!r} is not between 1ms and {durations.show(_LONGEST)}")
-    return found
+    return parsed
 
 
 class FiniteNumber(click.FloatRange):
@@ -39,10 +39,10 @@ class FiniteNumber(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return it, or refuse it as click does."""
-        found: float = super().convert(value, param, ctx)
-        if math.isnan(found):
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
             self.fail(f"{value} is no number", param, ctx)
-        return found
+        return number
 
 
 def client_of(name: str, version: str | None) -> Client:

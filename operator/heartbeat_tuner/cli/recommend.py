@@ -70,11 +70,11 @@ def missing_text(case: Case) -> list[str]:
 
 def document(case: Case) -> dict[str, Any]:
     """Return the same as plain values."""
-    found: dict[str, Any] = {"verdict": Verdict.UNKNOWN.value}
+    fields: dict[str, Any] = {"verdict": Verdict.UNKNOWN.value}
     if case.inputs is not None and case.decision is not None:
         facts, decision = case.told, case.decision
         target, now = decision.target, facts.current
-        found = {
+        fields = {
             "verdict": decision.verdict.value,
             "reason": decision.finding.reason.value,
             "message": decision.finding.message,
@@ -100,7 +100,7 @@ def document(case: Case) -> dict[str, Any]:
             },
             "notes": notes(case),
         }
-    return {**found, "missing": missing_object(case)}
+    return {**fields, "missing": missing_object(case)}
 
 
 def missing_object(case: Case) -> list[dict[str, Any]]:
@@ -245,10 +245,10 @@ def notes(case: Case) -> list[str]:
 
 
 def _whose_defaults(case: Case) -> str:
-    found: dict[str, list[str]] = {}
+    settings_by_default: dict[str, list[str]] = {}
     for setting in case.told.current.assumed:
-        found.setdefault(default(setting, case.told.rebalancing), []).append(NAMES[setting])
-    return "; ".join(f"{whose} is assumed for {', '.join(names)}" for whose, names in found.items())
+        settings_by_default.setdefault(default(setting, case.told.rebalancing), []).append(NAMES[setting])
+    return "; ".join(f"{whose} is assumed for {', '.join(names)}" for whose, names in settings_by_default.items())
 
 
 def _broker_bounds(case: Case, cluster: Cluster) -> str:
@@ -259,7 +259,7 @@ def _broker_bounds(case: Case, cluster: Cluster) -> str:
 
 
 def _shown(bounds: Range) -> str:
-    return " to ".join(durations.show(one) for one in (bounds.min, bounds.max) if one is not None)
+    return " to ".join(durations.show(limit) for limit in (bounds.min, bounds.max) if limit is not None)
 
 
 def _model_notes(case: Case) -> list[str]:

@@ -82,7 +82,7 @@ def command(
 ) -> None:
     """Play a consumer group out, event by event, under what is set and under something else.
 
-    What befalls it is what its model says (--models). It takes what `recommend` takes; the same seed gives the same
+    What happens to it is what its model says (--models). It takes what `recommend` takes; the same seed gives the same
     play.
 
     Exit status: 0 if it was played, 1 if there is no model to play, 2 if the command line or Prometheus cannot be used.
@@ -95,8 +95,8 @@ def command(
         text = nothing(case) if output == "text" else as_document(document(case, None, [], days, seed), output)
         click.echo(text, nl=False)
         raise click.exceptions.Exit(1)
-    with _progress() as told:
-        scenes = played(plan, days=days, seed=seed, rollout=rollout, told=told)
+    with _progress() as progress:
+        scenes = played(plan, days=days, seed=seed, rollout=rollout, progress=progress)
     if output == "text":
         click.echo(as_text(case, plan, scenes, days, seed), nl=False)
     else:
@@ -122,7 +122,7 @@ def planned(case: Case, tried: LivenessSettings | None, *, static: bool | None) 
 
 
 def played(
-    plan: Plan, *, days: float, seed: int, rollout: bool, told: Callable[[float], object] | None = None
+    plan: Plan, *, days: float, seed: int, rollout: bool, progress: Callable[[float], object] | None = None
 ) -> list[Scene]:
     """Return what is set played, and the other values, if there are any.
 
@@ -135,11 +135,11 @@ def played(
         done = len(scenes)
 
         def share(of_one: float, done: int = done) -> None:
-            if told is not None:
-                told((done + of_one) / len(asked))
+            if progress is not None:
+                progress((done + of_one) / len(asked))
 
         profile = dataclasses.replace(plan.profile, static=static)
-        scenes.append(playing.scene(profile, settings, days=days, seed=seed, rollout=rollout, told=share))
+        scenes.append(playing.scene(profile, settings, days=days, seed=seed, rollout=rollout, progress=share))
     return scenes
 
 

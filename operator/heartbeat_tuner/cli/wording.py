@@ -48,7 +48,7 @@ def table(rows: Sequence[tuple[str, ...]], indent: str) -> list[str]:
 
 def shown(text: str, limit: int = SHOWN) -> str:
     """Return a foreign word as a terminal may show it: what could steer the terminal is escaped, and it is cut."""
-    cut = "".join(_harmless(one) for one in text[: limit + 1])
+    cut = "".join(_harmless(character) for character in text[: limit + 1])
     return cut if len(cut) <= limit else f"{cut[: limit - 1]}…"
 
 

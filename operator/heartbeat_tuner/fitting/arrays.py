@@ -23,9 +23,9 @@ _STORED: Final = {
 }
 
 
-def numbers(found: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array:
+def numbers(values: npt.NDArray[np.generic], kind: pa.DataType) -> pa.Array:
     """Return a column of whole numbers, or of days that are numbered since 1970."""
-    stored = np.ascontiguousarray(found, dtype=_STORED[kind])
+    stored = np.ascontiguousarray(values, dtype=_STORED[kind])
     return pa.Array.from_buffers(kind, stored.size, [None, pa.py_buffer(stored)])
 
 
@@ -51,7 +51,7 @@ def coded(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], tuple[str, ..
     chunks = [chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode() for chunk in column.chunks]
     several = [chunk.dictionary.to_pylist() for chunk in chunks]
     codes = [plain(chunk.indices.cast(pa.int32())) for chunk in chunks]
-    used = [np.bincount(found, minlength=len(names)) > 0 for found, names in zip(codes, several, strict=True)]
+    used = [np.bincount(code, minlength=len(names)) > 0 for code, names in zip(codes, several, strict=True)]
     names = sorted(
         {
             name
@@ -62,8 +62,8 @@ def coded(column: pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], tuple[str, ..
     )
     place = {name: number for number, name in enumerate(names)}
     ranks = [np.array([place.get(name, 0) for name in some], dtype=np.int32) for some in several]
-    found = [rank[code] for rank, code in zip(ranks, codes, strict=True)]
-    return np.concatenate([np.zeros(0, np.int32), *found]), tuple(names)
+    places = [rank[code] for rank, code in zip(ranks, codes, strict=True)]
+    return np.concatenate([np.zeros(0, np.int32), *places]), tuple(names)
 
 
 def numbered(columns: Iterable[tuple[npt.NDArray[np.integer], int]]) -> tuple[npt.NDArray[np.int64], int]:
@@ -81,9 +81,9 @@ def numbered(columns: Iterable[tuple[npt.NDArray[np.integer], int]]) -> tuple[np
     return keys, size
 
 
-def texts(found: Sequence[str]) -> pa.StringArray:
+def texts(strings: Sequence[str]) -> pa.StringArray:
     """Return a column of texts."""
-    encoded = [one.encode() for one in found]
+    encoded = [text.encode() for text in strings]
     ends = np.zeros(len(encoded) + 1, dtype=np.int32)
-    np.cumsum([len(one) for one in encoded], out=ends[1:])
+    np.cumsum([len(text) for text in encoded], out=ends[1:])
     return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))

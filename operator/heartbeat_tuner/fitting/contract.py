@@ -86,14 +86,14 @@ def merged(table: pa.Table) -> pa.Table:
 
 def digest(table: pa.Table) -> str:
     """Return what tells a table of the contract's rows, in their order, from any other; the day is not looked at."""
-    found = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     for name in NAMES:
         codes, names = arrays.coded(table[name])
-        found.update("\n".join(names).encode())
-        found.update(codes.tobytes())
+        hasher.update("\n".join(names).encode())
+        hasher.update(codes.tobytes())
     for name in ("bucket", "n"):
-        found.update(arrays.flat(table[name]).tobytes())
-    return found.hexdigest()
+        hasher.update(arrays.flat(table[name]).tobytes())
+    return hasher.hexdigest()
 
 
 def opened(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
@@ -121,15 +121,15 @@ def check_schema(metadata: dict[bytes, bytes] | None, path: str) -> None:
     Raises:
         ContractError: of another one, or of none.
     """
-    said = (metadata or {}).get(SCHEMA_KEY)
-    if said is None:
+    schema = (metadata or {}).get(SCHEMA_KEY)
+    if schema is None:
         raise ContractError(
             f"{path}: its metadata have no {SCHEMA_KEY.decode()}, so nobody knows which times its buckets are: "
             f"write it with {SCHEMA_KEY.decode()}={SCHEMA}, or give values instead of buckets"
         )
-    if said != str(SCHEMA).encode():
+    if schema != str(SCHEMA).encode():
         raise ContractError(
-            f"{path}: its metadata say {SCHEMA_KEY.decode()}={said.decode(errors='replace')}, this version reads "
+            f"{path}: its metadata say {SCHEMA_KEY.decode()}={schema.decode(errors='replace')}, this version reads "
             f"{SCHEMA}: other buckets are other times; use the version that wrote it, or read the days again into an "
             "empty folder"
         )

@@ -1,8 +1,8 @@
 """What was read stays read: one Parquet file of the contract's rows for each day (UTC).
 
-`day=2026-11-20/histograms.parquet` is replaced whole, in one step: whoever is killed, runs out of disk or runs beside
-another job leaves either the file that was there or the new one. The same rows give the same bytes, whichever order
-they come in. A file that is broken costs its day, not the history.
+`day=2026-11-20/histograms.parquet` is replaced whole, in one step: a job that is killed, runs out of disk or has
+another beside it leaves the old file or the new one. The same rows give the same bytes, whichever order they come in. A
+file that is broken costs its day, not the history.
 """
 
 import dataclasses
@@ -102,7 +102,7 @@ class History:
         days = []
         for entry in self._listed(self._root):
             day = _day_of(entry.base_name)
-            if day is not None and any(one.base_name == FILE for one in self._listed(entry.path)):
+            if day is not None and any(file.base_name == FILE for file in self._listed(entry.path)):
                 days.append(day)
         return sorted(days)
 
@@ -131,10 +131,10 @@ class History:
         """Return the rows of some days; a broken or missing file costs its day only."""
         wanted = sorted(set(days))
         with ThreadPoolExecutor(_READERS) as threads:
-            found = dict(zip(wanted, threads.map(self._read_or_broken, wanted), strict=True))
+            results = dict(zip(wanted, threads.map(self._read_or_broken, wanted), strict=True))
         return StoredDays(
-            {day: one for day, one in found.items() if isinstance(one, pa.Table)},
-            {day: history_error for day, history_error in found.items() if isinstance(history_error, HistoryError)},
+            {day: table for day, table in results.items() if isinstance(table, pa.Table)},
+            {day: history_error for day, history_error in results.items() if isinstance(history_error, HistoryError)},
         )
 
     def _read_or_broken(self, day: date) -> "pa.Table | HistoryError":

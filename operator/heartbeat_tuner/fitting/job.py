@@ -113,22 +113,22 @@ def run(order: RunOrder, parts: RunParts, teller: Teller) -> tuple[FitOutcome, T
     there = set(parts.history.days())
     held = parts.history.read(there & set(window))
     broken = _failures(held)
-    kept = there & set(window) - held.broken.keys()
-    missing = calendar_days.missing(window, kept)
-    teller.stage("history", days=len(window), kept=len(kept), missing=len(missing), broken=len(broken))
+    held_days = there & set(window) - held.broken.keys()
+    missing = calendar_days.missing(window, held_days)
+    teller.stage("history", days=len(window), kept=len(held_days), missing=len(missing), broken=len(broken))
 
-    found = _read(missing, kept, parts, teller)
-    if found.kept:
-        added = parts.history.read(found.kept)
-        found.failures.extend(_failures(added))
+    newly_read = _read(missing, held_days, parts, teller)
+    if newly_read.kept:
+        added = parts.history.read(newly_read.kept)
+        newly_read.failures.extend(_failures(added))
         held |= added
     reading = HistoryReading(
         window=(window[0], window[-1]),
-        kept=len(kept),
-        read=tuple(sorted(found.values)),
-        empty=tuple(sorted(found.empty)),
-        values=sum(found.values.values()),
-        failures=tuple(sorted(found.failures, key=lambda failure: failure.day)),
+        kept=len(held_days),
+        read=tuple(sorted(newly_read.values)),
+        empty=tuple(sorted(newly_read.empty)),
+        values=sum(newly_read.values.values()),
+        failures=tuple(sorted(newly_read.failures, key=lambda failure: failure.day)),
         broken=broken,
     )
     teller.stage("read", **reading_counts(reading))
@@ -181,7 +181,7 @@ class _Read:
     failures: list[DayFailure] = dataclasses.field(default_factory=list)
 
 
-def _read(missing: Sequence[date], kept: Collection[date], parts: RunParts, teller: Teller) -> _Read:
+def _read(missing: Sequence[date], held_days: Collection[date], parts: RunParts, teller: Teller) -> _Read:
     """Read days and keep each; those without data at the end, when it is known whether any other has some."""
     read = _Read()
     if not missing:
@@ -201,7 +201,7 @@ def _read(missing: Sequence[date], kept: Collection[date], parts: RunParts, tell
             break  # what cannot be kept need not be read
         teller.day(day, done=done, days=len(missing))
     else:
-        for day in calendar_days.settled(read.empty, {*kept, *read.values}):
+        for day in calendar_days.settled(read.empty, {*held_days, *read.values}):
             failure = _keep(day, nothing[day], parts.history)
             if failure is None:
                 read.kept.add(day)

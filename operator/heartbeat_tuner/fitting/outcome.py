@@ -12,7 +12,7 @@ from heartbeat_tuner.tails.model import Rejected
 
 
 class ExitStatus(enum.IntEnum):
-    """Exit status of a run, for whoever schedules it."""
+    """Exit status of a run, for what schedules it."""
 
     DONE = 0
     IN_PART = 1  # some day or group failed; models are fitted from what is there

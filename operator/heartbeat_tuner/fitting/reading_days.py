@@ -1,7 +1,7 @@
 """Days from Spark: the contract's rows of each, added up, in the driver's memory.
 
 From Prometheus each day is read by itself, so that it is kept at once and a failure costs it alone. From Parquet a few
-days are one job: whoever asks for the next day has kept the ones before, and this process never holds more.
+days are one job: the caller keeps each day before it asks for the next, and this process never holds more.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -73,12 +73,12 @@ class SparkDays:
                     continue
                 try:
                     with watch.over(day.isoformat(), number):
-                        found = read(spark, day)
+                        answer = read(spark, day)
                 except _WORKING as error:
-                    found = DayFailure(day, self._sentence(error))
-                failed += isinstance(found, DayFailure)
-                any_read = any_read or not isinstance(found, DayFailure)
-                yield day, found
+                    answer = DayFailure(day, self._sentence(error))
+                failed += isinstance(answer, DayFailure)
+                any_read = any_read or not isinstance(answer, DayFailure)
+                yield day, answer
 
     def from_lake(self, path: str, cluster: str, days: Sequence[date]) -> Read:
         """Give days of Parquet files, a span of them after the other.
@@ -102,11 +102,11 @@ class SparkDays:
                         observed = lake.read(span)
                 except _WORKING as error:
                     sentence = self._sentence(error)
-                    told = sentence if path in sentence else f"{path}: {sentence}"
+                    message = sentence if path in sentence else f"{path}: {sentence}"
                     if lake is None or self.broke:  # it would happen to the others, too
-                        yield from ((day, DayFailure(day, told)) for one in spans[number:] for day in one)
+                        yield from ((day, DayFailure(day, message)) for span in spans[number:] for day in span)
                         return
-                    yield from ((day, DayFailure(day, told)) for day in span)
+                    yield from ((day, DayFailure(day, message)) for day in span)
                     continue
                 self.refused += observed.refused
                 for day in span:

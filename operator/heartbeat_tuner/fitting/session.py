@@ -166,8 +166,8 @@ def last_words(log: Path) -> str:
     except OSError:
         return ""
     begins = r"^(?:Exception in thread \S+ |Error: |Caused by: |Error occurred during initialization of VM\n)"
-    said = re.findall(begins + r"(?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
-    return said[-1].strip()[:_SHOWN] if said else ""
+    sentences = re.findall(begins + r"(?:[\w.$]+: )?(.+)$", text, re.MULTILINE)
+    return sentences[-1].strip()[:_SHOWN] if sentences else ""
 
 
 def _check_java() -> None:

@@ -122,7 +122,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         """
         self._reading.check_over(datetime.now(UTC))
         every: list[Slice] = []
-        told: list[tuple[date, str | None]] = []
+        unread_days: list[tuple[date, str | None]] = []
         trouble = SliceTroubles()
         with _asking(self._reading) as (runner, asker):
             for day in slices.days(self._reading.since, self._reading.until):
@@ -131,14 +131,14 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
                     members = runner.run(asker.members(day, self._reading.namespaces))
                 except MetricsUnavailableError as error:
                     trouble.add(error)
-                    told.append((day, self._failed(str(day), error)))
+                    unread_days.append((day, self._failed(str(day), error)))
                 else:
                     trouble.clear()
-                    found = slices.slices_of(day, members)
-                    every += found
-                    told += [] if found else [(day, None)]
+                    day_slices = slices.slices_of(day, members)
+                    every += day_slices
+                    unread_days += [] if day_slices else [(day, None)]
         lots = [Lot(tuple(lot)) for lot in slices.shared_out(every, self._reading.max_concurrent_requests)]
-        return lots if lots and not told else [*lots, Lot((), tuple(told))]
+        return lots if lots and not unread_days else [*lots, Lot((), tuple(unread_days))]
 
     def read(self, partition: Lot) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each slice; in a task.
@@ -177,11 +177,11 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
         self, day: date, counted: "Mapping[Cell, int]", *, samples: int, failure: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         cells = sorted(counted)
-        told = 1 if self._tells else 0
-        rows = len(cells) + told
+        extra_rows = 1 if self._tells else 0
+        rows = len(cells) + extra_rows
         if not rows:
             return
-        nothing = [None] * told
+        nothing = [None] * extra_rows
         columns: list[Sequence[object]] = [
             [day] * rows,
             [self._reading.cluster] * rows,
@@ -190,7 +190,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
             [*(cell.client for cell in cells), *nothing],
             [*(cell.quantity for cell in cells), *nothing],
             [*(cell.bucket for cell in cells), *nothing],
-            [*(counted[cell] for cell in cells), *([samples] * told)],
+            [*(counted[cell] for cell in cells), *([samples] * extra_rows)],
         ]
         schema = contract.ROWS
         if self._tells:
@@ -210,10 +210,10 @@ def _asking(reading: SourceOptions) -> "Iterator[tuple[asyncio.Runner, Asker]]":
         yield runner, Asker(source)
 
 
-def _place(one: Slice) -> str:
-    names = ", ".join(one.namespaces[:3])
-    more = f" and {len(one.namespaces) - 3} more" if len(one.namespaces) > 3 else ""  # noqa: PLR2004 - three are shown
-    return f"{one.window.start:%Y-%m-%d %H:%M} UTC, {names}{more}"
+def _place(time_slice: Slice) -> str:
+    names = ", ".join(time_slice.namespaces[:3])
+    more = f" and {len(time_slice.namespaces) - 3} more" if len(time_slice.namespaces) > 3 else ""  # noqa: PLR2004 - three are shown
+    return f"{time_slice.window.start:%Y-%m-%d %H:%M} UTC, {names}{more}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class Days:
 
 
 def rows(spark: "SparkSession", reading: SourceOptions) -> "DataFrame":
-    """Return rows of the contract, several for one key, and what is told of slices: the columns `TELLING`.
+    """Return rows of the contract, several for one key, and those that say how slices were read: columns `TELLING`.
 
     Raises:
         SourceError: not like this; it names what is wrong.

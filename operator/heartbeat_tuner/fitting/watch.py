@@ -60,6 +60,6 @@ class Watch:
                 info = self._tracker.getStageInfo(stage)
                 if info is not None:
                     done, slices = done + info.numCompletedTasks, slices + info.numTasks
-        except (Py4JError, OSError):  # whoever waits for the result will say it
+        except (Py4JError, OSError):  # the call that waits for the result says so
             return 0, 0
         return done, slices

@@ -1,8 +1,7 @@
 """The only kopf code: a watch that feeds the policy store.
 
-Only `on.event`, which writes nothing: no finalizer, no annotation, no handler on other people's objects. Everything
-that acts is in `reconcile`. Nor does kopf read of an object what it would have written itself: whoever may write the
-object could have put it there.
+Only `on.event`, which writes nothing: no finalizer, no annotation, no handler on other people's objects. What acts is
+in `reconcile`. Nor does kopf read what it would have written itself: anybody could have put it into their object.
 """
 
 import asyncio
@@ -164,7 +163,7 @@ async def watch(
     except APIError as error:
         raise ApiServerError(
             f"the API server ended the watch of ConsumerGroupPolicies: {str(error).strip()}; see that they are "
-            f"installed and that the operator may watch them, then start it anew"
+            f"installed and that the operator may watch them, then start it again"
         ) from error
 
 

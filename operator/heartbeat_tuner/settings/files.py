@@ -1,4 +1,4 @@
-"""Configuration as it comes: a YAML file, and what a pod is told of itself."""
+"""Configuration as it comes: a YAML file, and what a pod knows of itself."""
 
 from pathlib import Path
 from typing import Final, TypeVar
@@ -38,7 +38,7 @@ def read(path: Path, kind: type[Whole]) -> Whole:
     try:
         return kind.model_validate(document)
     except pydantic.ValidationError as error:
-        lines = [f"  {'.'.join(map(str, one['loc'])) or '(whole file)'}: {one['msg']}" for one in error.errors()]
+        lines = [f"  {'.'.join(map(str, fault['loc'])) or '(whole file)'}: {fault['msg']}" for fault in error.errors()]
         raise InvalidSettingsError(f"{path} does not fit:\n" + "\n".join(lines)) from error
 
 

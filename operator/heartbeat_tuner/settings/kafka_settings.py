@@ -19,7 +19,7 @@ _LAST_PORT: Final = 65_535
 
 def _servers(text: object) -> str:
     """Return broker addresses without white space."""
-    servers = [one.strip() for one in text.split(",")] if isinstance(text, str) else []
+    servers = [server.strip() for server in text.split(",")] if isinstance(text, str) else []
     if not servers or not all(
         _SERVER.fullmatch(server) and int(server.rpartition(":")[2]) <= _LAST_PORT for server in servers
     ):
@@ -65,13 +65,13 @@ class KafkaTlsSettings(Section):
 
     @model_validator(mode="after")
     def _whole_pairs(self) -> Self:
-        for name, other, one, needed in (
+        for name, other, file, needed in (
             ("certFile", "keyFile", self.cert_file, self.key_file),
             ("keyFile", "certFile", self.key_file, self.cert_file),
             ("keyPasswordFile", "keyFile", self.key_password_file, self.key_file),
         ):
-            if one is not None and needed is None:
-                raise ValueError(f"{name} is {str(one)!r}, and {other} is not set, which belongs to it; set {other}")
+            if file is not None and needed is None:
+                raise ValueError(f"{name} is {str(file)!r}, and {other} is not set, which belongs to it; set {other}")
         return self
 
 
@@ -91,7 +91,7 @@ def _namespace(text: str) -> str:
 
 
 class GrantSettings(Section):
-    """Groups that policies of some namespaces may name, whoever the members are."""
+    """Groups that policies of some namespaces may name, whichever members they have."""
 
     namespaces: Annotated[tuple[Annotated[str, AfterValidator(_namespace)], ...], Field(min_length=1)]
     groups: Annotated[tuple[Annotated[str, AfterValidator(_group_pattern)], ...], Field(min_length=1)]

@@ -127,7 +127,7 @@ class PrometheusSettings(Section):
     def _is_for_prometheus(cls, file: object) -> object:
         if isinstance(file, str | Path) and Path(file).resolve() in {own_token.resolve() for own_token in OWN_TOKENS}:
             raise ValueError(
-                f"{file} is the pod's own token for the API server, and whoever runs Prometheus could use its rights; "
+                f"{file} is the pod's own token for the API server, and who runs Prometheus could use its rights; "
                 f"project a token with an audience of its own, or mount one of an account without rights"
             )
         return file

@@ -28,11 +28,11 @@ def between(shortest: timedelta, longest: timedelta) -> BeforeValidator:
     """Return what takes a duration within these bounds, and refuses any other with both of them."""
 
     def duration(text: object) -> timedelta:
-        found = _parsed(text)
-        if not shortest <= found <= longest:
+        parsed = _parsed(text)
+        if not shortest <= parsed <= longest:
             between = f"{durations.show(shortest)} and {durations.show(longest)}"
             raise ValueError(f"{text!r} is not between {between}; choose a time within that")
-        return found
+        return parsed
 
     return BeforeValidator(duration)
 

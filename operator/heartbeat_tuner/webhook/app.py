@@ -47,7 +47,7 @@ async def run_webhook(settings: WebhookSettings) -> None:
 @contextlib.asynccontextmanager
 async def _running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[Sequence[asyncio.Task[None]]]:
     """Have work done beside, and end it."""
-    tasks = [asyncio.create_task(one) for one in work]
+    tasks = [asyncio.create_task(coroutine) for coroutine in work]
     try:
         yield tasks
     finally:

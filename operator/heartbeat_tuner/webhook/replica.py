@@ -63,8 +63,8 @@ class Replica:
         policies = _policies(settings, api, touched, clock)
         slots = KubernetesSlots(api, namespaces=settings.kubernetes.namespaces, clock=clock, changed=touched.note)
         sizes = KubernetesWorkloadSizes(api)
-        tender = SlotController(
-            lambda: [one for one in policies.everything() if one.lends_slots] if policies.in_touch else None,
+        slot_controller = SlotController(
+            lambda: [policy for policy in policies.everything() if policy.lends_slots] if policies.in_touch else None,
             slots,
             slots,
             RecentSizes(sizes),
@@ -80,8 +80,8 @@ class Replica:
             keeper=Keeper(_store(settings, api, namespace, clock), context, telemetry),
             policies=policies,
             slots=slots,
-            slot_controller=tender,
-            admission=Admission(policies.at, slots, sizes, clock, may_gate=lambda: tender.lifts, aside=aside),
+            slot_controller=slot_controller,
+            admission=Admission(policies.at, slots, sizes, clock, may_gate=lambda: slot_controller.lifts, aside=aside),
             aside=aside,
         )
 
@@ -134,5 +134,5 @@ def _policies(settings: WebhookSettings, api: KubernetesApi, touched: Touched, c
         enrolment.enrolment_of,
         namespaces=settings.kubernetes.namespaces,
         clock=clock,
-        changed=lambda one: touched.note(one.slots) if one.lends_slots else None,
+        changed=lambda policy: touched.note(policy.slots) if policy.lends_slots else None,
     )

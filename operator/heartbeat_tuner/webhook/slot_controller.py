@@ -182,8 +182,8 @@ class SlotController:
         """Look after namespaces; return whether the API server answered in all of them, as far as that is known."""
         at_once = asyncio.Semaphore(AT_ONCE)
         begun = {
-            asyncio.create_task(self._look_after_one(namespace, one, at_once), name=namespace)
-            for namespace, one in tasks.items()
+            asyncio.create_task(self._look_after_one(namespace, namespace_tasks, at_once), name=namespace)
+            for namespace, namespace_tasks in tasks.items()
         }
         if not begun:
             return True
@@ -192,7 +192,8 @@ class SlotController:
             task.add_done_callback(lambda task: self._busy.pop(task.get_name()))
         done, late = await asyncio.wait(begun, timeout=2 * self.namespace_s)
         if late:
-            _log.warning("slow namespaces, the others go on", namespaces=sorted(one.get_name() for one in late)[:SHOWN])
+            slow = sorted(task.get_name() for task in late)
+            _log.warning("slow namespaces, the others go on", namespaces=slow[:SHOWN])
         return all(task.result() for task in done)
 
     async def _look_after_one(self, namespace: str, tasks: _Tasks, at_once: asyncio.Semaphore) -> bool:
@@ -205,10 +206,10 @@ class SlotController:
                     await self._within(enrolment.slots, self._tend(enrolment, until_s=began_s + self.namespace_s))
                 for place, pod in tasks.stranded:
                     if time.monotonic() >= began_s + self.namespace_s:
-                        break  # whoever is left waits at the next turn, too
+                        break  # the pods that are left still wait at the next turn
                     await self._within(place, self._replace(place, pod, "its policy gives no ids any more"))
             except TunerError as error:
-                self._restless |= {one.slots for one in tasks.places}
+                self._restless |= {enrolment.slots for enrolment in tasks.places}
                 _log.warning("slots not looked after", namespace=namespace, error=str(error))
                 return False
             finally:
@@ -279,9 +280,9 @@ class SlotController:
             began_s = time.perf_counter()
             return work(), time.perf_counter() - began_s
 
-        found, spent_s = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), timed)
+        result, spent_s = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), timed)
         self._rests.spend(place.namespace, spent_s)
-        return found
+        return result
 
     async def _settle(self, enrolment: Enrolment, step: Write | Remove) -> None:
         place = enrolment.slots

@@ -65,7 +65,7 @@ def test_a_play_tells_how_far_it_is() -> None:
     plan = simulate.planned(cases.by_model(), worlds.java_settings(session="20s"), static=True)
     assert plan is not None
     shares: list[float] = []
-    simulate.played(plan, days=1, seed=1, rollout=False, told=shares.append)
+    simulate.played(plan, days=1, seed=1, rollout=False, progress=shares.append)
     assert shares == sorted(shares)
     assert (len(shares), shares[-1]) == (200, 1.0)
 
@@ -73,7 +73,7 @@ def test_a_play_tells_how_far_it_is() -> None:
 def test_the_same_seed_gives_the_same_play() -> None:
     """However often it is told on the way."""
     one, two = (playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False) for _ in range(2))
-    told = playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False, told=lambda _share: None)
+    told = playing.scene(DEPLOYS, worlds.java_settings(), days=5, seed=7, rollout=False, progress=lambda _share: None)
     assert one == two == told
 
 

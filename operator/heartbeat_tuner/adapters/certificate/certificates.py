@@ -79,8 +79,8 @@ class UnusableError(Exception):
 def read(bundle: bytes, authority_key: bytes, server: bytes, server_key: bytes) -> Certificates:
     """Return what somebody stored, written as `renewed` writes it.
 
-    Whoever may write the Secret may have put anything there, and what is loaded must be what a server can show and the
-    API server verifies: so it has to be of the kind that `renewed` makes, and is tried in a handshake.
+    Anybody who may write the Secret may have put anything there, and what is loaded must be what a server can show and
+    the API server verifies: so it has to be of the kind that `renewed` makes, and is tried in a handshake.
 
     Raises:
         UnusableError: it is no such thing, or its parts do not belong together.
@@ -106,7 +106,7 @@ def read(bundle: bytes, authority_key: bytes, server: bytes, server_key: bytes) 
 _Keys = tuple[ec.EllipticCurvePrivateKey, ec.EllipticCurvePrivateKey]
 
 
-def _check(authorities: Sequence[x509.Certificate], one: x509.Certificate, keys: _Keys) -> None:
+def _check(authorities: Sequence[x509.Certificate], server: x509.Certificate, keys: _Keys) -> None:
     """See that certificates are like those that `renewed` makes.
 
     Raises:
@@ -117,7 +117,7 @@ def _check(authorities: Sequence[x509.Certificate], one: x509.Certificate, keys:
         raise UnusableError(f"ca.crt holds {len(authorities)} certificates; {MOST_AUTHORITIES} at most are in use")
     for name, certificate, key, life, signs in (
         ("ca", authorities[0], keys[0], AUTHORITY_LIFE, True),
-        ("tls", one, keys[1], SERVER_LIFE, False),
+        ("tls", server, keys[1], SERVER_LIFE, False),
     ):
         extensions = certificate.extensions
         can_sign = (

@@ -132,17 +132,16 @@ def read(files: Iterable[tuple[str, str]]) -> Found:
     Raises:
         ManifestError: a file is no YAML, or what we read of it has not the shape that Kubernetes asks for.
     """
-    objects = [found for name, text in files for found in _objects(text, name)]
+    objects = [manifest for name, text in files for manifest in _objects(text, name)]
     maps: dict[str, dict[str, dict[str, str]]] = {}
-    for one in objects:
-        if one.kind == "ConfigMap":
-            namespace, name = one.identity()
-            maps.setdefault(namespace, {})[name] = _data(one.place)
+    for manifest in objects:
+        if manifest.kind == "ConfigMap":
+            namespace, name = manifest.identity()
+            maps.setdefault(namespace, {})[name] = _data(manifest.place)
+    others = [manifest for manifest in objects if manifest.kind not in POD_SPECS]
     return Found(
-        workloads=[_workload(one, maps) for one in objects if one.kind in POD_SPECS],
-        passed_over=[
-            _title_if_any(one) for one in objects if one.kind not in POD_SPECS and _has_pod_template(one.place.value)
-        ],
+        workloads=[_workload(manifest, maps) for manifest in objects if manifest.kind in POD_SPECS],
+        passed_over=[_title_if_any(manifest) for manifest in others if _has_pod_template(manifest.place.value)],
     )
 
 
@@ -174,16 +173,16 @@ def _has_pod_template(value: Any) -> bool:
         at: Any = value
         for key in ("template", "spec", "containers"):
             at = at.get(key) if isinstance(at, dict) else None
-        return isinstance(at, list) or any(_has_pod_template(one) for one in value.values())
-    return isinstance(value, list) and any(_has_pod_template(one) for one in value)
+        return isinstance(at, list) or any(_has_pod_template(nested) for nested in value.values())
+    return isinstance(value, list) and any(_has_pod_template(nested) for nested in value)
 
 
-def _title_if_any(one: _Object) -> str:
+def _title_if_any(manifest: _Object) -> str:
     """Return kind and name, else the place: nobody asked what has to be right in an object that is passed over."""
     try:
-        return one.title() if _KIND.fullmatch(one.kind) else one.place.where
+        return manifest.title() if _KIND.fullmatch(manifest.kind) else manifest.place.where
     except ManifestError:
-        return one.place.where
+        return manifest.place.where
 
 
 def _data(place: _Place) -> dict[str, str]:
@@ -193,22 +192,22 @@ def _data(place: _Place) -> dict[str, str]:
     return {str(key): _Place(value, f"{data.where}.{shown[key]}").text() for key, value in entries.items()}
 
 
-def _workload(one: _Object, maps: Mapping[str, ConfigMaps]) -> FoundWorkload:
-    namespace, _ = one.identity()
-    spec = one.place
-    for key in POD_SPECS[one.kind]:
+def _workload(manifest: _Object, maps: Mapping[str, ConfigMaps]) -> FoundWorkload:
+    namespace, _ = manifest.identity()
+    spec = manifest.place
+    for key in POD_SPECS[manifest.kind]:
         spec = spec.under(key)
     containers = [_container(place) for place in spec.under("containers").items()]
     if not containers:
         raise ManifestError(f"{spec.where} has no containers")
-    return FoundWorkload(one.title(), containers, maps.get(namespace, {}))
+    return FoundWorkload(manifest.title(), containers, maps.get(namespace, {}))
 
 
 def _container(place: _Place) -> dict[str, Any]:
     return {
         "name": place.under("name").name(),
-        "env": [_entry(one) for one in place.under("env").items()],
-        "envFrom": [_source(one) for one in place.under("envFrom").items()],
+        "env": [_entry(item) for item in place.under("env").items()],
+        "envFrom": [_source(item) for item in place.under("envFrom").items()],
     }
 
 
@@ -220,12 +219,12 @@ def _entry(place: _Place) -> dict[str, Any]:
     key = reference.under("configMapKeyRef")
     if key.value is None:
         return {"name": name, "valueFrom": {}}
-    found = {
+    selector = {
         "name": key.under("name").name(),
         "key": key.under("key").key(),
         "optional": key.under("optional").truth(),
     }
-    return {"name": name, "valueFrom": {"configMapKeyRef": found}}
+    return {"name": name, "valueFrom": {"configMapKeyRef": selector}}
 
 
 def _source(place: _Place) -> dict[str, Any]:

@@ -41,13 +41,13 @@ class ModelFiles:
 
     def read(self) -> Sequence[Fitted | Unreadable]:
         """Return all models, in the order of their names; files that do not even say whose they are are left out."""
-        found = []
+        models = []
         for path in sorted(self._folder.glob("**/*.json")):
             stored = self._stored(path)
-            one = None if stored is None else model_documents.read(stored)
-            if one is not None:
-                found.append(one)
-        return found
+            model = None if stored is None else model_documents.read(stored)
+            if model is not None:
+                models.append(model)
+        return models
 
     def write(self, fitted: Sequence[GroupModel]) -> Written:
         """Write what differs from what is there.

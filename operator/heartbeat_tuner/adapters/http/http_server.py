@@ -37,7 +37,7 @@ class Limits:
     """What clients may do.
 
     Attributes:
-        connections: open at a time, whoever they are from.
+        connections: open at a time, those of all clients together.
         first_s: from the connection to the whole head of its first request, the TLS handshake with it.
         idle_s: from one answer to the whole head of the next request; None where a connection is for one request.
         answer_s: from a request's head to its answer's last byte that is handed to the operating system.
@@ -106,7 +106,7 @@ class HttpServer:
         await asyncio.wait([self._accepting])
         self._protocols.pre_shutdown()
         await self._protocols.shutdown(SHUTDOWN_S)
-        for connection in [one for those in self._connections.values() for one in those]:
+        for connection in [connection for connections in self._connections.values() for connection in connections]:
             connection.abort()
 
     async def _accept(self, listening: socket.socket, protocols: "_Protocols", context: ssl.SSLContext | None) -> None:

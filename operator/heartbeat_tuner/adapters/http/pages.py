@@ -90,8 +90,8 @@ class Pages:
         """
         self._probes = {"/healthz": unhealthy, "/readyz": unready}
         try:
-            for server, one in zip(self._servers, (port, probe_port), strict=True):
-                await server.serve(address, one)
+            for server, server_port in zip(self._servers, (port, probe_port), strict=True):
+                await server.serve(address, server_port)
         except BaseException:
             await self.close()
             raise

@@ -40,10 +40,10 @@ class PolicySeries(Large):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield each family with its points, if only with none; one is made when the one before was taken."""
-        found = self.points
+        points_by_policy = self.points
         for family in FAMILIES:
             gauge = GaugeMetricFamily(family.full_name, family.help, labels=(*_OF_ALL, *family.labels))
-            for key, points in found.items():
+            for key, points in points_by_policy.items():
                 for point in points:
                     if point.family is family:
                         gauge.add_metric(_labels(key, point), point.number)
@@ -54,9 +54,9 @@ class PolicySeries(Large):
         # Two lists beside each other: a pair for each point would have Python look for garbage all the time.
         whose: dict[Family, list[str]] = {family: [] for family in FAMILIES}
         points: dict[Family, list[MetricPoint]] = {family: [] for family in FAMILIES}
-        for key, found in self.points.items():
+        for key, policy_points in self.points.items():
             cells = _cells(_OF_ALL, (key.namespace, key.name))
-            for point in found:
+            for point in policy_points:
                 whose[point.family].append(cells)
                 points[point.family].append(point)
         for family in FAMILIES:
@@ -91,4 +91,4 @@ def _cells(names: Sequence[str], values: Sequence[str]) -> str:
 
 def _labels(key: ObjectKey, point: MetricPoint) -> list[str]:
     # As above: the client's writer would refuse it.
-    return [one.encode(errors="replace").decode() for one in (key.namespace, key.name, *point.labels)]
+    return [value.encode(errors="replace").decode() for value in (key.namespace, key.name, *point.labels)]

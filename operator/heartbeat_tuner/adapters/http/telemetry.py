@@ -93,7 +93,7 @@ class Telemetry:
         oldest_look_s: float = 0.0,
         shard: int = 0,
     ) -> None:
-        """Count one good pass, and tell what it found of each policy; those that are gone are told of no more."""
+        """Count one good pass, and show what it found of each policy; policies that are gone are no longer shown."""
         self._cycles.observe(duration_s)
         self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s)
         self._tell()

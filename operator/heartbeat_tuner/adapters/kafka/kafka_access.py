@@ -20,7 +20,7 @@ class KafkaAccess:
         mechanism: Kafka's `sasl.mechanism`; None without SASL.
         username: itself, or the file that holds it.
         password_file: holds the password.
-        ca_file: PEM certificates of whom to trust; None leaves it to those of the system.
+        ca_file: PEM certificates of the authorities to trust; None means those of the system.
         cert_file: PEM certificate, and its chain, that is shown to brokers.
         key_file: its PEM key.
         key_password_file: holds the password of the key.

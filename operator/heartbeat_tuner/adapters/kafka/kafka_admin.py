@@ -136,7 +136,7 @@ class KafkaGroups:
         """Return the cluster's size and bounds, not older than `KEEP_BOUNDS_S`.
 
         Raises:
-            ClusterUnreachableError: likewise.
+            ClusterUnreachableError: the cluster did not answer, or lets nobody in with what the files hold.
         """
         work = self._clusters[cluster].size_and_bounds
         return await asyncio.get_running_loop().run_in_executor(self._threads[cluster], work)
@@ -205,7 +205,7 @@ class _Cluster:
         if self._client is not None:
             self._client.forget()
             if self._client.keys != keys:
-                _log.info("mounted files changed, connecting anew", cluster=self._name)
+                _log.info("mounted files changed, connecting again", cluster=self._name)
                 self._retire()
             elif self._client.waits_for_s > RENEW_S:
                 self._retire()
@@ -260,8 +260,8 @@ class _Cluster:
         late = [group_id for group_id in group_ids if group_id not in groups and group_id not in reading.silent]
         return (
             dict(groups)
-            | {one: self._no_answer(one, "no answer from its coordinator") for one in reading.silent}
-            | {one: self._unread(one) for one in late}
+            | {group_id: self._no_answer(group_id, "no answer from its coordinator") for group_id in reading.silent}
+            | {group_id: self._unread(group_id) for group_id in late}
         )
 
     def _no_answer(self, group_id: str, why: str) -> UnreadableGroup:
@@ -272,10 +272,10 @@ class _Cluster:
         unreadable = self._no_answer(group_id, "not read in time, the next cycle begins with it")
         return dataclasses.replace(unreadable, unread=True)
 
-    def _group(self, found: Any) -> Group | None:
-        if found.state == ConsumerGroupState.DEAD:
+    def _group(self, description: Any) -> Group | None:
+        if description.state == ConsumerGroupState.DEAD:
             return None
-        by_broker = found.type == ConsumerGroupType.CONSUMER
+        by_broker = description.type == ConsumerGroupType.CONSUMER
         # librdkafka knows the states of classic groups; those that only the consumer protocol has are unknown to it.
         members = tuple(
             Member(
@@ -285,11 +285,11 @@ class _Cluster:
                 instance_id=member.group_instance_id,
                 partitions=len(member.assignment.topic_partitions),
             )
-            for member in found.members
+            for member in description.members
         )
-        state = _STATES.get(found.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
-        assignor = found.partition_assignor or ""
-        return Group(found.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
+        state = _STATES.get(description.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
+        assignor = description.partition_assignor or ""
+        return Group(description.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
 
     def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
         """Return why a group cannot be seen; None if it is not there."""
@@ -312,7 +312,7 @@ class _Cluster:
         Where that was not read in time the group is left out: without it, what its client is set to would be taken for
         what is in force.
         """
-        wanted = [one for one, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
+        wanted = [name for name, group in groups.items() if isinstance(group, Group) and group.consumer_protocol]
         configs: dict[str, GroupConfig | str] = {}
         until = time.monotonic() + min(within_s, self._timeout_s)
         for first in range(0, len(wanted), CONFIGS_AT_ONCE):
@@ -324,7 +324,7 @@ class _Cluster:
         if unread and time.monotonic() - self._told_s > TELL_AGAIN_S:
             self._told_s = time.monotonic()
             _log.warning("group configurations not read", cluster=self._name, groups=len(unread), first=unread[0])
-        late = [one for one in wanted if one not in configs]
+        late = [group_id for group_id in wanted if group_id not in configs]
         self._reader.put_first(late)
         left_out = set(late)
         return {

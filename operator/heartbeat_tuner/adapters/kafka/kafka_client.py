@@ -7,9 +7,9 @@ no times and no counts, so that an outage is told in the same words in each cycl
 
 A request for a group is never ended by librdkafka. Up to 2.16 it aborts the process when it ends one whose coordinator
 has not been found and then finds it (its issue 4605), which is what happens to a slow broker's groups by the hundred.
-So these requests get the longest time that there is, whoever waits for an answer stops by a clock of its own, and a
-client goes before that time is over. It may go with requests that have no answer; but what it was asked for is then
-never freed, some 4 KB a request, so it had better be when they have one.
+So these requests get the longest time that there is. Who waits for an answer stops by a clock of its own, and a client
+is closed before that time is over. It may be closed while requests have no answer, but what it was asked for is then
+never freed, some 4 KB a request: it is better closed when they have one.
 """
 
 import concurrent.futures

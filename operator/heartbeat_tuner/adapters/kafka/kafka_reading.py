@@ -3,8 +3,8 @@
 Each group has a request of its own, so that one whose coordinator is silent costs no other its answer. A few hundred
 are under way at a time: a broker that is slow is not buried, and what it has answered when the time is over is not
 lost. Where none of those under way is answered for a moment, they wait for coordinators that are silent, and others
-take their places. Whoever was not read in time is asked for first at the next reading; whoever was silent comes last,
-so that those that answer are read whatever the silent ones cost.
+take their places. Groups that were not read in time are asked for first at the next reading. Groups that did not
+answer come last, so that those that answer are read whatever the silent ones cost.
 """
 
 import dataclasses
@@ -74,18 +74,19 @@ class ReadingOrder:
     """The order in which a cluster's groups are asked for, from reading to reading."""
 
     def __init__(self) -> None:
-        self._late: dict[str, None] = {}  # whoever has waited longest is first, here
+        self._late: dict[str, None] = {}  # who has waited longest is first, here
         self._silent: dict[str, None] = {}  # and here
 
     def in_turn(self, group_ids: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return who is asked for first, those that were late in front, and who was silent and comes last."""
         wanted = frozenset(group_ids)
-        late = [one for one in self._late if one in wanted]
+        late = [group_id for group_id in self._late if group_id in wanted]
         first = [group_id for group_id in group_ids if group_id not in self._late and group_id not in self._silent]
-        return late + first, [one for one in self._silent if one in wanted and one not in self._late]
+        last = [group_id for group_id in self._silent if group_id in wanted and group_id not in self._late]
+        return late + first, last
 
     def note(self, read: Iterable[str], *, late: Sequence[str], silent: Collection[str]) -> None:
-        """Remember how a reading ended; whoever is not named keeps the place that is his.
+        """Remember how a reading ended; groups that are not named keep their places.
 
         Args:
             read: who has been answered.
@@ -93,8 +94,8 @@ class ReadingOrder:
             silent: who was asked for in vain, and is behind all others now.
         """
         over = frozenset(read).union(silent)
-        self._late = {one: None for one in self._late if one not in over} | dict.fromkeys(late)
-        self._silent = {one: None for one in self._silent if one not in over} | dict.fromkeys(silent)
+        self._late = {group_id: None for group_id in self._late if group_id not in over} | dict.fromkeys(late)
+        self._silent = {group_id: None for group_id in self._silent if group_id not in over} | dict.fromkeys(silent)
         if len(self._late) + len(self._silent) > MOST_CACHED:
             self._late, self._silent = {}, {}
 
@@ -146,7 +147,7 @@ class Reader:
         answered, known = run.answered, frozenset(last)
         silent = frozenset((run.silent | known).difference(answered))
         unread = [group_id for group_id in group_ids if group_id not in answered and group_id not in run.silent]
-        late = tuple(one for one in unread if one not in known)
+        late = tuple(group_id for group_id in unread if group_id not in known)
         # Who was silent and had no turn, since the others took all the time, has one next time.
         had_turn = not known.isdisjoint(run.silent.union(answered))
         tried = [group_id for group_id in group_ids if group_id in run.silent and group_id not in answered]
@@ -177,8 +178,8 @@ class _Run(Generic[_Answer]):
         self._wanted = frozenset(first).union(last)
         # Asked for by an earlier reading, and not again: an answer that comes now is as good as any.
         self._before = set(self._wanted & cluster.waiting.keys())
-        self._first = deque(one for one in first if one not in self._before)
-        self._last = deque(one for one in last if one not in self._before)
+        self._first = deque(group_id for group_id in first if group_id not in self._before)
+        self._last = deque(group_id for group_id in last if group_id not in self._before)
         self._known_silent = frozenset(last)
         self._timeout_s = timeout_s
         self._under_way: dict[str, float] = {}  # with the time of asking, oldest first
@@ -188,7 +189,7 @@ class _Run(Generic[_Answer]):
         self.answered: dict[str, _Answer] = {}
         # A short reading leaves requests behind that have not had their time.
         overdue = self._began - timeout_s
-        self.silent = {one for one in self._before if cluster.waiting[one] <= overdue}
+        self.silent = {group_id for group_id in self._before if cluster.waiting[group_id] <= overdue}
 
     @property
     def age_s(self) -> float:
@@ -242,12 +243,12 @@ class _Run(Generic[_Answer]):
 
     def _listen(self) -> None:
         """Take what has been answered, until so many places are free that asking is worth while."""
-        found = self._cluster.answer(_LISTEN_S)
-        while found is not None:
-            group_id, answer = found
+        response = self._cluster.answer(_LISTEN_S)
+        while response is not None:
+            group_id, answer = response
             if group_id in self._wanted:
                 self._take(group_id, answer)
-            found = self._cluster.answer(0) if len(self._placed) > UNDER_WAY // 2 else None
+            response = self._cluster.answer(0) if len(self._placed) > UNDER_WAY // 2 else None
 
     def _take(self, group_id: str, answer: Future[Any]) -> None:
         self._reached = max(self._reached, self._under_way.pop(group_id, 0.0))

@@ -169,7 +169,7 @@ def mismatch(path: str, answer: Mapping[str, Any]) -> str | None:
         ("apiVersion", asked.api_version, answer.get("apiVersion")),
         ("kind", _KINDS.get((asked.api_version, asked.plural), ""), answer.get("kind")),
     ]
-    wrong = next(((what, found) for what, wanted, found in pairs if wanted and found and wanted != found), None)
+    wrong = next(((what, actual) for what, wanted, actual in pairs if wanted and actual and wanted != actual), None)
     return None if wrong is None else f"an object whose {wrong[0]} is {str(wrong[1])[:SHOWN]}"
 
 

@@ -61,7 +61,7 @@ async def tell_own_pod(message: str, environ: Mapping[str, str] = os.environ) ->
         message: why the process ends.
         environ: POD_NAME, POD_NAMESPACE and POD_UID, as the downward API tells them; outside a pod there is none.
     """
-    name, namespace, uid = (environ.get(one, "") for one in ("POD_NAME", "POD_NAMESPACE", "POD_UID"))
+    name, namespace, uid = (environ.get(variable, "") for variable in ("POD_NAME", "POD_NAMESPACE", "POD_UID"))
     if not (name and namespace and uid):
         return
     pod = {"apiVersion": "v1", "kind": "Pod", "name": name, "namespace": namespace, "uid": uid}

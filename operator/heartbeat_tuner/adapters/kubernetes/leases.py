@@ -22,8 +22,8 @@ class KubernetesLeases:
 
     Args:
         api: connections of the election's own, so that a renewal never queues behind other requests.
-        namespace: of the Lease.
-        name: likewise.
+        namespace: in which it is.
+        name: of the Lease.
         clock: gives the times that people read in it.
     """
 
@@ -54,12 +54,12 @@ class KubernetesLeases:
         metadata: Mapping[str, Any] = (
             {"name": self._name, "namespace": self._namespace} if lease is None else lease.body["metadata"]
         )
-        kept: Mapping[str, Any] = {} if lease is None else lease.body.get("spec") or {}
+        spec: Mapping[str, Any] = {} if lease is None else lease.body.get("spec") or {}
         document = {
             "apiVersion": API_VERSION,
             "kind": "Lease",
             "metadata": metadata,
-            "spec": {**kept, **_record(kept, claim, now=self._clock.now())},
+            "spec": {**spec, **_record(spec, claim, now=self._clock.now())},
         }
         method, path = ("POST", self._folder) if lease is None else ("PUT", self._path)
         stored = await self._api.write(method, path, document, fieldManager=kubernetes_api.FIELD_MANAGER)
@@ -73,16 +73,16 @@ class KubernetesLeases:
         return _lease(stored)
 
 
-def _record(kept: Mapping[str, Any], claim: Claim, *, now: datetime) -> dict[str, Any]:
+def _record(spec: Mapping[str, Any], claim: Claim, *, now: datetime) -> dict[str, Any]:
     """Return the fields of the lease's spec that make up a claim.
 
     A renewal must show, or the others would take the lease for abandoned: also where the clock was set back to the very
     microsecond of the last one, it gets a time of its own.
     """
     renewed = _micro_time(now)
-    if renewed == kept.get("renewTime"):
+    if renewed == spec.get("renewTime"):
         renewed = _micro_time(now + timedelta(microseconds=1))
-    acquired = kept.get("acquireTime") if kept.get("holderIdentity") == claim.holder else None
+    acquired = spec.get("acquireTime") if spec.get("holderIdentity") == claim.holder else None
     return {
         "holderIdentity": claim.holder,
         "leaseDurationSeconds": math.ceil(claim.duration.total_seconds()),

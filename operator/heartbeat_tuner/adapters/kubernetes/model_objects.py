@@ -136,7 +136,7 @@ class KubernetesModels:
                 unnamed.append(
                     f"group {model.group}: {model.namespace!r} is no namespace of Kubernetes; its metrics say so"
                 )
-        tallies = [await self._write_namespace(*one) for one in sorted(by_namespace.items())]
+        tallies = [await self._write_namespace(namespace, models) for namespace, models in sorted(by_namespace.items())]
         return Written(
             sum(tally.written for tally in tallies),
             sum(tally.unchanged for tally in tallies),
@@ -167,8 +167,8 @@ class KubernetesModels:
 
         await asyncio.gather(*(write(model) for model in fitted))
         if tally.stopped:
-            told = tally.gone if tally.is_gone else tally.failed
-            told.append(f"namespace {namespace}: {tally.stopped}; {tally.left} models not written")
+            sentences = tally.gone if tally.is_gone else tally.failed
+            sentences.append(f"namespace {namespace}: {tally.stopped}; {tally.left} models not written")
         return tally
 
     async def _write_one(self, model: GroupModel, stored: Mapping[str, Mapping[str, Any]], tally: _Tally) -> None:
@@ -203,18 +203,18 @@ class KubernetesModels:
 
     async def _stored(self, namespace: str) -> dict[str, Mapping[str, Any]]:
         """Return what is there, by name, without what servers add to it."""
-        found: dict[str, Mapping[str, Any]] = {}
+        documents: dict[str, Mapping[str, Any]] = {}
         path = api_paths.collection(api_paths.MODELS, namespace)
         async for page in watching.pages(self._api, path, limit=self._page):
             if page is None:
                 raise _NotServedError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
             for body in page["items"]:
                 key = model_documents.key_of(body)
-                found[key.name] = {
+                documents[key.name] = {
                     "metadata": {"namespace": key.namespace, "name": key.name},
                     "spec": body.get("spec") or {},
                 }
-        return found
+        return documents
 
 
 def write_to_cluster(fitted: Sequence[GroupModel], *, request_timeout: timedelta = REQUEST_TIMEOUT) -> Written:

@@ -41,12 +41,12 @@ class KubernetesPolicies:
         for namespace in self._namespaces or ("",):
             (path,) = watching.lists(_LIST, [namespace] if namespace else [])
             try:
-                found = await self._api.get(path, limit="1")
+                answer = await self._api.get(path, limit="1")
             except ApiServerError as error:
                 if error.status == HTTPStatus.FORBIDDEN:
                     raise NotAllowedError(_not_allowed(namespace)) from error
                 raise
-            if found is None:
+            if answer is None:
                 return False
         return True
 

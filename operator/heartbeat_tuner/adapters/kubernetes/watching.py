@@ -134,7 +134,7 @@ class WatchedObjects(Generic[Kept]):
         keep: Callable[[Mapping[str, Any]], Kept | None],
         *,
         clock: Clock,
-        changed: Callable[[Kept], None] = lambda _kept: None,
+        changed: Callable[[Kept], None] = lambda _held: None,
         vanished: Callable[[str, Kept], None] = lambda _uid, _last: None,
         pause_s: float = FIRST_PAUSE_S,
     ) -> None:
@@ -163,7 +163,7 @@ class WatchedObjects(Generic[Kept]):
 
     def everything(self) -> Collection[Kept]:
         """Return all that is held."""
-        return [kept for _, kept in self._held.values()]
+        return [held for _, held in self._held.values()]
 
     async def run(self) -> None:
         """List and watch until cancelled; failures are told and tried again."""
@@ -195,7 +195,7 @@ class WatchedObjects(Generic[Kept]):
             ApiServerError: the API server did not answer.
         """
         asked_at = self._clock.now()
-        found: set[str] = set()
+        listed_uids: set[str] = set()
         version = ""
         async for page in pages(self._api, self._path, limit=self._page, **self._query):
             if page is None and self._may_be_missing:
@@ -203,10 +203,10 @@ class WatchedObjects(Generic[Kept]):
             if page is None:
                 raise ApiServerError(f"the API server does not know {self._path}")
             for body in page["items"]:
-                found.add(body["metadata"]["uid"])
+                listed_uids.add(body["metadata"]["uid"])
                 self._take(body)
             version = page["metadata"]["resourceVersion"]
-        gone = [uid for uid, (since, _) in self._held.items() if uid not in found and since <= int(version)]
+        gone = [uid for uid, (since, _) in self._held.items() if uid not in listed_uids and since <= int(version)]
         for uid in gone:
             self._drop(uid)
         self._deleted = {uid: since for uid, since in self._deleted.items() if since > int(version)}
@@ -234,7 +234,7 @@ class WatchedObjects(Generic[Kept]):
 
     def forget(self, condition: Callable[[Kept], bool]) -> None:
         """Hold no more what meets a condition, as if it had never been seen."""
-        for uid in [uid for uid, (_, kept) in self._held.items() if condition(kept)]:
+        for uid in [uid for uid, (_, held) in self._held.items() if condition(held)]:
             self._forget(uid)
 
     def show(self, body: Mapping[str, Any]) -> None:
@@ -281,7 +281,7 @@ class WatchedObjects(Generic[Kept]):
         if version <= max(-1 if known is None else known[0], self._deleted.get(uid, -1)):
             return
         try:
-            kept = self._keep(body)
+            held = self._keep(body)
         except Exception:  # noqa: BLE001 - what tenants write may surprise, and must not end the watch of all
             metadata = body["metadata"]
             _log.exception(
@@ -290,16 +290,16 @@ class WatchedObjects(Generic[Kept]):
             if known is not None:
                 self._held[uid] = (version, known[1])
             return
-        if known is not None and kept is None:
+        if known is not None and held is None:
             self._forget(uid)
             self._note_deleted(uid, version)
-        if known is not None and kept is not None and known[1].place != kept.place:
+        if known is not None and held is not None and known[1].place != held.place:
             self._forget(uid)
             self._changed(known[1])
-        if kept is not None:
-            self._held[uid] = (version, kept)
-            self._places.setdefault(kept.place, {})[uid] = kept
-            self._changed(kept)
+        if held is not None:
+            self._held[uid] = (version, held)
+            self._places.setdefault(held.place, {})[uid] = held
+            self._changed(held)
 
     def _note_deleted(self, uid: str, version: int) -> None:
         """Note it, so that a list that was asked for before does not bring the object back."""

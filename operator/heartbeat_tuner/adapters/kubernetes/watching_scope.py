@@ -34,7 +34,7 @@ class WatchedScope(Generic[Kept]):
         *,
         namespaces: Sequence[str],
         clock: Clock,
-        changed: Callable[[Kept], None] = lambda _kept: None,
+        changed: Callable[[Kept], None] = lambda _held: None,
         vanished: Callable[[str, Kept], None] = lambda _uid, _last: None,
         pause_s: float = FIRST_PAUSE_S,
     ) -> None:
@@ -59,11 +59,11 @@ class WatchedScope(Generic[Kept]):
 
     def at(self, place: Hashable) -> Collection[Kept]:
         """Return what is held at a place."""
-        return [kept for part in self._parts.values() for kept in part.at(place)]
+        return [held for part in self._parts.values() for held in part.at(place)]
 
     def everything(self) -> Collection[Kept]:
         """Return all that is held."""
-        return [kept for part in self._parts.values() for kept in part.everything()]
+        return [held for part in self._parts.values() for held in part.everything()]
 
     async def run(self) -> None:
         """List and watch until cancelled; failures are told and tried again."""

@@ -26,13 +26,13 @@ def document(body: bytes) -> dict[str, Any]:
         Failure: it is none.
     """
     try:
-        found = json.loads(body)
+        answer = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise _malformed("Prometheus answered with something that is no JSON") from error
-    if not isinstance(found, dict) or found.get("status") != "success":
-        sentence = found.get("error") if isinstance(found, dict) else None
-        raise _malformed("Prometheus answered without success", told=sentence if isinstance(sentence, str) else "")
-    return found
+    if not isinstance(answer, dict) or answer.get("status") != "success":
+        sentence = answer.get("error") if isinstance(answer, dict) else None
+        raise _malformed("Prometheus answered without success", reply=sentence if isinstance(sentence, str) else "")
+    return answer
 
 
 def matrix(document: Mapping[str, Any]) -> list[Series]:
@@ -43,7 +43,7 @@ def matrix(document: Mapping[str, Any]) -> list[Series]:
     Raises:
         Failure: the answer is partial, or no matrix.
     """
-    return _series(document, kind="matrix", samples_of=lambda one: one.get("values"))
+    return _series(document, kind="matrix", samples_of=lambda item: item.get("values"))
 
 
 def vector(document: Mapping[str, Any]) -> list[Series]:
@@ -52,7 +52,7 @@ def vector(document: Mapping[str, Any]) -> list[Series]:
     Raises:
         Failure: the answer is partial, or no vector.
     """
-    return _series(document, kind="vector", samples_of=lambda one: [one["value"]] if "value" in one else None)
+    return _series(document, kind="vector", samples_of=lambda item: [item["value"]] if "value" in item else None)
 
 
 def label_sets(document: Mapping[str, Any], *, limit: int) -> list[dict[str, str]]:
@@ -65,14 +65,14 @@ def label_sets(document: Mapping[str, Any], *, limit: int) -> list[dict[str, str
     Raises:
         Failure: there are more, the answer is partial, or no list of label sets.
     """
-    found = document.get("data")
-    if not isinstance(found, list):
+    data = document.get("data")
+    if not isinstance(data, list):
         raise _malformed("Prometheus answered with something that is no list of series")
-    if len(found) > limit:  # before the warning that the list was cut; not every server gives it
+    if len(data) > limit:  # before the warning that the list was cut; not every server gives it
         raise Failure(MetricsCause.TOO_MUCH, f"Prometheus found more than {limit} series")
     _check_whole(document)
     try:
-        return [_labels(one) for one in found]
+        return [_labels(label_set) for label_set in data]
     except _SHAPE_ERRORS as error:
         raise _malformed("Prometheus answered with a list of series that is none") from error
 
@@ -83,14 +83,14 @@ def _series(document: Mapping[str, Any], *, kind: str, samples_of: Any) -> list[
     text = data.get("resultType") if isinstance(data, dict) else None
     if not isinstance(data, dict) or text != kind:
         sentence = text if isinstance(text, str) else "no data"
-        raise _malformed(f"Prometheus answered with something that is no {kind}", told=sentence)
+        raise _malformed(f"Prometheus answered with something that is no {kind}", reply=sentence)
     by_labels: dict[tuple[tuple[str, str], ...], _Pairs] = {}
     try:
         result = data["result"]
-        for index, one in enumerate(result):
-            labels, raw = _labels(one["metric"]), samples_of(one)
+        for index, item in enumerate(result):
+            labels, raw = _labels(item["metric"]), samples_of(item)
             result[index] = None  # its JSON is the larger part of the memory that this takes
-            if raw is None and ("histogram" in one or "histograms" in one):
+            if raw is None and ("histogram" in item or "histograms" in item):
                 continue
             by_labels.setdefault(tuple(sorted(labels.items())), []).extend(_numbers(raw))
     except _SHAPE_ERRORS as error:
@@ -122,11 +122,11 @@ def _in_order(pairs: _Pairs) -> Iterable[tuple[float, float]]:
     times = [time_s for time_s, _ in pairs]
     if all(map(operator.lt, times, times[1:])):
         return pairs
-    kept: dict[float, float] = {}
+    by_time: dict[float, float] = {}
     for time_s, value in pairs:
         if math.isfinite(value):
-            kept.setdefault(time_s, value)
-    return sorted(kept.items())
+            by_time.setdefault(time_s, value)
+    return sorted(by_time.items())
 
 
 def _check_whole(document: Mapping[str, Any]) -> None:
@@ -137,8 +137,8 @@ def _check_whole(document: Mapping[str, Any]) -> None:
     warnings = document.get("warnings")
     if warnings or document.get("isPartial"):
         sentence = str(warnings[0]) if isinstance(warnings, list) and warnings else ""
-        raise Failure(MetricsCause.PARTIAL, "Prometheus has only part of the data", told=sentence)
+        raise Failure(MetricsCause.PARTIAL, "Prometheus has only part of the data", reply=sentence)
 
 
-def _malformed(sentence: str, *, told: str = "") -> Failure:
-    return Failure(MetricsCause.MALFORMED, sentence, told=told)
+def _malformed(sentence: str, *, reply: str = "") -> Failure:
+    return Failure(MetricsCause.MALFORMED, sentence, reply=reply)

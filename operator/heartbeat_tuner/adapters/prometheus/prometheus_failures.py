@@ -102,7 +102,7 @@ class SettingsWords:
             SettingsFix.SET_URL: f": set {self.url} to the address to which /api/v1/query is to be appended",
             SettingsFix.FOLLOW_REDIRECT: f": set {self.url} to the address it leads to",
             SettingsFix.ALLOW_LONGER_ANSWERS: self.longest_answer,
-            SettingsFix.MOUNT_AGAIN: ": mount it anew",
+            SettingsFix.MOUNT_AGAIN: ": mount it again",
         }[fix]
 
 
@@ -127,7 +127,7 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
     Attributes:
         cause: what kind of failure.
         sentence: what happened, in our words.
-        told: what the server said; shown in parentheses after the sentence.
+        reply: what the server said; shown in parentheses after the sentence.
         fix: what to do; None where nobody can tell.
         again_after_s: how long to wait at least before the same is asked again; None if that is of no use.
     """
@@ -137,14 +137,14 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
         cause: MetricsCause,
         sentence: str,
         *,
-        told: str = "",
+        reply: str = "",
         fix: SettingsFix | None = None,
         again_after_s: float | None = None,
     ) -> None:
         super().__init__(sentence)
         self.cause = cause
         self.sentence = sentence
-        self.told = told
+        self.reply = reply
         self.fix = fix
         self.again_after_s = again_after_s
         self._hidden: list[str] = []
@@ -158,8 +158,8 @@ class Failure(Exception):  # noqa: N818 - it never leaves the adapter; what does
 
         The server's own words may be others each time: they have numbers of the moment, or of the request.
         """
-        told = _shown(self.told, self._hidden)
-        server = say(" ({server})", server=Reading(told)) if told else ""
+        reply = _shown(self.reply, self._hidden)
+        server = say(" ({server})", server=Reading(reply)) if reply else ""
         return say("{sentence}{server}{fix}", sentence=self.sentence, server=server, fix=words.of(self.fix))
 
 
@@ -173,13 +173,13 @@ def of_status(status: int, headers: Mapping[str, str], body: str, *, now: dateti
         now: our time.
     """
     if status in range(300, 400):
-        told, sentence = headers.get("Location", "").partition("?")[0], f"Prometheus answered {status}, a redirect"
-        return Failure(MetricsCause.REFUSED, sentence, told=told, fix=SettingsFix.FOLLOW_REDIRECT)
+        location, sentence = headers.get("Location", "").partition("?")[0], f"Prometheus answered {status}, a redirect"
+        return Failure(MetricsCause.REFUSED, sentence, reply=location, fix=SettingsFix.FOLLOW_REDIRECT)
     other = MetricsCause.REFUSED if status in range(400, 500) else MetricsCause.FAILED
     return Failure(
         _BY_STATUS.get(HTTPStatus(status), other) if status in _KNOWN else other,
         f"Prometheus answered {status}",
-        told=_error_of(body),
+        reply=_error_of(body),
         fix=_FIXES.get(HTTPStatus(status)) if status in _KNOWN else None,
         again_after_s=_retry_after_s(headers, now) if status in _PASSING else None,
     )
@@ -189,7 +189,7 @@ def of_transport(error: Exception) -> Failure:
     """Return what it means that no whole answer came."""
     links = _chain(error)
     for types, cause, words in _BY_EXCEPTION:
-        link = next((one for one in links if isinstance(one, types)), None)
+        link = next((link for link in links if isinstance(link, types)), None)
         if link is not None:
             return Failure(
                 cause,
@@ -202,14 +202,14 @@ def of_transport(error: Exception) -> Failure:
 
 def _chain(error: BaseException) -> list[BaseException]:
     """Return an exception and those that it came from; the libraries wrap the one that says something, or hold it."""
-    found: list[BaseException] = []
+    links: list[BaseException] = []
     left: list[object] = [error]
     while left:
         link = left.pop()
-        if isinstance(link, BaseException) and link not in found:
-            found.append(link)
+        if isinstance(link, BaseException) and link not in links:
+            links.append(link)
             left += [link.__cause__, link.__context__, *link.args]
-    return found
+    return links
 
 
 def _reason_of(link: BaseException) -> str:
@@ -238,7 +238,7 @@ def _shown(sentence: str, hidden: Iterable[str]) -> str:
     for secret in filter(None, hidden):
         for written in {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}:
             sentence = sentence.replace(written, "…").replace(html.escape(written), "…")
-    printable = "".join(one if one.isprintable() else " " for one in sentence)
+    printable = "".join(character if character.isprintable() else " " for character in sentence)
     return " ".join(printable.split())[:SHOWN_CHARACTERS]
 
 

@@ -123,15 +123,15 @@ class Transport:
             connection.close()
 
     def _body(self, response: requests.Response, exchange: Exchange) -> bytes:
-        found = bytearray()
+        body = bytearray()
         try:
             for piece in _pieces(response):
-                found += piece
+                body += piece
                 if exchange.aborted:
                     raise Failure(MetricsCause.TIMEOUT, "Prometheus did not answer (given up)")
-                if response.status_code != HTTPStatus.OK and len(found) >= ERROR_BYTES:
+                if response.status_code != HTTPStatus.OK and len(body) >= ERROR_BYTES:
                     break
-                if len(found) > self._max_bytes:
+                if len(body) > self._max_bytes:
                     sentence = f"Prometheus' answer is longer than {self._max_bytes} bytes"
                     raise Failure(MetricsCause.TOO_MUCH, sentence, fix=SettingsFix.ALLOW_LONGER_ANSWERS)
         except (urllib3.exceptions.HTTPError, zlib.error, OSError) as error:
@@ -141,7 +141,7 @@ class Transport:
                     failure = Failure(MetricsCause.MALFORMED, "Prometheus' answer was cut off")
                 raise failure from error
             # Of an error the status says enough: a server that refuses may not wait until all is read.
-        return bytes(found)
+        return bytes(body)
 
     def _connection(self) -> "_FormConnection":
         connection: _FormConnection | None = getattr(self._local, "connection", None)

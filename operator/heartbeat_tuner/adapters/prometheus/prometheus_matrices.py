@@ -36,7 +36,7 @@ _LOT: Final = 1000
 """Series that are converted together; their numbers as texts take a few megabytes."""
 
 
-REMEMBERED: Final = 256
+KEEP_LABELS_ANSWERS: Final = 256
 """Answers after which labels that none of them had are forgotten, at the latest after twice as many: a cycle reads
 everything with some tens of them. A weak reference to each would take twice the memory of the labels."""
 
@@ -56,7 +56,7 @@ class MatrixReader:
             Failure: the answer is partial, or no matrix.
         """
         self._answers += 1
-        if self._answers % REMEMBERED == 0:
+        if self._answers % KEEP_LABELS_ANSWERS == 0:
             self._known, self._known_before = {}, self._known
         begin = body.find(_BEGIN)
         end = body.find(_END, body.rfind(_VALUES))
@@ -81,7 +81,7 @@ class MatrixReader:
             parts = [text.rpartition(_VALUES) for text in texts[first : first + _LOT]]
             labels = [self._labels(text) for text, _, _ in parts]
             series += map(Series, labels, _samples([pairs for _, _, pairs in parts]))
-        if len({one.labels for one in series}) < len(series):
+        if len({entry.labels for entry in series}) < len(series):
             raise ValueError
         return series
 
@@ -118,7 +118,7 @@ def _samples(lists: list[bytes]) -> list[Samples]:
     samples = [Samples(times_s[begin:end], values[begin:end]) for begin, end in places]
     if np.isfinite(np.frombuffer(values)).all():
         return samples
-    return [Series.from_raw({}, one.pairs()).samples for one in samples]
+    return [Series.from_raw({}, series_samples.pairs()).samples for series_samples in samples]
 
 
 def _numbers(lists: list[bytes], counts: list[int]) -> "array[float]":

@@ -143,7 +143,7 @@ class PrometheusSource:
         return _Question("/api/v1/query", form, query, (query,))
 
     def _counted(self, series: Sequence[Series]) -> Sequence[Series]:
-        self.spent.samples += sum(len(one.samples) for one in series)
+        self.spent.samples += sum(len(entry.samples) for entry in series)
         return series
 
     async def _ask(self, question: _Question, read: Callable[[bytes], _Found]) -> _Found:

@@ -68,7 +68,7 @@ class KubernetesSlots:
             seen_slot,
             namespaces=namespaces,
             clock=clock,
-            changed=lambda one: changed(one.place),
+            changed=lambda slot: changed(slot.place),
         )
         self._pods = WatchedSlotPods(api, namespaces=namespaces, clock=clock, changed=changed)
 
@@ -76,7 +76,7 @@ class KubernetesSlots:
     def as_of(self) -> datetime | None:
         """Up to when Leases and pods are complete; None while they are not known, or not kept up to date."""
         both = (self._leases, self._pods.watched)
-        moments = [one.as_of for one in both if one.in_touch and one.as_of is not None]
+        moments = [watch.as_of for watch in both if watch.in_touch and watch.as_of is not None]
         return min(moments) if len(moments) == len(both) else None
 
     async def run(self) -> None:
@@ -98,10 +98,10 @@ class KubernetesSlots:
 
     def gated(self) -> Mapping[SlotPlace, Sequence[SlotPod]]:
         """Return the pods that wait for their slots."""
-        found: dict[SlotPlace, list[SlotPod]] = {}
+        pods: dict[SlotPlace, list[SlotPod]] = {}
         for seen_pod in self._pods.gated():
-            found.setdefault(seen_pod.place, []).append(seen_pod.pod)
-        return found
+            pods.setdefault(seen_pod.place, []).append(seen_pod.pod)
+        return pods
 
     async def refresh(self) -> None:
         """Bring `as_of` forward.
@@ -226,10 +226,10 @@ class KubernetesSlots:
 def seen_slot(body: Mapping[str, Any]) -> SeenSlot | None:
     """Return what a Lease says; None if it is no slot's."""
     metadata = body["metadata"]
-    found = slot_names.parse(metadata["namespace"], metadata["name"])
-    if found is None:
+    parsed = slot_names.parse(metadata["namespace"], metadata["name"])
+    if parsed is None:
         return None
-    place, number = found
+    place, number = parsed
     holder = (body.get("spec") or {}).get("holderIdentity")
     record = records.read(number, holder, metadata.get("annotations") or {})
     return SeenSlot(place, Slot(number, metadata["resourceVersion"], record), metadata["uid"])

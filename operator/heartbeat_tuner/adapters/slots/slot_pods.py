@@ -1,7 +1,7 @@
 """Pods that have a slot, as the rules of slots want them: seen through a watch, and remembered when they are gone.
 
-A watch that selects by a label says of a pod that lost the label that it was deleted. So whoever vanishes is asked for
-by name: as long as the API server has it, it counts as it was last seen.
+A watch that selects by a label says of a pod that lost the label that it was deleted. So a pod that vanishes is asked
+for by name: as long as the API server has it, it counts as it was last seen.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ class WatchedSlotPods:
             seen_pod,
             namespaces=namespaces,
             clock=clock,
-            changed=lambda one: changed(one.place),
+            changed=lambda pod: changed(pod.place),
             vanished=self._vanished,
             pause_s=watch_pause_s,
         )
@@ -139,8 +139,8 @@ class WatchedSlotPods:
                 await asyncio.wait_for(self._news.wait(), pause_s)
             self._news.clear()
             if time.monotonic() >= again_s:
-                for namespace, one in self._still_there.take(AT_ONCE):
-                    self._to_ask.put(namespace, one)
+                for namespace, entry in self._still_there.take(AT_ONCE):
+                    self._to_ask.put(namespace, entry)
                 again_s = time.monotonic() + self._still_there_pause_s
             for _, (uid, last) in self._to_ask.take(AT_ONCE):
                 await self._ask_for(uid, last)
@@ -196,9 +196,9 @@ class TurnByTurn:
         """Whether there is any."""
         return bool(self._queues)
 
-    def put(self, namespace: str, one: tuple[str, SeenPod]) -> None:
-        """Add one behind those of its namespace."""
-        self._queues.setdefault(namespace, collections.deque()).append(one)
+    def put(self, namespace: str, entry: tuple[str, SeenPod]) -> None:
+        """Add an entry behind those of its namespace."""
+        self._queues.setdefault(namespace, collections.deque()).append(entry)
 
     def take(self, most: int) -> Sequence[tuple[str, tuple[str, SeenPod]]]:
         """Return so many of each namespace at most, one of each namespace after the other."""
@@ -224,13 +224,13 @@ def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
     Deployment counts first, then the one that has the number in its label; both can be changed by hand.
     """
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
-    found = [
-        (*one, container["name"])
+    candidates = [
+        (*parsed, container["name"])
         for container in spec["containers"]
         for entry in container.get("env") or ()
-        if (one := slot_names.parse(metadata["namespace"], entry.get("value") or "")) is not None
+        if (parsed := slot_names.parse(metadata["namespace"], entry.get("value") or "")) is not None
     ]
-    if not found:
+    if not candidates:
         return None
     deployment = slot_names.deployment_of(metadata)
     label = (metadata.get("labels") or {}).get(slot_names.SLOT_LABEL)
@@ -239,7 +239,7 @@ def seen_pod(body: Mapping[str, Any]) -> SeenPod | None:
         place, number, _ = slot_places
         return deployment is not None and place.is_of(deployment), str(number) == label
 
-    place, number, container = max(found, key=likeness)
+    place, number, container = max(candidates, key=likeness)
     return SeenPod(place, _pod(metadata, spec, status, number, container))
 
 
@@ -256,7 +256,7 @@ def _pod(
     metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any], number: int, container: str
 ) -> SlotPod:
     phase = status.get("phase", "Pending")
-    states = {one["name"]: one for one in status.get("containerStatuses") or ()}
+    states = {entry["name"]: entry for entry in status.get("containerStatuses") or ()}
     ours = states.get(container, {})
     final = "deletionTimestamp" in metadata or phase in _ENDED
     all_ended = all("terminated" in (state.get("state") or {}) for state in states.values())
@@ -267,7 +267,7 @@ def _pod(
         created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
         token=(metadata.get("annotations") or {}).get(slot_names.TOKEN_ANNOTATION, ""),
         slot=number,
-        gated=any(one["name"] == slot_names.GATE for one in spec.get("schedulingGates") or ()),
+        gated=any(gate["name"] == slot_names.GATE for gate in spec.get("schedulingGates") or ()),
         bound=bool(spec.get("nodeName")),
         phase=phase,
         containers_ended=phase in _ENDED and all_ended,

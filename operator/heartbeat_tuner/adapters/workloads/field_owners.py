@@ -1,11 +1,11 @@
 """What the tuner holds in a workload, from `managedFields`: pure.
 
-An entry of a container's environment has a name and a value, each with owners of its own. Whoever takes a value over by
-a forced apply leaves us the name; once they drop their line, an entry without a value stays, which hides what `envFrom`
-brings. So an entry that another manager has too, with its value, is to be let go of.
+An entry of a container's environment has a name and a value, each with owners of its own. A manager that takes a value
+over by a forced apply leaves us the name. Once it drops its line, an entry without a value stays, which hides what
+`envFrom` brings. So we have to let go of an entry that another manager has too, with its value.
 
-Whoever merges (`kubectl apply`, `set env`, `edit`, Helm 3) has the value alone, and the entry is still ours: to let go
-of it would take it out, with their value. They take an entry out as a whole, so holding its name does no harm.
+A manager that merges (`kubectl apply`, `set env`, `edit`, Helm 3) has the value alone, and the entry is still ours: to
+let go of it would take it out, with their value. They take an entry out as a whole: holding its name does no harm.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,15 +37,15 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
         kind: Deployment or StatefulSet.
         us: our field manager.
     """
-    kept: dict[str, dict[str, str]] = {}
+    held: dict[str, dict[str, str]] = {}
     overruled: dict[str, dict[str, str]] = {}
     empty: dict[str, tuple[str, ...]] = {}
     values_of: dict[str, str] = {}
     standing: dict[str, str | None] | None = None
-    for one in workload["spec"]["template"]["spec"]["containers"]:
-        entries = {entry["name"]: entry for entry in one.get("env", ())}  # of two with one name the last counts
-        claims = _claims(workload, one["name"])
-        if one["name"] == container:
+    for spec in workload["spec"]["template"]["spec"]["containers"]:
+        entries = {entry["name"]: entry for entry in spec.get("env", ())}  # of two with one name the last counts
+        claims = _claims(workload, spec["name"])
+        if spec["name"] == container:
             standing = {name: entry.get("value") for name, entry in entries.items()}
             values_of = {name: owner for name in entries if (owner := _owner(claims.get(name, ()), us))}
         for name, entry in entries.items():
@@ -56,14 +56,14 @@ def holdings_of(workload: Mapping[str, Any], container: str, *, kind: str, us: s
             owner, elsewhere = _owner(others, us), next((claim.manager for claim in others if claim.entry), None)
             has_value = "value" in entry or "valueFrom" in entry
             if elsewhere is not None and (owner is not None or not has_value):
-                overruled.setdefault(one["name"], {})[name] = owner or elsewhere
+                overruled.setdefault(spec["name"], {})[name] = owner or elsewhere
             elif not has_value:
-                empty[one["name"]] = (*empty.get(one["name"], ()), name)
+                empty[spec["name"]] = (*empty.get(spec["name"], ()), name)
             elif owner is not None or "value" in entry:
-                kept.setdefault(one["name"], {})[name] = entry["value"] if owner is None else ""
+                held.setdefault(spec["name"], {})[name] = entry["value"] if owner is None else ""
     metadata = workload["metadata"]
     return Holdings(
-        kept=kept,
+        kept=held,
         overruled=overruled,
         empty=empty,
         standing=standing,
@@ -87,6 +87,6 @@ def _claims(workload: Mapping[str, Any], container: str) -> dict[str, tuple[_Cla
     for entry in workload["metadata"].get("managedFields", ()):
         manager, is_applied = entry.get("manager", _UNNAMED), entry.get("operation") == "Apply"
         for name, fields in manifests.owned_entries(entry.get("fieldsV1", {}), container):
-            claim = _Claim(manager, is_applied, "." in fields, any(one in fields for one in _VALUES))
+            claim = _Claim(manager, is_applied, "." in fields, any(field in fields for field in _VALUES))
             claims[name] = (*claims.get(name, ()), claim)
     return claims

@@ -216,12 +216,12 @@ class LiveWorkloads:
         await self._maps.need(namespace, keys)
         maps = self._maps.data(namespace, keys)
         there = {name: data for name, data in maps.items() if data is not None}
-        found = await _run(
+        evidence = await _run(
             len(pods),
             lambda: workload_evidence.workload_of(policy, document, bodies, there, template=workload.template),
         )
-        self._made[policy.key] = _Made(asked, (*texts, *maps.values()), keys, found)
-        return found
+        self._made[policy.key] = _Made(asked, (*texts, *maps.values()), keys, evidence)
+        return evidence
 
     async def slot_pods(self) -> Sequence[SeenPod]:
         """Return the pods of covered namespaces that have a slot.

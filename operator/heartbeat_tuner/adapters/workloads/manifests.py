@@ -48,7 +48,7 @@ class EntryOwners:
 
 def container_of(pod_spec: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """Return the container called `name`; None if there is none."""
-    return next((one for one in pod_spec.get("containers", ()) if one["name"] == name), None)
+    return next((container for container in pod_spec.get("containers", ()) if container["name"] == name), None)
 
 
 def config_map_keys(container: Mapping[str, Any], names: Collection[str]) -> dict[str, frozenset[str]]:
@@ -66,9 +66,9 @@ def config_map_keys(container: Mapping[str, Any], names: Collection[str]) -> dic
     for source in container.get("envFrom", ()):
         if "configMapRef" in source:
             prefix = source.get("prefix", "")
-            found = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
-            keys.setdefault(source["configMapRef"]["name"], set()).update(found)
-    return {name: frozenset(found) for name, found in keys.items()}
+            wanted = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
+            keys.setdefault(source["configMapRef"]["name"], set()).update(wanted)
+    return {name: frozenset(map_keys) for name, map_keys in keys.items()}
 
 
 def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> timedelta | None:
@@ -93,16 +93,16 @@ def value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> s
         return literal
     if entry is not None:
         reference = entry["valueFrom"].get("configMapKeyRef", {})
-        found = config_maps.get(reference.get("name"), {}).get(reference.get("key"))
+        text = config_maps.get(reference.get("name"), {}).get(reference.get("key"))
         # The kubelet passes over an optional reference that leads nowhere; what envFrom has of that name is seen then.
-        if found is not None or not reference.get("optional"):
-            return found
-    found = None
+        if text is not None or not reference.get("optional"):
+            return text
+    text = None
     for source in container.get("envFrom", ()):
         prefix = source.get("prefix", "")
         if "configMapRef" in source and name.startswith(prefix):
-            found = config_maps.get(source["configMapRef"]["name"], {}).get(name.removeprefix(prefix), found)
-    return found
+            text = config_maps.get(source["configMapRef"]["name"], {}).get(name.removeprefix(prefix), text)
+    return text
 
 
 def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
@@ -224,11 +224,11 @@ def label_selector(selector: Mapping[str, Any]) -> str:
         ApiServerError: a key or a value is none that the API server takes, and could mean something in the parameter.
     """
     labels, expressions = selector.get("matchLabels", {}), selector.get("matchExpressions", ())
-    keys = [*labels, *(one["key"] for one in expressions)]
-    texts = [*labels.values(), *(text for one in expressions for text in one.get("values", ()))]
+    keys = [*labels, *(requirement["key"] for requirement in expressions)]
+    texts = [*labels.values(), *(text for requirement in expressions for text in requirement.get("values", ()))]
     wrong = [
-        *(one for one in keys if not _LABEL_KEY.fullmatch(one)),
-        *(one for one in texts if not _LABEL.fullmatch(one)),
+        *(key for key in keys if not _LABEL_KEY.fullmatch(key)),
+        *(text for text in texts if not _LABEL.fullmatch(text)),
     ]
     if wrong:
         raise ApiServerError(f"{wrong[0][:64]!r} in a workload's selector is no label")
@@ -258,7 +258,7 @@ def is_pod_of(pod: Mapping[str, Any], workload: Mapping[str, Any], kind: str = D
 def workload_of(pod: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return kind and name of the Deployment or StatefulSet that a pod belongs to; None if it belongs to neither."""
     metadata = pod["metadata"]
-    owner = next((found for found in metadata.get("ownerReferences", ()) if found.get("controller")), None)
+    owner = next((reference for reference in metadata.get("ownerReferences", ()) if reference.get("controller")), None)
     if owner is None:
         return None
     if owner["kind"] == STATEFUL_SET:
@@ -274,13 +274,13 @@ def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
     if "deletionTimestamp" in pod["metadata"]:
         return None
     status = pod.get("status", {})
-    statuses = {one["name"]: one for one in status.get("containerStatuses", ())}
+    statuses = {entry["name"]: entry for entry in status.get("containerStatuses", ())}
     state: Mapping[str, Any] = statuses.get(container, {})
     started = state.get("state", {}).get("running", {}).get("startedAt")
     if started is None or "podIP" not in status:
         return None
-    addresses = {one["ip"] for one in status.get("podIPs", ()) if one.get("ip")} | {status["podIP"]}
-    of_node = {one["ip"] for one in status.get("hostIPs", ()) if one.get("ip")} | {status.get("hostIP")}
+    addresses = {address["ip"] for address in status.get("podIPs", ()) if address.get("ip")} | {status["podIP"]}
+    of_node = {address["ip"] for address in status.get("hostIPs", ()) if address.get("ip")} | {status.get("hostIP")}
     return Pod(
         name=pod["metadata"]["name"],
         uid=pod["metadata"]["uid"],
@@ -317,4 +317,4 @@ def _flow(source: Any) -> str:
 
 def _entry(container: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     # Of several entries with one name the last is the one that the container gets.
-    return next((one for one in reversed(container.get("env", ())) if one["name"] == name), None)
+    return next((entry for entry in reversed(container.get("env", ())) if entry["name"] == name), None)

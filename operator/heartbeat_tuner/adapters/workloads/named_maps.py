@@ -1,8 +1,8 @@
 """The ConfigMaps that containers of policies take variables from, kept up to date by a watch.
 
-Whoever may write a pod may name any ConfigMap, and a ConfigMap may hold a megabyte. So of each that is named only the
-keys are held that policies ask about, each up to some characters, and of a namespace no more ConfigMaps and keys than
-its policies have a use for. What nobody has needed for a while is forgotten; whoever needs it again asks for it.
+Anybody who may write a pod may name any ConfigMap, and a ConfigMap may hold a megabyte. So of each that is named only
+the keys are held that policies ask about, each up to some characters, and of a namespace no more ConfigMaps and keys
+than its policies have a use for. What nobody has needed for a while is forgotten, and read again when it is needed.
 """
 
 import contextlib
@@ -115,11 +115,11 @@ class NamedMaps:
 
     def data(self, namespace: str, names: Iterable[str]) -> dict[str, Mapping[str, str] | None]:
         """Return the data of ConfigMaps by name; None for one that is not there."""
-        found: dict[str, Mapping[str, str] | None] = {}
+        maps: dict[str, Mapping[str, str] | None] = {}
         for name in sorted(names):
             held = next(iter(self.scope.at(ObjectKey(namespace, name))), None)
-            found[name] = None if held is None else held.data
-        return found
+            maps[name] = None if held is None else held.data
+        return maps
 
     def count(self) -> int:
         """Return how many ConfigMaps are known by name, whether they are there or not."""
@@ -169,8 +169,8 @@ class NamedMaps:
         gone = {
             ObjectKey(namespace, name)
             for namespace, named in self._named.items()
-            for name, one in named.items()
-            if not condition(namespace, name, one)
+            for name, named_map in named.items()
+            if not condition(namespace, name, named_map)
         }
         if not gone:
             return

@@ -75,7 +75,7 @@ def rollout_of(workload: Mapping[str, Any], kind: str, pods: Sequence[Mapping[st
     spec, status = workload["spec"], workload.get("status", {})
     seen = status.get("observedGeneration", 0) >= workload["metadata"]["generation"]
     progressing = _condition(status, "Progressing")
-    failing = [one for pod in sorted(pods, key=_name) if (one := failing_pod(pod)) is not None]
+    failing = [failure for pod in sorted(pods, key=_name) if (failure := failing_pod(pod)) is not None]
     return Rollout(
         wanted=spec.get("replicas", 1),
         updated=status.get("updatedReplicas", 0) if seen else 0,
@@ -99,12 +99,12 @@ def failing_pod(pod: Mapping[str, Any]) -> Failing | None:
     """Return why a pod is not ready, or did not stay so; None if its containers give no reason."""
     status = pod.get("status", {})
     statuses = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
-    for one in sorted(statuses, key=lambda one: -one.get("restartCount", 0)):
-        why = next(_troubles(one), None)
+    for container in sorted(statuses, key=lambda container: -container.get("restartCount", 0)):
+        why = next(_troubles(container), None)
         if why is not None:
-            started = one.get("state", {}).get("running", {}).get("startedAt")
+            started = container.get("state", {}).get("running", {}).get("startedAt")
             since = None if started is None else ready_since(pod, datetime.fromisoformat(started))
-            return Failing(_name(pod), f"container {one['name']} {why}", one.get("restartCount", 0), since)
+            return Failing(_name(pod), f"container {container['name']} {why}", container.get("restartCount", 0), since)
     return None
 
 
@@ -117,8 +117,8 @@ def _troubles(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"ends again and again, with exit code {code}" if restarts >= MANY_CRASHES else f"ended with code {code}"
     reason = waiting.get("reason")
     if reason not in {None, "ContainerCreating", "PodInitializing"}:
-        said = waiting.get("message", "")[:MAX_NAMED]
-        yield f"waits: {reason}" + (f" ({said})" if said else "")
+        message = waiting.get("message", "")[:MAX_NAMED]
+        yield f"waits: {reason}" + (f" ({message})" if message else "")
 
 
 def _progressed(progressing: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> datetime | None:
@@ -134,7 +134,7 @@ def _deadline(spec: Mapping[str, Any], kind: str) -> timedelta:
 
 
 def _condition(status: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
-    return next((one for one in status.get("conditions", ()) if one["type"] == kind), {})
+    return next((condition for condition in status.get("conditions", ()) if condition["type"] == kind), {})
 
 
 def _name(pod: Mapping[str, Any]) -> str:

@@ -70,7 +70,7 @@ def pod(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """
     metadata, spec, status = body["metadata"], body["spec"], body.get("status", {})
     statuses = {
-        key: [_container_status(found) for found in status[key]]
+        key: [_container_status(entry) for entry in status[key]]
         for key in ("containerStatuses", "initContainerStatuses")
         if status.get(key)
     }
@@ -107,40 +107,40 @@ def _container(container: Mapping[str, Any], names: Collection[str]) -> dict[str
 
 
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    found = _picked(entry, ("name", "value", "valueFrom"))
-    if "value" in found:
-        found["value"] = found["value"][: manifests.LONGEST_VALUE + 1]
-    return found
+    trimmed = _picked(entry, ("name", "value", "valueFrom"))
+    if "value" in trimmed:
+        trimmed["value"] = trimmed["value"][: manifests.LONGEST_VALUE + 1]
+    return trimmed
 
 
 def _container_status(status: Mapping[str, Any]) -> dict[str, Any]:
-    found = _picked(status, ("name", "restartCount"))
+    trimmed = _picked(status, ("name", "restartCount"))
     for key in ("state", "lastState"):
         states = status.get(key) or {}
-        found[key] = {
+        trimmed[key] = {
             **({"running": _picked(states["running"], ("startedAt",))} if "running" in states else {}),
             **({"terminated": _picked(states["terminated"], ("exitCode",))} if "terminated" in states else {}),
             **({"waiting": _waiting(states["waiting"])} if "waiting" in states else {}),
         }
-    return found
+    return trimmed
 
 
 def _waiting(waiting: Mapping[str, Any]) -> dict[str, Any]:
-    found = _picked(waiting, ("reason", "message"))
-    if "message" in found:
-        found["message"] = found["message"][: rollout_state.MAX_NAMED]
-    return found
+    trimmed = _picked(waiting, ("reason", "message"))
+    if "message" in trimmed:
+        trimmed["message"] = trimmed["message"][: rollout_state.MAX_NAMED]
+    return trimmed
 
 
 def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [_picked(found, _OF_CONDITION) for found in status.get("conditions", ()) if found["type"] in _CONDITIONS]
+    return [_picked(entry, _OF_CONDITION) for entry in status.get("conditions", ()) if entry["type"] in _CONDITIONS]
 
 
 def _manager(entry: Mapping[str, Any], names: Mapping[str, Collection[str]]) -> dict[str, Any]:
     """Return what is held of a managed-fields entry: whether it has the template, and which of these variables."""
-    found, fields = _picked(entry, _OF_MANAGER), entry.get("fieldsV1", {})
+    trimmed, fields = _picked(entry, _OF_MANAGER), entry.get("fieldsV1", {})
     if "f:template" not in fields.get("f:spec", {}):
-        return found
+        return trimmed
     env = {}
     for container, wanted in names.items():
         owned = {name: value for name, value in manifests.owned_entries(fields, container) if name in wanted}
@@ -148,7 +148,7 @@ def _manager(entry: Mapping[str, Any], names: Mapping[str, Collection[str]]) -> 
             keys = {manifests.field_key(name): value for name, value in owned.items()}
             env[manifests.field_key(container)] = {"f:env": keys}
     inner: dict[str, Any] = {"f:containers": env} if env else {}
-    return {**found, "fieldsV1": {"f:spec": {"f:template": {"f:spec": inner}}}}
+    return {**trimmed, "fieldsV1": {"f:spec": {"f:template": {"f:spec": inner}}}}
 
 
 def _picked(body: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -34,10 +34,10 @@ def config_map_keys(
     """Return the keys that the variables of the policy's container may come from, by the name of their ConfigMap."""
     names, name = trimming.names_of(policy), policy.workload.container
     keys: dict[str, frozenset[str]] = {}
-    for container in (container for one in (workload, *pods) for container in trimming.containers(one)):
+    for container in (container for body in (workload, *pods) for container in trimming.containers(body)):
         if container["name"] == name:
-            for source, found in manifests.config_map_keys(container, names).items():
-                keys[source] = keys.get(source, frozenset()) | found
+            for source, map_keys in manifests.config_map_keys(container, names).items():
+                keys[source] = keys.get(source, frozenset()) | map_keys
     return keys
 
 
@@ -68,7 +68,7 @@ def workload_of(
     Args:
         policy: whose workload it is.
         workload: the Deployment or StatefulSet, trimmed or whole.
-        pods: those that belong to it, likewise.
+        pods: those that belong to it, trimmed or whole.
         config_maps: those that its containers name, as far as there are such.
         template: the fingerprint of its whole template.
     """
@@ -80,7 +80,7 @@ def workload_of(
     container = manifests.container_of(spec, reference.container)
     held = field_owners.holdings_of(workload, reference.container, kind=reference.kind, us=US)
     if container is None:
-        there = ", ".join(found["name"] for found in spec["containers"])
+        there = ", ".join(entry["name"] for entry in spec["containers"])
         sentence = f"{reference} has no container {reference.container}; it has {there}"
         return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence, held)
     try:
@@ -136,7 +136,7 @@ def _current(
     ]
     source = ValueSource.POD if running else ValueSource.TEMPLATE
     containers = running or [template]
-    found = [
+    values = [
         {setting: manifests.milliseconds(container, env_name, maps) for setting, env_name in policy.env_names.items()}
         for container in containers
     ]
@@ -146,32 +146,32 @@ def _current(
         for setting, env_name in policy.env_names.items()
         if manifests.value(containers[0], env_name, maps) != manifests.value(template, env_name, maps)
     )
-    if any(other != found[0] for other in found):
+    if any(other != values[0] for other in values):
         return None, unlike
-    return _filled(policy, found[0], source), unlike
+    return _filled(policy, values[0], source), unlike
 
 
 def _of_template(
     policy: Policy, template: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """Return the pods that have the template's values, whether they run or not, but for those being deleted."""
-    names, found = policy.env_names.values(), []
+    names, matching = policy.env_names.values(), []
     for pod in pods:
-        one = manifests.container_of(pod["spec"], policy.workload.container)
-        if one is None or "deletionTimestamp" in pod["metadata"]:
+        container = manifests.container_of(pod["spec"], policy.workload.container)
+        if container is None or "deletionTimestamp" in pod["metadata"]:
             continue
-        if all(manifests.line(one, name) == manifests.line(template, name) for name in names):
-            found.append(pod)
-    return found
+        if all(manifests.line(container, name) == manifests.line(template, name) for name in names):
+            matching.append(pod)
+    return matching
 
 
-def _filled(policy: Policy, found: Mapping[Setting, timedelta | None], source: ValueSource) -> CurrentSettings:
-    """Return full settings: what was found, else what the policy declares, else the library's default."""
+def _filled(policy: Policy, set_values: Mapping[Setting, timedelta | None], source: ValueSource) -> CurrentSettings:
+    """Return full settings: what is set, else what the policy declares, else the library's default."""
     defaults = catalogue.client(policy.library).defaults
     values: dict[Setting, timedelta] = {}
     sources: dict[Setting, ValueSource] = {}
     for setting in policy.env_names:
-        seen = found[setting]
+        seen = set_values[setting]
         if seen is not None:
             values[setting], sources[setting] = seen, source
         elif setting in policy.declared:

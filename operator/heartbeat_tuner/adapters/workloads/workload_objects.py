@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 
-_RESOURCES: Final = {one.kind: one for one in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
+_RESOURCES: Final = {resource.kind: resource for resource in (api_paths.DEPLOYMENTS, api_paths.STATEFUL_SETS)}
 
 
 class KubernetesWorkloads:
@@ -77,15 +77,15 @@ class KubernetesWorkloads:
             ApiServerError: anything else.
         """
         reference = policy.workload
-        found = await self._api.get(_path(reference))
-        held = None if found is None else _holdings(policy, found)
-        if found is None or held is None or not (held.overruled or (empty and held.empty)):
+        body = await self._api.get(_path(reference))
+        held = None if body is None else _holdings(policy, body)
+        if body is None or held is None or not (held.overruled or (empty and held.empty)):
             return None
         entries = {container: dict(env) for container, env in held.kept.items()}
         if not empty:
             for container, names in held.empty.items():
                 entries.setdefault(container, {}).update(dict.fromkeys(names, ""))
-        version = (found["metadata"]["uid"], found["metadata"]["resourceVersion"])
+        version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
         await self._hold(reference, version, entries, held.applications)
         return held
 
@@ -151,14 +151,14 @@ class KubernetesWorkloads:
 
     async def _config_maps(self, namespace: str, some: Iterable[str]) -> ConfigMaps:
         names = sorted(some)
-        found = await asyncio.gather(*(self._config_map(name, namespace) for name in names))
-        return {name: (one or {}).get("data") or {} for name, one in zip(names, found, strict=True)}
+        bodies = await asyncio.gather(*(self._config_map(name, namespace) for name in names))
+        return {name: (body or {}).get("data") or {} for name, body in zip(names, bodies, strict=True)}
 
     async def _config_map(self, name: str, namespace: str) -> Mapping[str, Any] | None:
         try:
             path = api_paths.item(api_paths.CONFIG_MAPS, name, namespace)
         except api_paths.InvalidPathError:
-            return None  # whoever writes a pod may write anything here; no ConfigMap can have such a name
+            return None  # the author of a pod may write anything here; no ConfigMap can have such a name
         return await self._api.get(path)
 
 

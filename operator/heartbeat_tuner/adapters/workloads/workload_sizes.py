@@ -60,7 +60,7 @@ class RecentSizes:
         since_s, size = self._known.get(deployment, (oldest_s, 0))
         if since_s > oldest_s:
             return size
-        self._known = {key: one for key, one in self._known.items() if one[0] > oldest_s}
+        self._known = {key: entry for key, entry in self._known.items() if entry[0] > oldest_s}
         now_s, size = self._monotonic(), await self._sizes.size(deployment)
         self._known[deployment] = (now_s, size)
         return size

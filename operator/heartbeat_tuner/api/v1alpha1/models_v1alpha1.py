@@ -161,7 +161,7 @@ _OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: i
 
 
 class RateSpec(Model):
-    """How often events come, a day of each member; of what befalls the group as one, a day of the group."""
+    """How often events come, a day of each member; where they concern the whole group, a day of the group."""
 
     model_config = ConfigDict(json_schema_extra=rules(_OF_A_RATE))
 

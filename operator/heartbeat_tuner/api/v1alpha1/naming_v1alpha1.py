@@ -1,6 +1,6 @@
 """`spec.metrics` of a `ConsumerGroupPolicy` v1alpha1: what a group's metrics and labels are called.
 
-Names only, never queries: whoever may write a policy must not be able to ask Prometheus anything.
+Names only, never queries: the right to write a policy must not become a right to ask Prometheus anything.
 """
 
 import re

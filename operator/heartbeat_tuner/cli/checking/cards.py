@@ -101,7 +101,7 @@ def delays(client: Client) -> str:
         terms.append("So does a fetch that waits for messages, where the coordinator leads one of the partitions.")
     beyond = 2 * client.defaults.heartbeat_interval
     idle, slow, slower = (
-        client.period(client.defaults, Circumstances(round_trip=one)) for one in (timedelta(0), _ANSWER, beyond)
+        client.period(client.defaults, Circumstances(round_trip=answer)) for answer in (timedelta(0), _ANSWER, beyond)
     )
     if slow != idle:
         terms.append("A slow answer does, too.")
@@ -156,11 +156,11 @@ def ends(client: Client) -> list[End]:
 
 def groups(client: Client) -> str:
     """Return which groups and members there may be, as sentences."""
-    told = f"static membership is {client.static_membership}"
+    membership = f"static membership is {client.static_membership}"
     if client.static_membership is StaticIdSupport.WORKS and Protocol.CONSUMER in client.protocols:
-        told += " (in a group of the consumer protocol, the newer is refused)"
-    protocols = listed([one.value for one in client.protocols], "or the")
-    return f"Groups are of the {protocols} protocol. {sentence(told, client)}"
+        membership += " (in a group of the consumer protocol, the newer is refused)"
+    protocols = listed([protocol.value for protocol in client.protocols], "or the")
+    return f"Groups are of the {protocols} protocol. {sentence(membership, client)}"
 
 
 def rules(client: Client) -> list[str]:
@@ -192,11 +192,11 @@ def rules(client: Client) -> list[str]:
 
 def older(client: Client) -> list[str]:
     """Return how older releases differ, as sentences."""
-    found = []
+    sentences = []
     for release in client.releases:
         terms = [f"{client.names[setting]} was {durations.show(value)}" for setting, value in release.defaults.items()]
-        found.append(f"Before {release.before}: {listed([*terms, *([release.note] if release.note else [])])}.")
-    return found
+        sentences.append(f"Before {release.before}: {listed([*terms, *([release.note] if release.note else [])])}.")
+    return sentences
 
 
 def _between(shortest: timedelta, longest: timedelta) -> str:

@@ -80,8 +80,8 @@ def from_env_file(wanted: CheckRequest, path: Path) -> list[CheckSubject]:
         TunerError: a variable that we look at has no usable value.
     """
     names = {*wanted.env_names.values(), wanted.protocol_env}
-    found = env_files.assignments(_text(path), names, where=_shown(path))
-    return [_subject(wanted, _shown(path), found.get, hidden=lambda _: False)]
+    variables = env_files.assignments(_text(path), names, where=_shown(path))
+    return [_subject(wanted, _shown(path), variables.get, hidden=lambda _: False)]
 
 
 def from_manifests(wanted: CheckRequest, paths: Sequence[Path], container: str | None) -> list[CheckSubject]:
@@ -95,15 +95,15 @@ def from_manifests(wanted: CheckRequest, paths: Sequence[Path], container: str |
     twice = next((path for path, times in Counter(paths).items() if times > 1), None)
     if twice is not None:
         raise UsageProblem(f"--filename names {_shown(twice)} twice; name it once")
-    found = manifest_files.read((_shown(path), _text(path)) for path in paths)
-    workloads = found.workloads
+    contents = manifest_files.read((_shown(path), _text(path)) for path in paths)
+    workloads = contents.workloads
     if not workloads:
-        passed_over = f"; {', '.join(found.passed_over)} cannot be checked" if found.passed_over else ""
+        passed_over = f"; {', '.join(contents.passed_over)} cannot be checked" if contents.passed_over else ""
         raise UsageProblem(f"{names}: there is no {', '.join(manifest_files.POD_SPECS)} to check{passed_over}")
     if container is not None and not any(_named(workload, container) for workload in workloads):
         there = "; ".join(f"{workload.title} has {_containers(workload)}" for workload in workloads)
         raise UsageProblem(f"--container {container}: there is no container of that name: {there}")
-    for title in found.passed_over:
+    for title in contents.passed_over:
         click.echo(f"not checked: {title} has a pod template, but is of a kind that is not known", err=True)
     return [subject for workload in workloads if (subject := _of_workload(wanted, workload, container)) is not None]
 
@@ -114,26 +114,26 @@ def _of_workload(wanted: CheckRequest, workload: FoundWorkload, container: str |
         raise UsageProblem(
             f"{workload.title} has the containers {_containers(workload)}; say with --container which is the consumer"
         )
-    found = workload.containers[0] if container is None else _named(workload, container)
-    if found is None:
+    spec = workload.containers[0] if container is None else _named(workload, container)
+    if spec is None:
         click.echo(f"not checked: {workload.title} has no container {container}", err=True)
         return None
-    title = f"{workload.title}, container {found['name']}"
+    title = f"{workload.title}, container {spec['name']}"
 
     def value(name: str) -> str | None:
-        missing = manifests.missing_key(found, name, workload.config_maps)
+        missing = manifests.missing_key(spec, name, workload.config_maps)
         if missing is not None:
             raise UsageProblem(
                 f"{title} has {name} from ConfigMap {missing[0]}, which has no key {missing[1]}: such a container is "
                 f"not started; add the key, or mark the reference as optional"
             )
-        return manifests.value(found, name, workload.config_maps)
+        return manifests.value(spec, name, workload.config_maps)
 
     return _subject(
         wanted,
         title,
         value,
-        hidden=lambda name: manifests.is_hidden(found, name, workload.config_maps),
+        hidden=lambda name: manifests.is_hidden(spec, name, workload.config_maps),
     )
 
 
@@ -171,7 +171,7 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
         UsageProblem: it says none, or one that was most likely meant otherwise.
     """
     try:
-        found = client.format.parse(text)
+        value = client.format.parse(text)
     except ValueError:
         # Only what looks like a duration is shown: the name may be any variable's, a password's too.
         shown = manifests.shown(text)
@@ -180,14 +180,14 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
             f"{client.format.example(LONGEST_MS)}; {_meant(client, text.strip())}, or "
             f"name the right variable with --env {setting}=NAME"
         ) from None
-    if found < SHORTEST_MEANT.get(setting, NO_TIME):
-        meant = client.format.render(found * 1_000)
+    if value < SHORTEST_MEANT.get(setting, NO_TIME):
+        meant = client.format.render(value * 1_000)
         raise UsageProblem(
-            f"{where}={text}, which is {durations.show(found)}; if {durations.show(found * 1_000)} is meant, "
-            f"write {meant}; a {checked_settings.NAMES[setting]} of {durations.show(found)} is shorter than any that "
+            f"{where}={text}, which is {durations.show(value)}; if {durations.show(value * 1_000)} is meant, "
+            f"write {meant}; a {checked_settings.NAMES[setting]} of {durations.show(value)} is shorter than any that "
             "works"
         )
-    return found
+    return value
 
 
 def _meant(client: Client, text: str) -> str:

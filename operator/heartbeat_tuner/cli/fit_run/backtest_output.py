@@ -28,7 +28,7 @@ def as_text(backtest: Backtest) -> str:
     ]
     worst = surprising(backtest.groups)
     if worst:
-        blocks.append("\n".join(["bounds that did not hold:", *(_told(*one) for one in worst[:WORST])]))
+        blocks.append("\n".join(["bounds that did not hold:", *(_told(*pair) for pair in worst[:WORST])]))
     if backtest.rejected:
         left = "; ".join(f"{count:,} for {reason}" for reason, count in sorted(backtest.rejected.items()))
         blocks.append(wrapped(f"without a model: {left}", "", "  "))
@@ -48,12 +48,12 @@ def document(backtest: Backtest) -> dict[str, Any]:
 
 def surprising(groups: Sequence[Scored]) -> list[tuple[Scored, ShareForecast]]:
     """Return the groups whose bound did not hold at some share, with the worst such share, the worst first."""
-    found = []
+    worst_shares = []
     for group in groups:
         broken = [share_forecast for share_forecast in group.asked if not share_forecast.kept]
         if broken:
-            found.append((group, max(broken, key=_over)))
-    return sorted(found, key=lambda one: (-_over(one[1]), one[0].subject.namespace, one[0].subject.group))
+            worst_shares.append((group, max(broken, key=_over)))
+    return sorted(worst_shares, key=lambda pair: (-_over(pair[1]), pair[0].subject.namespace, pair[0].subject.group))
 
 
 def _over(asked: ShareForecast) -> float:

@@ -130,9 +130,9 @@ def _source(order: FitOrder, days: SparkDays) -> Days:
     assert order.prometheus is not None  # noqa: S101 - the command sees to it
     settings = order.prometheus
 
-    def day(spark: SparkSession, one: date) -> pa.Table | DayFailure:
-        found = source.read(spark, SourceOptions(settings, one, one, order.cluster, order.namespaces))
-        return DayFailure(one, "; ".join(found.failures[one])) if found.failures else found.table
+    def day(spark: SparkSession, wanted_day: date) -> pa.Table | DayFailure:
+        answer = source.read(spark, SourceOptions(settings, wanted_day, wanted_day, order.cluster, order.namespaces))
+        return DayFailure(wanted_day, "; ".join(answer.failures[wanted_day])) if answer.failures else answer.table
 
     def read(missing: Sequence[date]) -> Read:
         """Ask Prometheus one small thing first: a wrong address is told at once, not after a day's patience."""

@@ -38,8 +38,8 @@ def as_text(outcome: FitOutcome, *, refused: int = 0) -> str:
     ]
     for quantity in sorted({*fitted.tails, *fitted.rejected}):
         rejected = fitted.rejected.get(quantity, {})
-        told = [f"{fitted.tails.get(quantity, 0):,} fitted", *(f"{n:,} without: {why}" for why, n in rejected.items())]
-        rows.append((quantity, "; ".join(told)))
+        parts = [f"{fitted.tails.get(quantity, 0):,} fitted", *(f"{n:,} without: {why}" for why, n in rejected.items())]
+        rows.append((quantity, "; ".join(parts)))
     if stored is not None:
         failed = f", {len(stored.failed):,} failed" if stored.failed else ""
         gone = f", {len(stored.gone):,} namespaces gone" if stored.gone else ""
@@ -108,12 +108,12 @@ def _failures(outcome: FitOutcome) -> list[str]:
         f"{day_failure.message}{'; it was read again' if day_failure.day in again else ''}"
         for day_failure in outcome.reading.broken
     ]
-    told = [
+    sentences = [
         message if message.startswith(str(days[0])) else f"{_spans(days)}: {message}"
         for message, days in by_message.items()
     ]
     stored = outcome.stored
-    return [*broken, *told, *((*stored.failed, *stored.gone) if stored else ())]
+    return [*broken, *sentences, *((*stored.failed, *stored.gone) if stored else ())]
 
 
 def _verdict(outcome: FitOutcome) -> str:
@@ -127,5 +127,4 @@ def _verdict(outcome: FitOutcome) -> str:
 
 
 def _spans(days: Collection[date]) -> str:
-    found = calendar_days.spans(days)
-    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in found)
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in calendar_days.spans(days))

@@ -77,14 +77,14 @@ def _constraint(asked: Question, explanation: Explanation) -> Link:
         Row("at most", upper, "a month", None if new is None else float(new.evictions_upper_per_month[0]), "at 95 %"),
         Row("allowed", per_month, "a month", None if new is None else per_month, "by the objective"),
     ]
-    causes = sorted(explanation.causes.items(), key=lambda one: -one[1])
-    told = []
+    causes = sorted(explanation.causes.items(), key=lambda cause: -cause[1])
+    sentences = []
     if causes:
         name, share = causes[0]
-        told.append(f"At what is set, {TERMS[name]} contribute most: {number(share)} of {number(upper)} a month.")
+        sentences.append(f"At what is set, {TERMS[name]} contribute most: {number(share)} of {number(upper)} a month.")
     if asked.largest_poll_gap_s is None and explanation.now.poll_evictions_upper_per_month:
-        told.append("Gaps between polls were not measured, so they speak against no value.")
-    return Link("constraint", "how many live members that evicts", tuple(rows), tuple(told))
+        sentences.append("Gaps between polls were not measured, so they speak against no value.")
+    return Link("constraint", "how many live members that evicts", tuple(rows), tuple(sentences))
 
 
 def _choice(case: Case, asked: Question, answer: Answer, explanation: Explanation) -> Link:
@@ -100,21 +100,21 @@ def _choice(case: Case, asked: Question, answer: Answer, explanation: Explanatio
             session = durations.show(interval.point.settings.session_timeout)
             most = f"at most {number(interval.point.evictions_upper)} evictions a month"
             rows.append(Row(name, interval.point.net_per_day, STALLED, note=f"with a session of {session}: {most}"))
-    told = []
+    sentences = []
     if explanation.intervals:
-        told.append(
+        sentences.append(
             "The longest heartbeat that costs hardly more (3 %) than the cheapest is taken, and with it the longest "
             "such session (1 %)."
         )
     if answer.lower is not None and answer.upper is not None:
-        told.append(
+        sentences.append(
             f"Sessions from {durations.show(answer.lower)} to {durations.show(answer.upper)} cost about the same (5 %)."
         )
     if answer.uncapped is not None:
-        told.append(f"Without the bounds it would be {_values(answer.uncapped)}.")
+        sentences.append(f"Without the bounds it would be {_values(answer.uncapped)}.")
     if case.decision is not None and case.decision.target not in (None, answer.target):
-        told.append(f"The record goes first: its rule gives {_values(case.decision.target or asked.current)}.")
-    return Link("choice", "which values cost least", tuple(rows), tuple(told))
+        sentences.append(f"The record goes first: its rule gives {_values(case.decision.target or asked.current)}.")
+    return Link("choice", "which values cost least", tuple(rows), tuple(sentences))
 
 
 def _decided(asked: Question, answer: Answer, explanation: Explanation) -> list[Link]:
@@ -130,12 +130,12 @@ def _decided(asked: Question, answer: Answer, explanation: Explanation) -> list[
         Row("watched", days, "d", note=_asked(answer, f"{number(guard.SURE_DAYS)} d to shorten a session or M")),
         Row("member-days", member_days, "d", note=_asked(answer, f"{number(guard.LEAST_DAYS)} d at least")),
     ]
-    told = []
+    sentences = []
     if answer.reason is Reason.DANGER:
-        told.append("The group's own record shows more evictions than the objective allows: nothing is shortened.")
+        sentences.append("The group's own record shows more evictions than the objective allows: nothing is shortened.")
     if answer.only_recommend:
-        told.append("There are too few days to have the operator make it.")
-    return [Link("guard", "never worse", tuple(rows), tuple(told)), _economics(asked, answer, explanation, saving)]
+        sentences.append("There are too few days to have the operator make it.")
+    return [Link("guard", "never worse", tuple(rows), tuple(sentences)), _economics(asked, answer, explanation, saving)]
 
 
 def _asked(answer: Answer, note: str) -> str:

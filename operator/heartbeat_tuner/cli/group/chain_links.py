@@ -29,7 +29,7 @@ from heartbeat_tuner.models.group_model import QuantityModel, Unfitted
 from heartbeat_tuner.tails.law import TIMES_S
 from heartbeat_tuner.tails.model import TailModel
 
-_HAPPENINGS: Final = {
+_FAILURE_PROCESSES: Final = {
     "pauses": "pauses of a member",
     "outages": "outages of network or coordinator",
     "crashes": "crashes",
@@ -45,9 +45,9 @@ def chain(case: Case) -> list[Link]:
     """Return the links that there is something to say of."""
     links = [_settings(case), _heartbeat(case), _group(case), _record(case), _model(case)]
     if isinstance(case.asked, Question) and case.found is not None:
-        found = explanation.explain(case.asked, case.found)
+        explained = explanation.explain(case.asked, case.found)
         links.append(_profile(case, case.asked.profile))
-        links += answer_links.links(case, case.asked, case.found, found)
+        links += answer_links.links(case, case.asked, case.found, explained)
     if case.weighed:
         links.append(Link("static-ids", "whether static ids pay", sentences=(f"{case.weighed}.",)))
     links.append(
@@ -124,7 +124,7 @@ def _record(case: Case) -> Link:
         Row("longest poll gap", _seconds(record.longest_poll_gap), "s"),
     ]
     if record.rebalancing_share is not None:
-        rows.append(Row("time in rebalances", 100 * record.rebalancing_share, "%", note="5 % is too much to reckon"))
+        rows.append(Row("time in rebalances", 100 * record.rebalancing_share, "%", note="above 5 % no cost is known"))
     return Link("record", title, tuple(row for row in rows if row.now is not None))
 
 
@@ -171,7 +171,7 @@ def _quantity(name: str, quantity: QuantityModel) -> list[Row]:
 def _profile(case: Case, profile: Profile) -> Link:
     session_s = case.told.current.settings.session_timeout.total_seconds()
     rows = []
-    for field, title in _HAPPENINGS.items():
+    for field, title in _FAILURE_PROCESSES.items():
         failure_process: FailureProcess | None = getattr(profile, field)
         if failure_process is not None and failure_process.per_day > 0:
             whose = "day" if field in _OF_GROUP else "member-day"
@@ -184,8 +184,8 @@ def _profile(case: Case, profile: Profile) -> Link:
     rows.append(Row("settling", profile.settle_s, "s", note="of a rebalance, once all have joined"))
     model = case.told.model
     priors = () if isinstance(model, Unfitted) else group_profile.assumed(model.model, surge=profile.surge)
-    told = (f"Of a fleet, not of this group: {'; '.join(priors)}.",) if priors else ()
-    return Link("profile", "what befalls the group", tuple(rows), told)
+    sentences = (f"Of a fleet, not of this group: {'; '.join(priors)}.",) if priors else ()
+    return Link("profile", "what happens to the group", tuple(rows), sentences)
 
 
 def _longer(failure_process: FailureProcess, session_s: float) -> str:

@@ -30,8 +30,8 @@ def forecast_rows(case: Case) -> list[tuple[str, str, str, str]]:
     most, latest = number(objective.max_false_evictions_per_month), durations.show(objective.max_detection_time)
     lines = (
         ("false evictions a month", _evictions, f"allowed: {most}"),
-        ("detection of a crash", lambda one: f"{number(one.detection_s)} s", f"allowed: {latest}"),
-        ("partition-s a day stalled", lambda one: number(one.net_per_day), f"and {floor} unavoidable"),
+        ("detection of a crash", lambda point: f"{number(point.detection_s)} s", f"allowed: {latest}"),
+        ("partition-s a day stalled", lambda point: number(point.net_per_day), f"and {floor} unavoidable"),
     )
     unknown = decision.verdict in {Verdict.UNKNOWN, Verdict.INFEASIBLE}
     rows = []

@@ -112,21 +112,21 @@ def case_of(
     """Return what follows from what is known of a group."""
     record = inputs.record if isinstance(inputs.record, Record) else None
     asked = question.asked(inputs, record, facts.current.settings)
-    found = None if isinstance(asked, Unfitted) else tuning.answer(asked)
-    decision = decide(inputs) if found is None else decide(inputs, answer=lambda _asked: found)
+    answer = None if isinstance(asked, Unfitted) else tuning.answer(asked)
+    decision = decide(inputs) if answer is None else decide(inputs, answer=lambda _asked: answer)
     if decision.forecast is None and not isinstance(asked, Unfitted):
         # Where the record is too little for a decision, the model still knows what the values set bring.
         decision = dataclasses.replace(decision, forecast=tuning.expected(asked, decision.target))
     advice = static_ids.advise(facts.client, asked)
-    return Case(facts, inputs, seen, asked, found, decision, findings, assumed, advice)
+    return Case(facts, inputs, seen, asked, answer, decision, findings, assumed, advice)
 
 
 async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: PrometheusTarget) -> Case:
     inventory = await prometheus_options.inventory(source, asked)
-    found = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS).only(wanted.told.group)
-    mine = the_group(found, wanted.told.client)
+    report = diagnosis.diagnose(inventory, known_conventions.OF_GROUPS).only(wanted.told.group)
+    mine = the_group(report, wanted.told.client)
     if mine is None:
-        return Case(wanted.told, findings=found.findings)
+        return Case(wanted.told, findings=report.findings)
     window = asked.lookback + BASELINE_MARGIN
     quantities = (*USES, Quantity.ASSIGNED_PARTITIONS)
     query = discovery.of_group(mine.convention, quantities, namespace=mine.namespace, group=mine.group, window=window)
@@ -136,25 +136,25 @@ async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: Promet
     facts = dataclasses.replace(wanted.told, namespace=mine.namespace)
     facts = with_model(facts, _models(wanted.models), wanted, inventory.now)
     seen = MetricsView(facts, mine.convention, observed, asked.lookback, inventory.now)
-    return case_of(facts, from_metrics.watched(seen), seen=seen, findings=found.findings, assumed=wanted.assumed)
+    return case_of(facts, from_metrics.watched(seen), seen=seen, findings=report.findings, assumed=wanted.assumed)
 
 
-def the_group(found: Diagnosis, client: Client) -> FoundGroup | None:
+def the_group(report: Diagnosis, client: Client) -> FoundGroup | None:
     """Return the group; None if it is not there.
 
     Raises:
         UsageProblem: it is in several namespaces, or another library's.
     """
-    if len(found.groups) > 1:
-        places = ", ".join(shown(found_group.namespace) for found_group in found.groups)
+    if len(report.groups) > 1:
+        places = ", ".join(shown(found_group.namespace) for found_group in report.groups)
         raise UsageProblem(f"--group: a group of this name is in namespaces {places}; say which with --namespace")
-    for group in found.groups:
+    for group in report.groups:
         if client.name not in group.convention.libraries:
             raise UsageProblem(
                 f"--client {client.name}: the group is exported by {group.convention.title}, as consumers of "
                 f"{', '.join(group.convention.libraries)} are"
             )
-    return next(iter(found.groups), None)
+    return next(iter(report.groups), None)
 
 
 def with_model(
@@ -219,5 +219,5 @@ def _nothing(facts: StatedFacts, candidates: list[Fitted | Unreadable], folder: 
     place = f"{facts.namespace}/{facts.group}" if facts.namespace else facts.group
     return (
         f"no model in {where} is of group {place}; it has models of {len(groups)} groups, the nearest names are "
-        f"{listed([shown(one) for one in near])}; {MAKE_A_MODEL}"
+        f"{listed([shown(name) for name in near])}; {MAKE_A_MODEL}"
     )

@@ -156,9 +156,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         UsageProblem: they cannot be used; it names the option, the value, the rule and the fix.
     """
     if url is None and models is None:
-        raise UsageProblem(
-            "give --prometheus URL, --models FOLDER or both: that is where what befalls a group is known"
-        )
+        raise UsageProblem("give --prometheus URL, --models FOLDER or both: they say what happens to a group")
     client = _client(name)
     if url is None and (members is None or partitions is None):
         raise UsageProblem("--members and --partitions: without --prometheus nothing tells them; give both")
@@ -209,11 +207,11 @@ def settings_of(
     if unknown is not None:
         raise UsageProblem(f"{option(unknown)}: {client.title} has no {NAMES[unknown]}; take the option out")
     defaults = {
-        one: (JAVA_KIP848 if is_brokers(one, rebalancing) else client).defaults[one]
-        for one in client.defaults.by_setting
+        setting: (JAVA_KIP848 if is_brokers(setting, rebalancing) else client).defaults[setting]
+        for setting in client.defaults.by_setting
     }
     settings = LivenessSettings.of({**defaults, **given})
-    sources = {one: ValueSource.POLICY if one in given else ValueSource.DEFAULT for one in tuned(settings)}
+    sources = {setting: ValueSource.POLICY if setting in given else ValueSource.DEFAULT for setting in tuned(settings)}
     return CurrentSettings(settings, sources)
 
 

@@ -67,7 +67,7 @@ def bounds_of(client: Client, given: tuple[str, ...]) -> dict[Setting, Range]:
                 f"--bound {text!r}: write the least and the greatest value, like {flag(setting)}=10s..30s"
             )
         where = f"--bound {flag(setting)}"
-        least, most = (time(one, where) if one else None for one in (low, high))
+        least, most = (time(limit, where) if limit else None for limit in (low, high))
         if least is not None and most is not None and least > most:
             raise UsageProblem(
                 f"{where}: the least value ({durations.show(least)}) is above the greatest ({durations.show(most)}); "

@@ -73,7 +73,7 @@ def scene(
     days: float,
     seed: int,
     rollout: bool,
-    told: Callable[[float], object] | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> Scene:
     """Play a group out, and compute the same.
 
@@ -83,14 +83,14 @@ def scene(
         days: how long.
         seed: of chance.
         rollout: whether to play rollouts, too.
-        told: is called with the share that is done.
+        progress: is called with the share that is done.
 
     Raises:
         UsageProblem: that would take too many events.
     """
     reckoned = _reckoned(profile, settings)
     _affordable(profile, settings, reckoned, days, rollout=rollout)
-    played = play.simulate(profile, settings, days=days, seed=seed, progress=told)
+    played = play.simulate(profile, settings, days=days, seed=seed, progress=progress)
     rolled = _rolled(profile, settings, seed) if rollout else None
     formula = GroupFigures(
         float(reckoned.evictions_per_month[0]),

@@ -131,7 +131,7 @@ def asked(*, namespaces: tuple[str, ...], lookback: timedelta, **given: Any) -> 
 
     Args:
         namespaces: as given.
-        lookback: likewise.
+        lookback: as given.
         given: what `access` takes.
 
     Raises:

@@ -150,15 +150,15 @@ class Cells:
 
     def _numbered(self, keys: Iterable[Key], parts: Whole) -> Whole:
         """Return the numbers of keys, after taking note of the parts of the day in which they have values."""
-        found = np.empty(parts.size, dtype=np.int64)
+        numbers = np.empty(parts.size, dtype=np.int64)
         for place, (key, bits) in enumerate(zip(keys, parts.tolist(), strict=True)):
             number = self._keys.setdefault(key, len(self._keys))
             if number == len(self._parts):
                 self._parts.append(bits)
             else:
                 self._parts[number] |= bits
-            found[place] = number
-        return found
+            numbers[place] = number
+        return numbers
 
     def _append(self, numbers: Whole, buckets: Whole, counts: Whole) -> None:
         self._cells.append(numbers * _STRIDE + buckets)

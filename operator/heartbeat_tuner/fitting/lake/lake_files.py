@@ -154,8 +154,9 @@ def _listed(files: pyarrow.fs.FileSystem, root: str) -> tuple[str, ...]:
     info = files.get_file_info(root)
     if info.type is not pyarrow.fs.FileType.Directory:
         return (root,) if info.is_file else ()
-    found = files.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))
-    return tuple(sorted(str(one.path) for one in found if one.is_file and not _is_hidden(one.path.removeprefix(root))))
+    entries = files.get_file_info(pyarrow.fs.FileSelector(root, recursive=True))
+    paths = [str(entry.path) for entry in entries if entry.is_file and not _is_hidden(entry.path.removeprefix(root))]
+    return tuple(sorted(paths))
 
 
 def _is_hidden(path: str) -> bool:

@@ -85,17 +85,17 @@ def _batches(files: pyarrow.fs.FileSystem, piece: Piece, order: LakeOrder) -> It
     with files.open_input_file(piece.path) as file:
         parquet = pq.ParquetFile(file, read_dictionary=texts, coerce_int96_timestamp_unit="us")
         for batch in parquet.iter_batches(_LINES, list(piece.row_groups), ["ts", *texts, "value_s"], use_threads=False):
-            found = _wanted_lines(_numbers(batch, given), order.days)
-            if found.parts.size:
-                yield found
+            lines = _wanted_lines(_numbers(batch, given), order.days)
+            if lines.parts.size:
+                yield lines
 
 
 def _numbers(batch: pa.RecordBatch, given: Mapping[str, str | None]) -> Batch:
     """Return the columns of a batch as numbers; a line without a time is of no day."""
     times = batch.column("ts")
     named = [name for name in contract.NAMES if name not in given]
-    complete = [one.is_valid() for one in (times, *map(batch.column, named)) if one.null_count]
-    marks = [one.to_numpy(zero_copy_only=False) for one in complete]
+    complete = [column.is_valid() for column in (times, *map(batch.column, named)) if column.null_count]
+    marks = [column.to_numpy(zero_copy_only=False) for column in complete]
     if None in given.values():
         marks.append(np.zeros(batch.num_rows, dtype=np.bool_))
     constant = np.zeros(0, dtype=np.int32)
@@ -132,5 +132,5 @@ def _wanted_lines(batch: Batch, days: Collection[date] | None) -> Batch:
     first, last = int(batch.parts.min()), int(batch.parts.max())
     if any(begin <= first and last < before for begin, before in spans):
         return batch
-    kept = [(batch.parts >= begin) & (batch.parts < before) for begin, before in spans]
-    return batch.where(np.logical_or.reduce([np.zeros(batch.parts.size, dtype=np.bool_), *kept]))
+    masks = [(batch.parts >= begin) & (batch.parts < before) for begin, before in spans]
+    return batch.where(np.logical_or.reduce([np.zeros(batch.parts.size, dtype=np.bool_), *masks]))

@@ -31,7 +31,7 @@ SENT: Final = pa.schema(
 without a day: how many lines were refused."""
 
 _OF_GROUP: Final = ("day", "cluster", "namespace", "group", "client")
-"""What was watched is told of all quantities together: whose histograms have to meet."""
+"""The time that was watched is one figure for all quantities of a group's day: all its histograms go to one place."""
 
 _AT_ONCE: Final = 1 << 10
 """Histograms in a batch that is sent."""
@@ -85,8 +85,8 @@ def packed(batches: Iterable[pa.RecordBatch]) -> bytes:
 
 def unpacked(several: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
     """Yield the batches that were packed."""
-    for one in several:
-        yield from pa.ipc.open_stream(one)
+    for stream in several:
+        yield from pa.ipc.open_stream(stream)
 
 
 def added_up(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -114,7 +114,8 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     Args:
         batches: with the columns `SENT`, each histogram of another key; refused lines are left out.
     """
-    whole = pa.Table.from_batches([one for one in batches if not one.column("day").null_count], SENT).combine_chunks()
+    counted = [batch for batch in batches if not batch.column("day").null_count]
+    whole = pa.Table.from_batches(counted, SENT).combine_chunks()
     if not whole.num_rows:
         return contract.ROWS.empty_table()
     (batch,) = whole.to_batches()

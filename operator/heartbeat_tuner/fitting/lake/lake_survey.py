@@ -90,7 +90,7 @@ def shared_out(row_groups: Sequence[RowGroup], count: int) -> tuple[tuple[Piece,
         row_groups: in the order of their files.
         count: how many shares there may be.
     """
-    a_piece = max(1, math.ceil(sum(one.size for one in row_groups) / count))
+    a_piece = max(1, math.ceil(sum(row_group.size for row_group in row_groups) / count))
     pieces: list[Piece] = []
     held = 0
     for row_group in row_groups:
@@ -134,8 +134,8 @@ def _row_groups(files: pyarrow.fs.FileSystem, path: str, lake: Lake) -> list[Row
 
 def _times_s(times: pq.ColumnChunkMetaData) -> tuple[int, int] | None:
     """Return the first and the last time, as the statistics say."""
-    found = times.statistics
-    if found is None or not found.has_min_max or times.physical_type != "INT64":
+    statistics = times.statistics
+    if statistics is None or not statistics.has_min_max or times.physical_type != "INT64":
         return None
-    in_a_second = _IN_A_SECOND.get(json.loads(found.logical_type.to_json()).get("timeUnit", ""))
-    return None if in_a_second is None else (found.min_raw // in_a_second, found.max_raw // in_a_second)
+    in_a_second = _IN_A_SECOND.get(json.loads(statistics.logical_type.to_json()).get("timeUnit", ""))
+    return None if in_a_second is None else (statistics.min_raw // in_a_second, statistics.max_raw // in_a_second)

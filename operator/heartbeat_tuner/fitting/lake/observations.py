@@ -129,14 +129,14 @@ class _RowsLake:
 def _rows(spark: SparkSession, listed: Lake) -> _RowsLake:
     path = listed.uri
     try:
-        found = spark.read.parquet(path)
+        frame = spark.read.parquet(path)
     except (PySparkException, Py4JJavaError) as error:
         raise ObservationsError(
             f"{path}: {session.first_line(error)}: give a folder or a file of Parquet that the job may read"
         ) from error
-    lake_files.check_types(dict(found.dtypes), contract.SPARK_TYPES, path)
+    lake_files.check_types(dict(frame.dtypes), contract.SPARK_TYPES, path)
     _check_schema(listed)
-    least = found.agg(
+    least = frame.agg(
         F.min("n").alias("n"),
         F.min("bucket").alias("low"),
         F.max("bucket").alias("high"),
@@ -145,7 +145,7 @@ def _rows(spark: SparkSession, listed: Lake) -> _RowsLake:
     rule = _broken_rule(least.asDict() if least else {})
     if rule:
         raise ObservationsError(f"{path}: {rule}")
-    return _RowsLake(found.select(*contract.SPARK_TYPES))
+    return _RowsLake(frame.select(*contract.SPARK_TYPES))
 
 
 def _broken_rule(least: dict[str, int | None]) -> str | None:

@@ -62,7 +62,7 @@ def run(rows: pa.Table, *, fit_until: date) -> Backtest:
                 subject = BacktestSubject(model.cluster, model.namespace, model.group, quantity)
                 scored.append(score(subject, fitted.tail, came))
     first, last = pc.min_max(early["day"]).as_py(), pc.min_max(late["day"]).as_py()
-    quantities = sorted({one.subject.quantity for one in scored})
+    quantities = sorted({group.subject.quantity for group in scored})
     return Backtest(
         fitted_since=first["min"],
         fitted_until=first["max"],
@@ -70,7 +70,7 @@ def run(rows: pa.Table, *, fit_until: date) -> Backtest:
         scored_until=last["max"],
         groups=tuple(scored),
         rejected=dict(rejected),
-        fleet=tuple(_fleet(name, [one for one in scored if one.subject.quantity == name]) for name in quantities),
+        fleet=tuple(_fleet(name, [group for group in scored if group.subject.quantity == name]) for name in quantities),
     )
 
 

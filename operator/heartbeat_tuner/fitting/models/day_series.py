@@ -84,16 +84,16 @@ class DaySeries:
             seen[place, mine] = True
             weights = np.where(day.buckets >= 0, day.counts, 0)
             values += np.bincount(mine, weights=weights, minlength=len(clients)).astype(np.int64)
-        found: dict[Place, tuple[tuple[int, int, int, str], LineSpan]] = {}
+        newest: dict[Place, tuple[tuple[int, int, int, str], LineSpan]] = {}
         for place, (cluster, namespace, group, client) in enumerate(clients):
             held = np.flatnonzero(seen[:, place])
             first, last = self.days[held[0]].number, self.days[held[-1]].number
             newness = (last, first, int(values[place]), client)
             span = LineSpan(day_of(first), day_of(last), int(held.size), client)
-            other = found.get((cluster, namespace, group))
+            other = newest.get((cluster, namespace, group))
             if other is None or other[0] < newness:
-                found[cluster, namespace, group] = (newness, span)
-        return {group: span for group, (_, span) in found.items()}
+                newest[cluster, namespace, group] = (newness, span)
+        return {group: span for group, (_, span) in newest.items()}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class Counts:
 
     def of(self, cluster: str, namespace: str, group: str, client: str, quantity: str) -> Array | None:
         """Return how many values lie in each bucket; None if there are none."""
-        found = self._slices.get((cluster, namespace, group, client, quantity), slice(0))
-        seen = self._buckets[found] >= 0
+        lines = self._slices.get((cluster, namespace, group, client, quantity), slice(0))
+        seen = self._buckets[lines] >= 0
         if not seen.any():
             return None
-        buckets, counts = self._buckets[found][seen], self._counts[found][seen]
+        buckets, counts = self._buckets[lines][seen], self._counts[lines][seen]
         return np.bincount(buckets, weights=counts, minlength=BUCKETS).astype(np.float64)
 
 

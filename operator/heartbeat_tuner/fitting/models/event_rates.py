@@ -45,18 +45,18 @@ def rates_of(
         homes: a number for each group, the same for those of one namespace; one namespace if left out.
     """
     exposure = (group_days if quantity in OF_THE_GROUP else member_days).astype(np.float64)
-    found: list[Rate | None] = [None] * values.size
+    group_rates: list[Rate | None] = [None] * values.size
     if quantity not in EVENTS or not exposure.any():
-        return found
+        return group_rates
     _, of_home = np.unique(np.zeros(values.size) if homes is None else homes, return_inverse=True)
     # Of a namespace that nobody watched nothing is known, whatever others saw.
     watched = np.flatnonzero((np.bincount(of_home, weights=exposure) > 0)[of_home])
-    told = rates.rates(values[watched].astype(np.float64), exposure[watched], homes=of_home[watched])
+    estimates = rates.rates(values[watched].astype(np.float64), exposure[watched], homes=of_home[watched])
     most = MOST_DOWNTIMES_PER_DAY if quantity in DOWNTIMES else _ONE_A_SECOND
-    for place, rate in zip(watched.tolist(), told.each, strict=True):
+    for place, rate in zip(watched.tolist(), estimates.each, strict=True):
         mean = min(max(rate.mean, _NEVER), most)
-        found[place] = Rate(mean, min(max(rate.upper, mean), most))
-    return found
+        group_rates[place] = Rate(mean, min(max(rate.upper, mean), most))
+    return group_rates
 
 
 def durations_of(
@@ -73,7 +73,7 @@ def durations_of(
         return [None] * len(counts)
     if quantity not in DOWNTIMES:
         return rates.durations(counts, homes=homes)
-    told = counts.copy()
-    told[:, _AT_ONCE] += told[:, :_AT_ONCE].sum(axis=1)
-    told[:, :_AT_ONCE] = 0.0
-    return rates.durations(told, homes=homes)
+    clipped = counts.copy()
+    clipped[:, _AT_ONCE] += clipped[:, :_AT_ONCE].sum(axis=1)
+    clipped[:, :_AT_ONCE] = 0.0
+    return rates.durations(clipped, homes=homes)

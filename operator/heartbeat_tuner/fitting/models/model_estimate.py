@@ -203,7 +203,7 @@ def _pools(
 
     Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count.
     """
-    found: list[Pool | None] = [None] * len(strata)
+    group_pools: list[Pool | None] = [None] * len(strata)
     long = _usually_long(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
@@ -211,8 +211,8 @@ def _pools(
         for alike in (mine & long, mine & ~long):
             pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike], least_groups=LEAST_ALIKE)
             for group in np.flatnonzero(alike).tolist():
-                found[group] = pools.get(int(homes[group]))
-    return found
+                group_pools[group] = pools.get(int(homes[group]))
+    return group_pools
 
 
 def _usually_long(counts: Array) -> npt.NDArray[np.bool_]:

@@ -57,9 +57,9 @@ class Cell:
 def pods_in(series: Iterable[Series]) -> set[PodKey]:
     """Return the pods of the consumers whose group is known."""
     return {
-        (one.labels[queries.NAMESPACE_LABEL], one.labels[queries.POD_LABEL])
-        for one in series
-        if _group_of(one) is not None
+        (entry.labels[queries.NAMESPACE_LABEL], entry.labels[queries.POD_LABEL])
+        for entry in series
+        if _group_of(entry) is not None
     }
 
 
@@ -71,10 +71,10 @@ def counts(series: Sequence[Series], around: Iterable[Series], window: SliceWind
         around: what is exported around their pods.
         window: what is counted.
     """
-    known = [(one, group) for one in series if (group := _group_of(one)) is not None]
+    known = [(entry, group) for entry in series if (group := _group_of(entry)) is not None]
     pods = resolver.by_pod(around, platform.CONVENTIONS, pods_in(series))
     groups = {group for _, group in known}
-    by_group = resolver.by_group([one for one, _ in known], known_conventions.OF_GROUPS, groups)
+    by_group = resolver.by_group([entry for entry, _ in known], known_conventions.OF_GROUPS, groups)
     counted: Counter[Cell] = Counter()
     for place, by_convention in sorted(by_group.items()):
         convention, observed = resolver.followed(by_convention, known_conventions.OF_GROUPS)
@@ -107,8 +107,8 @@ def _of_group(group: GroupKey, measured: Quantities, window: SliceWindow) -> Cou
             values.setdefault(quantity, []).append(value_s)
     counted: Counter[tuple[str, int]] = Counter()
     for quantity, several in values.items():
-        found = histogram.bucket_of(several)
-        for bucket, count in zip(*np.unique(found[found != histogram.NO_BUCKET], return_counts=True), strict=True):
+        buckets = histogram.bucket_of(several)
+        for bucket, count in zip(*np.unique(buckets[buckets != histogram.NO_BUCKET], return_counts=True), strict=True):
             counted[quantity, int(bucket)] = int(count)
     for quantity, blocks in quantities.watched(measured):
         mine = [block_s for block_s in blocks if since_s <= block_s < until_s]

@@ -140,15 +140,15 @@ class Asker:
                     members[name] = max(members.get(name, 0), round(series.samples[0].value))
         return members
 
-    async def slice(self, one: Slice) -> Answered:
+    async def slice(self, time_slice: Slice) -> Answered:
         """Return the samples of a slice and its margins.
 
         Raises:
             MetricsUnavailableError: they cannot be had, or not all of them.
         """
         self._left_s = PATIENCE_S
-        window = one.window
-        parts = [Part(one.namespaces, window.read_since, window.read_until)]
+        window = time_slice.window
+        parts = [Part(time_slice.namespaces, window.read_since, window.read_until)]
         series: list[Series] = []
         for quantity in counting.OF_MEMBERS:
             parts = await self._asked(series, quantity, known_conventions.OF_GROUPS, parts)
@@ -167,7 +167,7 @@ class Asker:
         parts: Iterable[Part],
         pods: Collection[resolver.PodKey] = (),
     ) -> list[Part]:
-        """Add a quantity's series to `found`; return the parts in which it could be had, for the next one."""
+        """Add a quantity's series to `series`; return the parts in which it could be had, for the next one."""
         fitting, waiting = [], list(parts)
         while waiting:
             part = waiting.pop(0)
@@ -185,7 +185,7 @@ class Asker:
                         pods=some,
                     )
                     answer = await self._patiently(self._source.instant, query, part.until)
-                    taken += [_within(one, part) for one in answer]
+                    taken += [_within(entry, part) for entry in answer]
             except MetricsUnavailableError as error:
                 halves = part.halves() if error.cause in HALVED and self._left_s > 0 else None
                 if halves is None:
@@ -225,7 +225,7 @@ def _whole(several: list[Series]) -> Series:
     if len(several) == 1:
         return several[0]
     times_s, values = array("d"), array("d")
-    for series in sorted(several, key=lambda one: one.samples.times_s[0]):
+    for series in sorted(several, key=lambda piece: piece.samples.times_s[0]):
         times_s += series.samples.times_s
         values += series.samples.values
     return Series(several[0].labels, Samples(times_s, values))

@@ -93,11 +93,11 @@ def shared_out(every: Sequence[Slice], tasks: int) -> list[list[Slice]]:
     """Return the slices in at most so many lots of like weight, each in order of time; none is empty."""
     lots: list[list[Slice]] = [[] for _ in range(min(tasks, len(every)))]
     heap = [(0, number) for number in range(len(lots))]
-    for one in sorted(every, key=lambda one: (-one.members, one.window, one.namespaces)):
+    for time_slice in sorted(every, key=lambda entry: (-entry.members, entry.window, entry.namespaces)):
         weight, number = heapq.heappop(heap)
-        lots[number].append(one)
-        heapq.heappush(heap, (weight + max(1, one.members), number))
-    return [sorted(lot, key=lambda one: (one.window, one.namespaces)) for lot in lots]
+        lots[number].append(time_slice)
+        heapq.heappush(heap, (weight + max(1, time_slice.members), number))
+    return [sorted(lot, key=lambda time_slice: (time_slice.window, time_slice.namespaces)) for lot in lots]
 
 
 def _lots(members: Mapping[str, int], most: int) -> Iterable[tuple[str, ...]]:

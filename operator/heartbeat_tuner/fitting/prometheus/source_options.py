@@ -79,7 +79,7 @@ class SourceOptions:
         """Return the options of the data source that say this; without the secrets themselves."""
         settings = self.prometheus
         basic, tls = settings.basic_auth, settings.tls
-        found = {
+        options = {
             "url": settings.url,
             "timeout": f"{settings.timeout.total_seconds():g}s",
             "maxAnswerBytes": str(settings.max_answer_bytes),
@@ -98,7 +98,7 @@ class SourceOptions:
             "namespaces": ",".join(self.namespaces),
             "maxConcurrentRequests": str(self.max_concurrent_requests),
         }
-        return {name: str(value) for name, value in found.items() if value not in {None, ""}}
+        return {name: str(value) for name, value in options.items() if value not in {None, ""}}
 
     @classmethod
     def of_options(cls, options: Mapping[str, str]) -> Self:

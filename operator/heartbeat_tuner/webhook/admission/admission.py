@@ -94,49 +94,49 @@ class Admission:
         place = enrolment.workload_of(review.pod, review.namespace)
         enrolled = () if place is None else self._enrolled(place)
         filled = initial_mode.filled(review.pod, enrolment.in_containers(enrolled), now=self._clock.now())
-        found, unfit = enrolment.holder(enrolled), "; ".join(filled.unfit)
-        if found is None:
+        holder, unfit = enrolment.holder(enrolled), "; ".join(filled.unfit)
+        if holder is None:
             return ReviewAnswer(_without_id(filled, review), injection.patch(review.pod, filled.pod), told=unfit)
-        settled = await self._identified(found, dataclasses.replace(review, pod=filled.pod))
-        sentence = "; ".join(one for one in (unfit, settled.told) if one)
+        settled = await self._identified(holder, dataclasses.replace(review, pod=filled.pod))
+        sentence = "; ".join(text for text in (unfit, settled.told) if text)
         return ReviewAnswer(settled.outcome, injection.patch(review.pod, settled.pod), told=sentence)
 
-    async def _identified(self, found: Enrolment, review: Review) -> _Settled:
+    async def _identified(self, holder: Enrolment, review: Review) -> _Settled:
         """Return what became of a pod that is to have an id."""
-        left_alone = _left_alone(found, review)
+        left_alone = _left_alone(holder, review)
         if left_alone is not None:
             return left_alone
-        if not found.lends_slots:
-            return _with_ordinal(found, review)
+        if not holder.lends_slots:
+            return _with_ordinal(holder, review)
         if review.dry_run:
             return _Settled(ReviewOutcome.DRY_RUN, review.pod)
-        pool = found.pool(await self._sizes.size(found.workload))
-        settled = await self._in_turn(found, review, pool)
+        pool = holder.pool(await self._sizes.size(holder.workload))
+        settled = await self._in_turn(holder, review, pool)
         for pause_s in LATER_S:
             if isinstance(settled, _Settled) or settled.reason not in _PASSING:
                 break
             await self._sleep(pause_s)
-            settled = await self._in_turn(found, review, pool)
+            settled = await self._in_turn(holder, review, pool)
         if isinstance(settled, Refused):
-            return _Settled(ReviewOutcome.NO_SLOT, review.pod, told=f"{found.policy}: {settled.reason}")
+            return _Settled(ReviewOutcome.NO_SLOT, review.pod, told=f"{holder.policy}: {settled.reason}")
         return settled
 
-    async def _in_turn(self, found: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
+    async def _in_turn(self, holder: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
         """Claim when it is this review's turn: claims of one place wait for each other."""
-        turn = self._turns[found.slots]
+        turn = self._turns[holder.slots]
         turn.waiting += 1
         try:
             async with turn.lock:
-                return await self._claimed(found, review, pool)
+                return await self._claimed(holder, review, pool)
         finally:
             turn.waiting -= 1
             if not turn.waiting:
-                del self._turns[found.slots]
+                del self._turns[holder.slots]
 
-    async def _claimed(self, found: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
+    async def _claimed(self, holder: Enrolment, review: Review, pool: SlotPool) -> _Settled | Refused:
         # The API server refuses a pod that names its node and has a gate.
         may_gate = self._may_gate() and not review.pod["spec"].get("nodeName")
-        place, token = found.slots, review.uid  # the API server's own, so that who is asked twice answers the same
+        place, token = holder.slots, review.uid  # the API server's own, so that who is asked twice answers the same
         for _ in range(TRIES):
             as_of = self._slots.as_of
             if as_of is None:
@@ -152,15 +152,15 @@ class Admission:
                 return claimed
             if claimed.write is not None:
                 try:
-                    await self._slots.write(place, Owner(found.policy.name, found.policy_uid), claimed.write)
+                    await self._slots.write(place, Owner(holder.policy.name, holder.policy_uid), claimed.write)
                 except WriteConflictError:
                     await self._slots.look(place, claimed.number)
                     continue
-            pod = _with_id(found, review, claimed.number, token)
+            pod = _with_id(holder, review, claimed.number, token)
             if claimed.gated:
                 return _Settled(ReviewOutcome.PROMISED, injection.with_gate(pod, slot_names.GATE))
             return _Settled(ReviewOutcome.CLAIMED, pod)
-        return _Settled(ReviewOutcome.CONTENDED, review.pod, told=f"{found.policy}: others were first {TRIES} times")
+        return _Settled(ReviewOutcome.CONTENDED, review.pod, told=f"{holder.policy}: others were first {TRIES} times")
 
 
 class _ClaimTurn:
@@ -178,30 +178,30 @@ def _without_id(filled: Filled, review: Review) -> ReviewOutcome:
     return ReviewOutcome.VALUES_UNFIT if filled.unfit else ReviewOutcome.NOT_ENROLLED
 
 
-def _left_alone(found: Enrolment, review: Review) -> _Settled | None:
+def _left_alone(holder: Enrolment, review: Review) -> _Settled | None:
     """Return why a pod of this policy gets no id; None if it may."""
-    if found.suspended:
+    if holder.suspended:
         return _Settled(ReviewOutcome.SUSPENDED, review.pod)
-    if injection.container(review.pod, found.container) is None:
-        why = f"{found.policy}: the pod has no container {found.container}"
+    if injection.container(review.pod, holder.container) is None:
+        why = f"{holder.policy}: the pod has no container {holder.container}"
         return _Settled(ReviewOutcome.NO_CONTAINER, review.pod, told=why)
-    if injection.has_variable(review.pod, found.container, found.variable):
+    if injection.has_variable(review.pod, holder.container, holder.variable):
         return _Settled(ReviewOutcome.OWN_ID, review.pod)
     return None
 
 
-def _with_ordinal(found: Enrolment, review: Review) -> _Settled:
+def _with_ordinal(holder: Enrolment, review: Review) -> _Settled:
     """Return what became of a StatefulSet's pod: there is one of its name at a time, so nothing has to be claimed."""
-    number = enrolment.ordinal_of(review.pod, found.workload.name)
+    number = enrolment.ordinal_of(review.pod, holder.workload.name)
     if number is None:
         return _Settled(
-            ReviewOutcome.NO_SLOT, review.pod, told=f"{found.policy}: the pod's name does not end in a number"
+            ReviewOutcome.NO_SLOT, review.pod, told=f"{holder.policy}: the pod's name does not end in a number"
         )
-    given = {found.variable: slot_names.ordinal_id(found.policy_uid, found.workload, number)}
-    return _Settled(ReviewOutcome.ORDINAL, injection.with_variables(review.pod, found.container, given))
+    given = {holder.variable: slot_names.ordinal_id(holder.policy_uid, holder.workload, number)}
+    return _Settled(ReviewOutcome.ORDINAL, injection.with_variables(review.pod, holder.container, given))
 
 
-def _with_id(found: Enrolment, review: Review, number: int, token: str) -> injection.Pod:
-    pod = injection.with_variables(review.pod, found.container, {found.variable: found.slots.id_of(number)})
+def _with_id(holder: Enrolment, review: Review, number: int, token: str) -> injection.Pod:
+    pod = injection.with_variables(review.pod, holder.container, {holder.variable: holder.slots.id_of(number)})
     pod = injection.with_marks(pod, "labels", {slot_names.SLOT_LABEL: str(number)})
     return injection.with_marks(pod, "annotations", {slot_names.TOKEN_ANNOTATION: token})

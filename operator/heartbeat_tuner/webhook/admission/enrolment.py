@@ -55,7 +55,7 @@ class Enrolment:
         container: which of their containers has the consumer.
         variable: where the id goes; empty where none is given.
         protocol: of the group, as the operator saw it last; the one that needs more care where it did not.
-        session_timeout: S, likewise.
+        session_timeout: S as the operator saw it last, but a minute at least.
         suspended: whether nothing is done for now.
         values: what is set in pods; None where nothing is.
     """
@@ -147,11 +147,11 @@ def holder(enrolments: Iterable[Enrolment]) -> Enrolment | None:
 
 def in_containers(enrolments: Iterable[Enrolment]) -> Sequence[InitialValues]:
     """Return what several policies set in one Deployment's pods: in each container the values of the oldest."""
-    found: dict[str, InitialValues] = {}
+    by_container: dict[str, InitialValues] = {}
     for enrolment in heapq.nsmallest(MOST_POLICIES, enrolments, key=_age):
         if enrolment.values is not None:
-            found.setdefault(enrolment.container, enrolment.values)
-    return list(found.values())
+            by_container.setdefault(enrolment.container, enrolment.values)
+    return list(by_container.values())
 
 
 def _age(enrolment: Enrolment) -> tuple[datetime, ObjectKey]:

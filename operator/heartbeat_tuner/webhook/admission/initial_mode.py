@@ -83,7 +83,7 @@ def filled(pod: Mapping[str, Any], given: Iterable[InitialValues], *, now: datet
         given: what is to be set, one for each container.
         now: to tell what is out of date.
     """
-    found, unfit, names = pod, [], []
+    result, unfit, names = pod, [], []
     for initial_values in given:
         container = injection.container(pod, initial_values.policy.workload.container)
         if container is None or now >= initial_values.until:
@@ -92,11 +92,11 @@ def filled(pod: Mapping[str, Any], given: Iterable[InitialValues], *, now: datet
         if why:
             unfit.append(f"{initial_values.policy.key}: {why}")
             continue
-        found = injection.with_variables(found, container["name"], initial_values.policy.entries(initial_values.set))
+        result = injection.with_variables(result, container["name"], initial_values.policy.entries(initial_values.set))
         names.append(initial_values.policy.key.name)
     if names:
-        found = injection.with_marks(found, "annotations", {ANNOTATION: ",".join(names)})
-    return Filled(found, tuple(unfit))
+        result = injection.with_marks(result, "annotations", {ANNOTATION: ",".join(names)})
+    return Filled(result, tuple(unfit))
 
 
 def _is_within(allowed: Range, value: timedelta) -> bool:

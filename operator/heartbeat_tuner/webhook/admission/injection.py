@@ -21,8 +21,8 @@ def container(pod: Pod, name: str) -> Mapping[str, Any] | None:
 
 def has_variable(pod: Pod, container_name: str, name: str) -> bool:
     """Whether the pod sets the variable itself."""
-    found = container(pod, container_name)
-    return found is not None and any(entry["name"] == name for entry in found.get("env") or ())
+    pod_container = container(pod, container_name)
+    return pod_container is not None and any(entry["name"] == name for entry in pod_container.get("env") or ())
 
 
 def with_variables(pod: Pod, container_name: str, given: Mapping[str, str]) -> Pod:
@@ -73,7 +73,7 @@ def patch(before: Pod, after: Pod) -> list[Operation]:
 def _entries(there: Any, given: Mapping[str, str]) -> list[Mapping[str, Any]]:
     known = {entry["name"] for entry in there}
     new = [{"name": name, "value": value} for name, value in given.items() if name not in known]
-    kept = [
+    entries = [
         {"name": entry["name"], "value": given[entry["name"]]} if entry["name"] in given else entry for entry in there
     ]
-    return [*new, *kept]
+    return [*new, *entries]

@@ -1,6 +1,6 @@
 """Work whose length a tenant decides: beside the event loop, one piece at a time, and each namespace in its turn.
 
-The rules of slots look through all pods and Leases of a policy, and whoever may create those may create thousands.
+The rules of slots look through all pods and Leases of a policy, and anybody who may create those may create thousands.
 What is small is done at once. What is large is done in a thread, so that the reviews of all others are answered
 meanwhile; a namespace with many large places waits for itself and delays another by one piece of work at most.
 """

@@ -124,7 +124,7 @@ async def test_a_file_that_cannot_be_used_is_told_and_nothing_is_sent(
     told = str(caught.value)
     assert told.startswith("Prometheus was not asked: ")
     assert words.format(tmp_path) in told
-    assert told.endswith(": mount it anew; tried up[1m]")
+    assert told.endswith(": mount it again; tried up[1m]")
     assert "hidden" not in told
     assert caught.value.cause is MetricsCause.REFUSED
 

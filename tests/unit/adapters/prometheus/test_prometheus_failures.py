@@ -36,7 +36,7 @@ def _error(kind: str, sentence: str) -> str:
 def test_limits_of_the_known_servers_are_too_much(server: str) -> None:
     """All of them say 422, and are never asked the same again: it would cost them as much again."""
     found = failures.of_status(422, {}, _error("execution", LIMITS[server]), now=NOW)
-    assert (found.cause, found.told, found.again_after_s) == (MetricsCause.TOO_MUCH, LIMITS[server], None)
+    assert (found.cause, found.reply, found.again_after_s) == (MetricsCause.TOO_MUCH, LIMITS[server], None)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.adapters.prometheus import prometheus_answers as answers
 from heartbeat_tuner.adapters.prometheus.prometheus_failures import OPERATOR, Failure
-from heartbeat_tuner.adapters.prometheus.prometheus_matrices import REMEMBERED, MatrixReader
+from heartbeat_tuner.adapters.prometheus.prometheus_matrices import KEEP_LABELS_ANSWERS, MatrixReader
 from heartbeat_tuner.metrics.raw.label_sets import Labels
 from heartbeat_tuner.metrics.raw.samples import Series
 
@@ -116,7 +116,7 @@ def test_a_series_has_the_same_labels_in_the_next_answer() -> None:
     (first,), (second,) = reader.read(matrix(PLAIN)), reader.read(matrix(PLAIN | {"values": [[40.5, "3"]]}))
     assert isinstance(first.labels, Labels)
     assert first.labels is second.labels
-    for _ in range(3 * REMEMBERED):
+    for _ in range(3 * KEEP_LABELS_ANSWERS):
         (later,) = reader.read(matrix(PLAIN))
         assert later.labels is first.labels
 
@@ -127,7 +127,7 @@ def test_labels_that_do_not_come_any_more_are_forgotten() -> None:
     (gone,) = [
         weakref.ref(series.labels) for series in reader.read(matrix({"metric": {"pod": "0"}, "values": [[1, "1"]]}))
     ]
-    for _ in range(2 * REMEMBERED):
+    for _ in range(2 * KEEP_LABELS_ANSWERS):
         reader.read(matrix(PLAIN))
     assert gone() is None
 
