@@ -460,7 +460,11 @@ def _withdrawn(previous: Status, why: Finding) -> Iterator[_Statement]:
 def _merged(
     previous: Status, statements: list[_Statement], words: StandingWords, *, same: bool, generation: int, now: datetime
 ) -> tuple[list[Condition], StandingWords]:
-    """Return the conditions that should stand, in their fixed order, and what their sentences say."""
+    """Return the conditions that should stand, in their fixed order, and what their sentences say.
+
+    One of which nothing was known because the policy was not Ready goes when it is Ready and nothing is known yet: its
+    cause is gone.
+    """
     standing = {condition.type: condition for condition in previous.conditions}
     for statement in statements:
         old, finding = standing.get(statement.type), statement.finding
@@ -479,7 +483,13 @@ def _merged(
             last_transition_time=old.last_transition_time if old is not None and same_status else _timestamp(now),
             observed_generation=generation,
         )
-    return [standing[kind] for kind in ConditionType if kind in standing], words
+    stated = {statement.type for statement in statements}
+    lasting = [
+        standing[kind]
+        for kind in ConditionType
+        if kind in stated or (kind in standing and not _is_withdrawn(standing[kind]))
+    ]
+    return lasting, words
 
 
 def _in_standing_words(
