@@ -14,6 +14,7 @@ from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Sentence, join, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 LEAST: Final[Mapping[Setting, timedelta]] = {
@@ -29,14 +30,13 @@ _SEEN: Final = frozenset({ValueSource.POD, ValueSource.TEMPLATE, ValueSource.POL
 """Where somebody wrote the value down."""
 
 
-def too_short(setting: Setting, value: timedelta) -> str | None:
+def too_short(setting: Setting, value: timedelta) -> Sentence | None:
     """Return why no consumer runs with so short a value, as part of a sentence; None if one may."""
     least = LEAST.get(setting)
     if least is None or value >= least:
         return None
-    return (
-        f"no consumer runs with a {setting} of {durations.show(value)} (at least {durations.show(least)} is expected)"
-    )
+    phrase = "no consumer runs with a {setting} of {value} (at least {least} is expected)"
+    return say(phrase, setting=setting, value=value, least=least)
 
 
 def unreadable(policy: Policy, current: CurrentSettings, group: Group, cluster: Cluster | None) -> Finding | None:
@@ -48,22 +48,23 @@ def unreadable(policy: Policy, current: CurrentSettings, group: Group, cluster: 
         group: in one of the consumer protocol the broker says S and H.
         cluster: what its brokers accept; None where only what no broker accepts counts.
     """
+    phrase = "{place} reads as {ms} ms, and {why}"
     implausible = [
-        f"{_place(policy, setting, current.sources[setting])} reads as {durations.to_ms(value)} ms, and {why}"
+        say(phrase, place=_place(policy, setting, current.sources[setting]), ms=durations.to_ms(value), why=why)
         for setting, value, why in _implausible(current, group, cluster)
     ]
     if not implausible:
         return None
-    return Finding(
-        Reason.SETTING_UNREADABLE,
-        f"{'; '.join(implausible)}: values are read in whole milliseconds. If the application takes this for another "
-        f"unit, let it read milliseconds; or name the variable that has them in spec.client.env",
+    advice = (
+        "{misread}: values are read in whole milliseconds. If the application takes this for another unit, let it read "
+        "milliseconds; or name the variable that has them in spec.client.env"
     )
+    return Finding(Reason.SETTING_UNREADABLE, say(advice, misread=join("; ", implausible)))
 
 
 def _implausible(
     current: CurrentSettings, group: Group, cluster: Cluster | None
-) -> Iterator[tuple[Setting, timedelta, str]]:
+) -> Iterator[tuple[Setting, timedelta, Sentence]]:
     for setting, value in current.settings.by_setting.items():
         if current.sources.get(setting) not in _SEEN:
             continue
@@ -74,13 +75,14 @@ def _implausible(
             yield setting, value, why
 
 
-def _refused(session: timedelta, cluster: Cluster) -> str | None:
+def _refused(session: timedelta, cluster: Cluster) -> Sentence | None:
     """Return why the broker does not let a member with such a session join; None if it does, or nobody knows."""
     least, most = cluster.min_session_timeout, cluster.max_session_timeout
     if cluster.bounds_assumed or least <= session <= most:
         return None
     side, bound = ("min", least) if session < least else ("max", most)
-    return f"the broker lets no member join with it: its group.{side}.session.timeout.ms is {durations.show(bound)}"
+    phrase = "the broker lets no member join with it: its group.{side}.session.timeout.ms is {bound}"
+    return say(phrase, side=side, bound=bound)
 
 
 def _place(policy: Policy, setting: Setting, source: ValueSource) -> str:

@@ -11,9 +11,9 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Beater, Hung
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.kafka_groups import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import Setting
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.limits.allowed_values import BEATS_PER_SESSION, HEARTBEAT_FLOOR
 from heartbeat_tuner.lint import rule_catalogue
@@ -47,11 +47,9 @@ def _in_another_unit(inspected: Inspected) -> Iterator[LintFinding]:
     for setting, origin in inspected.origins.items():
         why = plausibility.too_short(setting, inspected.values[setting]) if origin is Origin.GIVEN else None
         if why is not None:
-            yield LintFinding(
-                rule_catalogue.IMPLAUSIBLE,
-                f"the {NAMES[setting]} reads as {durations.show(inspected.values[setting])}, and {why}: give it in "
-                f"milliseconds, or with its unit",
-            )
+            phrase = "the {setting} reads as {value}, and {why}: give it in milliseconds, or with its unit"
+            text = say(phrase, setting=NAMES[setting], value=inspected.values[setting], why=why)
+            yield LintFinding(rule_catalogue.IMPLAUSIBLE, text)
 
 
 def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -60,24 +58,28 @@ def _session_too_short_for_the_beat(inspected: Inspected, expectations: Expectat
         return
     client, values, at_rest = inspected.client, inspected.values, expectations.at_rest
     beats, session = client.period(values, at_rest), values.session_timeout
-    why = f"{client.explain_period(values, at_rest)}, but the session ends after {durations.show(session)}"
     if broken := client.interval_violation(values):
         yield LintFinding(rule_catalogue.REFUSED_BY_CLIENT, broken[0])
-    elif beats.shortest >= session:
-        yield LintFinding(
-            rule_catalogue.NEVER_HOLDS,
-            f"{why}: an idle member is removed between its own beats, and the group rebalances for ever",
-        )
+        return
+    if beats.shortest >= session:
+        rule = rule_catalogue.NEVER_HOLDS
+        phrase = "an idle member is removed between its own beats, and the group rebalances for ever"
     elif beats.longest >= session:
-        yield LintFinding(
-            rule_catalogue.MAY_NOT_HOLD, f"{why}: whenever a beat comes that late, a live member is removed"
-        )
+        rule, phrase = rule_catalogue.MAY_NOT_HOLD, "whenever a beat comes that late, a live member is removed"
     elif beats.usual * BEATS_PER_SESSION > session:
-        yield LintFinding(
-            rule_catalogue.FEW_BEATS,
-            f"{why}: that is less than {BEATS_PER_SESSION} beats of {durations.show(beats.usual)}, so that one or two "
-            f"that are lost or late remove a live member",
+        rule = rule_catalogue.FEW_BEATS
+        phrase = (
+            "that is less than {count} beats of {usual}, so that one or two that are lost or late remove a live member"
         )
+    else:
+        return  # nearly all: what explains the beat is worked out for the others alone
+    text = say(
+        "{why}, but the session ends after {session}: {what}",
+        why=client.explain_period(values, at_rest),
+        session=session,
+        what=say(phrase, count=BEATS_PER_SESSION, usual=beats.usual),
+    )
+    yield LintFinding(rule, text)
 
 
 def _beat_waits_for_fetch(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -86,32 +88,32 @@ def _beat_waits_for_fetch(inspected: Inspected, expectations: Expectations) -> I
         return
     client, interval, wait = inspected.client, inspected.values.heartbeat_interval, inspected.values.fetch_wait
     longest = client.period(inspected.values, expectations.at_rest).longest
-    cure = "a fetch wait of just the heartbeat interval makes it come that often"
     if wait > interval:
-        yield LintFinding(
-            rule_catalogue.BEAT_WAITS,
-            f"the fetch wait ({durations.show(wait)}) is longer than the heartbeat interval "
-            f"({durations.show(interval)}), and {client.title} beats {client.how}: an idle member's beat may take "
-            f"{durations.show(longest)}; {cure}",
+        phrase = (
+            "the fetch wait ({wait}) is longer than the heartbeat interval ({interval}), and {client} beats {how}: an "
+            "idle member's beat may take {longest}"
         )
     elif client.beater is Beater.FETCH_LOOP and expectations.brokers == 1 and longest >= NEARLY_TWICE * interval:
-        yield LintFinding(
-            rule_catalogue.BEAT_WAITS,
-            f"a fetch wait ({durations.show(wait)}) a little below the heartbeat interval ({durations.show(interval)}) "
-            f"misses it by a turn: {client.title} beats every {durations.show(longest)}; {cure}",
+        phrase = (
+            "a fetch wait ({wait}) a little below the heartbeat interval ({interval}) misses it by a turn: {client} "
+            "beats every {longest}"
         )
+    else:
+        return
+    phrase += "; a fetch wait of just the heartbeat interval makes it come that often"
+    text = say(phrase, wait=wait, interval=interval, client=client.title, how=client.how, longest=longest)
+    yield LintFinding(rule_catalogue.BEAT_WAITS, text)
 
 
 def _interval_below_floor(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
     """Find a heartbeat interval that costs requests."""
     interval = inspected.values.heartbeat_interval
     if inspected.knows(Setting.HEARTBEAT_INTERVAL) and interval < HEARTBEAT_FLOOR:
-        yield LintFinding(
-            rule_catalogue.SHORT_INTERVAL,
-            f"a heartbeat interval of {durations.show(interval)} asks for more requests and keeps nobody longer in the "
-            f"group: how long a member may be silent is the session timeout; {durations.show(HEARTBEAT_FLOOR)} or more "
-            f"is enough",
+        phrase = (
+            "a heartbeat interval of {interval} asks for more requests and keeps nobody longer in the group: how long "
+            "a member may be silent is the session timeout; {floor} or more is enough"
         )
+        yield LintFinding(rule_catalogue.SHORT_INTERVAL, say(phrase, interval=interval, floor=HEARTBEAT_FLOOR))
 
 
 def _session_outside_limits(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -122,20 +124,20 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
     if not DEFAULT_MIN_SESSION <= session <= DEFAULT_MAX_SESSION:
         below = session < DEFAULT_MIN_SESSION
         bound = DEFAULT_MIN_SESSION if below else DEFAULT_MAX_SESSION
-        name = f"group.{'min' if below else 'max'}.session.timeout.ms"
-        yield LintFinding(
-            rule_catalogue.OUTSIDE_BROKER_BOUNDS,
-            f"the session timeout ({durations.show(session)}) is {'below' if below else 'above'} "
-            f"{durations.show(bound)}, the broker's {name} (assumed: Kafka's default; yours is not asked): a broker "
-            f"with that bound does not let the member join",
+        where, side = ("below", "min") if below else ("above", "max")
+        phrase = (
+            "the session timeout ({session}) is {where} {bound}, the broker's group.{side}.session.timeout.ms "
+            "(assumed: Kafka's default; yours is not asked): a broker with that bound does not let the member join"
         )
+        text = say(phrase, session=session, where=where, bound=bound, side=side)
+        yield LintFinding(rule_catalogue.OUTSIDE_BROKER_BOUNDS, text)
     if session > expectations.max_detection_time:
-        yield LintFinding(
-            rule_catalogue.SLOW_DETECTION,
-            f"a member that crashes is noticed only when its session timeout ({durations.show(session)}) is over, and "
-            f"nobody reads its partitions until then; --max-detection-time allows "
-            f"{durations.show(expectations.max_detection_time)}",
+        phrase = (
+            "a member that crashes is noticed only when its session timeout ({session}) is over, and nobody reads its "
+            "partitions until then; --max-detection-time allows {allowed}"
         )
+        text = say(phrase, session=session, allowed=expectations.max_detection_time)
+        yield LintFinding(rule_catalogue.SLOW_DETECTION, text)
 
 
 def _handler_delays_beat(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -150,19 +152,24 @@ def _handler_delays_beat(inspected: Inspected, expectations: Expectations) -> It
     else:
         why = "does not beat while a handler keeps the processor, nor between messages that are handed out at once"
         cure = "give the event loop a turn after each message, or raise the session timeout"
-    yield LintFinding(
-        rule_catalogue.HANDLER_OUTLASTS_SESSION,
-        f"{client.title} {why}: with handlers of {_handlers(expectations)} a member may be silent for "
-        f"{durations.show(silent)}, but the session ends after {durations.show(session)}; {cure}",
+    text = say(
+        "{client} {why}: with handlers of {handlers} a member may be silent for {silence}, but the session ends after "
+        "{session}; {cure}",
+        client=client.title,
+        why=why,
+        handlers=_handlers(expectations),
+        silence=silent,
+        session=session,
+        cure=cure,
     )
+    yield LintFinding(rule_catalogue.HANDLER_OUTLASTS_SESSION, text)
 
 
-def _handlers(expectations: Expectations) -> str:
-    """Return what is known of handlers, as part of a sentence."""
-    assert expectations.handler_time is not None  # noqa: S101 - nobody is silent otherwise
-    taken = durations.show(expectations.handler_time)
+def _handlers(expectations: Expectations) -> Sentence:
+    """Return what is known of handlers, as part of a sentence; nobody is silent where nothing is."""
     count = expectations.blocking_messages
-    return f"{taken} for each of {count} messages" if count > 1 else taken
+    phrase = "{handler} for each of {count} messages" if count > 1 else "{handler}"
+    return say(phrase, handler=expectations.handler_time, count=count)
 
 
 def _limit_below_session(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
@@ -177,11 +184,11 @@ def _handler_hangs(inspected: Inspected, expectations: Expectations) -> Iterator
     """Find clients that do not notice a handler that never returns."""
     client = inspected.client
     if client.hung is Hung.UNNOTICED or (client.hung is Hung.PLACEMENT and expectations.brokers > 1):
-        yield LintFinding(
-            rule_catalogue.HUNG_HANDLER,
-            f"{client.title} has no max poll interval: a member whose handler hangs {client.hung}; give handlers a "
-            f"time limit of their own",
+        phrase = (
+            "{client} has no max poll interval: a member whose handler hangs {hung}; give handlers a time limit of "
+            "their own"
         )
+        yield LintFinding(rule_catalogue.HUNG_HANDLER, say(phrase, client=client.title, hung=client.hung))
 
 
 def _rebalance_timeout(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -191,11 +198,11 @@ def _rebalance_timeout(inspected: Inspected, expectations: Expectations) -> Iter
         return
     if limit is None or handler is None or handler < limit:
         return
-    yield LintFinding(
-        rule_catalogue.HANDLER_OUTLASTS_REBALANCE,
-        f"a rebalance waits {durations.show(limit)} for a member (rebalance timeout), and a handler takes "
-        f"{durations.show(handler)}: a member that is busy then is dropped, which makes the next rebalance",
+    phrase = (
+        "a rebalance waits {limit} for a member (rebalance timeout), and a handler takes {handler}: a member that is "
+        "busy then is dropped, which makes the next rebalance"
     )
+    yield LintFinding(rule_catalogue.HANDLER_OUTLASTS_REBALANCE, say(phrase, limit=limit, handler=handler))
 
 
 def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -205,27 +212,29 @@ def _poll_interval(inspected: Inspected, expectations: Expectations) -> Iterator
     if limit is None or default is None or not inspected.knows(Setting.MAX_POLL_INTERVAL):
         return
     waits = client.poll_limit_factor * limit
-    named = "max poll interval" if waits == limit else f"max poll interval {durations.show(limit)}, doubled"
+    named = "max poll interval" if waits == limit else "max poll interval {limit}, doubled"
     if handler is not None and handler >= waits:
-        yield LintFinding(
-            rule_catalogue.HANDLER_OUTLASTS_POLL,
-            f"a member that does not poll for {durations.show(waits)} ({named}) leaves the group though it beats, and "
-            f"the handler of one poll takes {durations.show(handler)}; raise the limit, or take fewer messages with "
-            f"each poll",
+        phrase = (
+            "a member that does not poll for {waits} ({named}) leaves the group though it beats, and the handler of "
+            "one poll takes {handler}; raise the limit, or take fewer messages with each poll"
         )
+        text = say(phrase, waits=waits, named=say(named, limit=limit), handler=handler)
+        yield LintFinding(rule_catalogue.HANDLER_OUTLASTS_POLL, text)
     rules_rebalance = client.rebalance_wait is Setting.MAX_POLL_INTERVAL
     covered = Setting.MAX_POLL_INTERVAL in client.must_cover_session
     if not covered and inspected.knows(Setting.SESSION_TIMEOUT) and limit < inspected.values.session_timeout:
-        yield LintFinding(
-            rule_catalogue.POLL_BELOW_SESSION,
-            f"the max poll interval ({durations.show(limit)}) is shorter than the session timeout "
-            f"({durations.show(inspected.values.session_timeout)}): a member that is slow leaves sooner than one that "
-            f"is dead is removed{', and has no longer than that to rejoin' if rules_rebalance else ''}",
+        phrase = (
+            "the max poll interval ({limit}) is shorter than the session timeout ({session}): a member that is slow "
+            "leaves sooner than one that is dead is removed"
         )
+        phrase += ", and has no longer than that to rejoin" if rules_rebalance else ""
+        text = say(phrase, limit=limit, session=inspected.values.session_timeout)
+        yield LintFinding(rule_catalogue.POLL_BELOW_SESSION, text)
     if limit > default:
-        late = f"a handler that hangs is noticed only after {durations.show(waits)} ({named})"
+        phrase = "a handler that hangs is noticed only after {waits} ({named})"
         slow = ", and so long may every rebalance of the whole group wait for one slow member"
-        yield LintFinding(rule_catalogue.LONG_POLL, f"{late}{slow if rules_rebalance else ''}")
+        text = say(phrase + slow if rules_rebalance else phrase, waits=waits, named=say(named, limit=limit))
+        yield LintFinding(rule_catalogue.LONG_POLL, text)
 
 
 def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFinding]:
@@ -239,17 +248,13 @@ def _set_at_the_broker(inspected: Inspected, _: Expectations) -> Iterator[LintFi
         f"broker"
     )
     if inspected.client.ignores_broker_settings:
-        yield LintFinding(
-            rule_catalogue.IGNORED,
-            f"in a group of the consumer protocol the broker says the {named}: {inspected.client.title} ignores what "
-            f"the client has; {cure}",
-        )
+        rule = rule_catalogue.IGNORED
+        phrase = "the broker says the {settings}: {client} ignores what the client has"
     else:
-        yield LintFinding(
-            rule_catalogue.CONSUMER_PROTOCOL,
-            f"in a group of the consumer protocol the {named} must not be set in the client: {inspected.client.title} "
-            f"refuses to start; {cure}",
-        )
+        rule = rule_catalogue.CONSUMER_PROTOCOL
+        phrase = "the {settings} must not be set in the client: {client} refuses to start"
+    what = say(phrase, settings=named, client=inspected.client.title)
+    yield LintFinding(rule, say("in a group of the consumer protocol {what}; {cure}", what=what, cure=cure))
 
 
 def _not_seen(inspected: Inspected, expectations: Expectations) -> Iterator[LintFinding]:
@@ -258,17 +263,17 @@ def _not_seen(inspected: Inspected, expectations: Expectations) -> Iterator[Lint
     unseen = [NAMES[setting] for setting in needed if inspected.origins[setting] is Origin.UNSEEN]
     if unseen:
         options = ", ".join(f"--{name.replace(' ', '-')}" for name in unseen)
-        yield LintFinding(
-            rule_catalogue.UNSEEN,
-            f"{' and '.join(unseen)} may be set in a Secret or in a ConfigMap that is not in the files, which cannot "
-            f"be seen: what needs them was not checked; say what they are with {options}",
+        phrase = (
+            "{settings} may be set in a Secret or in a ConfigMap that is not in the files, which cannot be seen: what "
+            "needs them was not checked; say what they are with {options}"
         )
+        yield LintFinding(rule_catalogue.UNSEEN, say(phrase, settings=" and ".join(unseen), options=options))
     if all(origin in {Origin.DEFAULT, Origin.BROKER} for origin in inspected.origins.values()):
-        yield LintFinding(
-            rule_catalogue.NOTHING_SET,
-            f"no setting is given, so the defaults of {inspected.client.title} were checked; if the application sets "
-            f"them under other names, say which",
+        phrase = (
+            "no setting is given, so the defaults of {client} were checked; if the application sets them under other "
+            "names, say which"
         )
+        yield LintFinding(rule_catalogue.NOTHING_SET, say(phrase, client=inspected.client.title))
 
 
 def _matters(inspected: Inspected, setting: Setting, expectations: Expectations) -> bool:

@@ -16,6 +16,7 @@ from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.kafka_groups import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import LONGEST, Infeasible, Limit
 from heartbeat_tuner.lint import checked_settings, linting, rule_catalogue
@@ -126,7 +127,8 @@ def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     silence = linting.silence(inspected, expectations)
     if silence is not None:
         longer = durations.ceil_to_second(silence + timedelta(milliseconds=1))
-        floors.append(Limit(longer, f"longer than a member is silent while a handler runs, {durations.show(silence)}"))
+        name = say("longer than a member is silent while a handler runs, {silence}", silence=silence)
+        floors.append(Limit(longer, name))
     return floors
 
 
@@ -146,9 +148,15 @@ def _limit_held(
     needed = durations.ceil_to_second(allowed_values.POLL_GAP_MARGIN * handler)
     if needed > LONGEST:
         return Infeasible(
-            f"No {checked_settings.NAMES[setting]} fits: the handler needs at least {durations.show(needed)} "
-            f"({allowed_values.POLL_GAP_MARGIN:g} times {durations.show(handler)}), but Kafka's longest is "
-            f"{durations.show(LONGEST)}"
+            say(
+                "No {setting} fits: the handler needs at least {needed} ({times:g} times {handler}), but Kafka's "
+                "longest is {longest}",
+                setting=checked_settings.NAMES[setting],
+                needed=needed,
+                times=allowed_values.POLL_GAP_MARGIN,
+                handler=handler,
+                longest=LONGEST,
+            )
         )
     return LivenessSettings.of({**values.by_setting, setting: allowed_values.step(max(needed, default), LONGEST)})
 

@@ -14,7 +14,7 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import MemberChange, Pod, Record, Unknown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
@@ -73,20 +73,17 @@ def measure(
     """
     policy = watched.policy
 
-    def tried() -> str:  # long to write, and most groups are well
-        return f"; tried {query(Quantity.REBALANCES)}"
+    def tried() -> Sentence:  # long to write, and most groups are well
+        return say("; tried {query}", query=query(Quantity.REBALANCES))
 
     everything = [series for group in observed.values() for series in group]
     if not everything:
-        return Unknown(
-            Reason.NO_SERIES, f"no series of group {policy.group_id} found; tried {query(Quantity.REBALANCES)}"
-        )
+        phrase = "no series of group {group} found{tried}"
+        return Unknown(Reason.NO_SERIES, say(phrase, group=policy.group_id, tried=tried()))
     newest_s = samples.newest_s(everything)
     if newest_s is None:
-        return Unknown(
-            Reason.NOT_A_NUMBER,
-            f"the samples of group {policy.group_id} are no numbers{tried()}",
-        )
+        phrase = "the samples of group {group} are no numbers{tried}"
+        return Unknown(Reason.NOT_A_NUMBER, say(phrase, group=policy.group_id, tried=tried()))
     missing = next((quantity for quantity in convention.needed if not observed.get(quantity)), None)
     if missing is not None:
         return Unknown(Reason.NO_SERIES, _missing(missing, policy.group_id, convention, query(missing)))
@@ -117,14 +114,16 @@ def measure(
     return _count(watched, current, convention, newest_s)
 
 
-def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: str) -> str:
+def _missing(quantity: Quantity, group_id: str, convention: Convention, tried: str) -> Sentence:
     """Return what is missing of a group, and how to get it, as a sentence."""
     metric, advice = convention.by_quantity.get(quantity), convention.withheld.get(quantity)
-    wanted = (
-        f"no series {' or '.join(metric.names)}" if metric else f"{convention.title} does not tell {quantity.title}"
-    )
-    text = f"{wanted} of group {group_id}{' found' if metric else ''}"
-    return f"{text}: {advice}; tried {tried}" if advice else f"{text}; tried {tried}"
+    if metric:
+        lacks = say("no series {names} of group {group} found", names=" or ".join(metric.names), group=group_id)
+    else:
+        phrase = "{exporter} does not tell {quantity} of group {group}"
+        lacks = say(phrase, exporter=convention.title, quantity=quantity.title, group=group_id)
+    phrase = "{lacks}: {advice}; tried {query}" if advice else "{lacks}; tried {query}"
+    return say(phrase, lacks=lacks, advice=advice, query=tried)
 
 
 def _aligned(current: Observed) -> Observed:

@@ -21,6 +21,7 @@ from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
 from heartbeat_tuner.reconcile import budget, releasing
@@ -150,10 +151,12 @@ class Cycle:
         for policy in sorted(policies, key=lambda rival: (rival.created, rival.key)):
             holder = holders.setdefault(policy.workload, policy)
             if holder is not policy:
-                sentence = (
-                    f"policy {holder.key} is older and tunes container {policy.workload.container} of "
-                    f"{policy.workload} already; delete one of the two"
+                phrase = (
+                    "policy {holder} is older and tunes container {container} of {workload} already; delete one of the "
+                    "two"
                 )
+                reference = policy.workload
+                sentence = say(phrase, holder=holder.key, container=reference.container, workload=reference)
                 settled[policy.key] = Finding(Reason.CONFLICT, sentence)
         return settled, [policy for policy in policies if policy.key not in settled]
 

@@ -26,6 +26,15 @@ def test_a_text_stands_while_only_readings_move() -> None:
     assert told(seen(1), seen(2), seen(3, "b"), seen(4, "b")) == [seen(1), seen(1), seen(3, "b"), seen(3, "b")]
 
 
+def test_a_text_follows_a_digit_of_a_fact_but_not_one_that_is_rounded_away() -> None:
+    """The numbers beside it may move all the time."""
+    texts = [
+        say("{share:.0%} of the day, {count} times", share=share, count=Reading(count))
+        for count, share in enumerate((0.121, 0.124, 0.134))
+    ]
+    assert told(*texts) == [texts[0], texts[0], texts[2]]
+
+
 def test_a_text_without_readings_is_compared_as_it_is() -> None:
     """A number in it is a fact like any other."""
     assert told("1 of 3 pods", "2 of 3 pods") == ["1 of 3 pods", "2 of 3 pods"]

@@ -61,8 +61,24 @@ def test_facts_count_as_rounded_as_they_are_shown(one: float, other: float) -> N
         (say("{count} left", count=Reading(1)), say("{lost} left", lost=Reading(1))),
         (say("{count} left", count=1), say("{count} left", count=2)),
         ("no pod runs", "no pod ran"),
+        (
+            join(", ", (say("pod {pod}", pod="a"), say("pod {pod}", pod="b"))),
+            join(", ", (say("pod {pod}", pod="b"), say("pod {pod}", pod="a"))),
+        ),
+        (
+            say("{left} left, {came} came", left=Reading(1), came=Reading(1)),
+            say("{came} left, {left} came", left=Reading(1), came=Reading(1)),
+        ),
     ],
-    ids=["another name", "another phrase", "another reading", "another number", "another text"],
+    ids=[
+        "another name",
+        "another phrase",
+        "another reading",
+        "another number",
+        "another text",
+        "facts in another order",
+        "readings in another order",
+    ],
 )
 def test_another_fact_or_phrase_is_another_sentence(one: str, other: str) -> None:
     """Whatever the readings are."""

@@ -34,6 +34,13 @@ def test_a_setting_without_a_variable_has_its_own_name() -> None:
     found = plausibility.unreadable(worlds.policy(env_names={}), current, worlds.group(), None)
     assert found is not None
     assert found.message.startswith("sessionTimeout reads as 30 ms")
+    assert found.facts == {
+        "place": "sessionTimeout",
+        "ms": 30,
+        "setting": "sessionTimeout",
+        "value": "30ms",
+        "least": "500ms",
+    }
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain import durations, sentences
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.lint import checked_settings, linting, rule_catalogue, suggestions
@@ -75,6 +75,14 @@ def test_a_handler_that_blocks_message_after_message_is_said_to(count: int, *, s
     findings = linting.lint(of, Expectations(handler_time=timedelta(seconds=40), blocking_messages=count))
     message = next(finding.message for finding in findings if finding.rule is rule_catalogue.HANDLER_OUTLASTS_SESSION)
     assert (f"each of {count} messages" in message) is says_so
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_findings_carry_their_facts(example: Example) -> None:
+    """All but what the library's card says in words of its own: that it refuses to start."""
+    own = {rule_catalogue.REFUSED_BY_CLIENT, rule_catalogue.LIMIT_BELOW_SESSION}
+    findings = linting.lint(example.inspected, example.expectations)
+    assert all(sentences.facts(finding.message) for finding in findings if finding.rule not in own)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=str)

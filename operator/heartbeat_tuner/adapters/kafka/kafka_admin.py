@@ -38,6 +38,7 @@ from heartbeat_tuner.domain.kafka_groups import (
     Member,
     UnreadableGroup,
 )
+from heartbeat_tuner.domain.sentences import Sentence, say
 
 KEEP_BOUNDS_S: Final = 300.0
 
@@ -70,6 +71,7 @@ IDLE_S: Final = 900.0
 
 _BROKER_TIMES: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
 _GROUP_TIMES: Final = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
+_NOT_DESCRIBED: Final = "Kafka cluster {cluster} does not describe group {group}: {why}"
 
 _Described = dict[str, Group | UnreadableGroup | None]
 
@@ -265,7 +267,7 @@ class _Cluster:
         )
 
     def _no_answer(self, group_id: str, why: str) -> UnreadableGroup:
-        words = f"Kafka cluster {self._name} does not describe group {group_id}: {why}"
+        words = say(_NOT_DESCRIBED, cluster=self._name, group=group_id, why=why)
         return UnreadableGroup(words, tells_of_group=False)
 
     def _unread(self, group_id: str) -> UnreadableGroup:
@@ -302,7 +304,7 @@ class _Cluster:
                 return UnreadableGroup(lacks, tells_of_group=False)  # brokers check rights first
             case KafkaError.TOPIC_AUTHORIZATION_FAILED:  # a group of the consumer protocol is shown with its topics
                 return UnreadableGroup(self._lacks("Describe", f"the topics of {group}", "--topic TOPIC"))
-        return UnreadableGroup(f"Kafka cluster {self._name} does not describe {group}: {plain(error.str())}")
+        return UnreadableGroup(say(_NOT_DESCRIBED, cluster=self._name, group=group_id, why=plain(error.str())))
 
     def _with_configs(
         self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float
@@ -379,12 +381,13 @@ class _Cluster:
             return f"the configuration of {on} does not show {' and '.join(names)}"
         return first, second
 
-    def _lacks(self, operation: str, on: str, option: str) -> str:
+    def _lacks(self, operation: str, on: str, option: str) -> Sentence:
         """Return what to grant, as Kafka's own tool is told; OPERATOR is whom the operator logs in as."""
-        return (
-            f"Kafka cluster {self._name} does not give the operator the right {operation} on {on}; grant it: "
-            f"kafka-acls --add --allow-principal User:OPERATOR --operation {operation} {option}"
+        phrase = (
+            "Kafka cluster {cluster} does not give the operator the right {operation} on {on}; grant it: kafka-acls "
+            "--add --allow-principal User:OPERATOR --operation {operation} {option}"
         )
+        return say(phrase, cluster=self._name, operation=operation, on=on, option=option)
 
 
 def _group_option(group_id: str) -> str:

@@ -29,6 +29,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.ports import Clock
 
 PAGE: Final = 250
@@ -355,8 +356,9 @@ def _same(parts: Sequence[object], before: Sequence[object]) -> bool:
     return len(parts) == len(before) and all(a is b for a, b in zip(parts, before, strict=True))
 
 
-def _too_long(policy: Policy) -> str:
-    return (
-        f"{policy.workload}, or one of its pods, says more of containers, variables, ConfigMaps and managers "
-        f"than {LONGEST_TEXT} characters, which are looked at; take out of it what is not needed"
+def _too_long(policy: Policy) -> Sentence:
+    phrase = (
+        "{workload}, or one of its pods, says more of containers, variables, ConfigMaps and managers than {most} "
+        "characters, which are looked at; take out of it what is not needed"
     )
+    return say(phrase, workload=policy.workload, most=LONGEST_TEXT)

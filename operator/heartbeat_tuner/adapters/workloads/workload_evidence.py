@@ -16,6 +16,7 @@ from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 
 US = kubernetes_api.FIELD_MANAGER
 
@@ -25,7 +26,7 @@ MOST_CONFIG_MAPS: Final = 100
 
 def not_found(policy: Policy) -> MissingWorkload:
     """Return what there is to say where the API server has no such workload."""
-    return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, f"{policy.workload} does not exist")
+    return MissingWorkload(Reason.WORKLOAD_NOT_FOUND, say("{workload} does not exist", workload=policy.workload))
 
 
 def config_map_keys(
@@ -46,10 +47,11 @@ def too_many_config_maps(policy: Policy, workload: Mapping[str, Any], names: Col
     if len(names) <= MOST_CONFIG_MAPS:
         return None
     reference = policy.workload
-    sentence = (
-        f"container {reference.container} of {reference} takes variables from {len(names)} ConfigMaps in its template "
-        f"and its pods; at most {MOST_CONFIG_MAPS} are looked at: name fewer in envFrom"
+    phrase = (
+        "container {container} of {workload} takes variables from {count} ConfigMaps in its template and its pods; at "
+        "most {most} are looked at: name fewer in envFrom"
     )
+    sentence = say(phrase, container=reference.container, workload=reference, count=len(names), most=MOST_CONFIG_MAPS)
     trimmed = trimming.workload(workload, trimming.names_of(policy), us=US)
     held = field_owners.holdings_of(trimmed, reference.container, kind=reference.kind, us=US)
     return MissingWorkload(Reason.SETTING_UNREADABLE, sentence, held)
@@ -81,7 +83,8 @@ def workload_of(
     held = field_owners.holdings_of(workload, reference.container, kind=reference.kind, us=US)
     if container is None:
         there = ", ".join(entry["name"] for entry in spec["containers"])
-        sentence = f"{reference} has no container {reference.container}; it has {there}"
+        phrase = "{workload} has no container {container}; it has {there}"
+        sentence = say(phrase, workload=reference, container=reference.container, there=there)
         return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence, held)
     try:
         current, unlike = _current(policy, container, pods, config_maps)

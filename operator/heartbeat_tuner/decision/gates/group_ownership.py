@@ -21,6 +21,7 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
 from heartbeat_tuner.domain.policies import GroupOwnership, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 LONGEST_MEMORY: Final = timedelta(hours=1)
@@ -107,10 +108,8 @@ def why(described: Described, workload: Workload) -> str:
     comparison = members_at_pods.compare(described.members, workload.pods)
     if not described.members:
         return "the group has no members"
-    return (
-        f"of its members {len(comparison.outside)} connect from elsewhere, {len(comparison.unclear)} from addresses "
-        f"that pods share with their nodes"
-    )
+    phrase = "of its members {outside} connect from elsewhere, {shared} from addresses that pods share with their nodes"
+    return say(phrase, outside=len(comparison.outside), shared=len(comparison.unclear))
 
 
 def _is_of(subject: GroupOwnership, policy: Policy, workload: Workload) -> bool:
@@ -118,18 +117,21 @@ def _is_of(subject: GroupOwnership, policy: Policy, workload: Workload) -> bool:
     return subject_key == (policy.cluster, policy.group_id, workload.uid)
 
 
-def _sentence(policy: Policy, workload: Workload) -> str:
+def _sentence(policy: Policy, workload: Workload) -> Sentence:
     """Return what the policy's author has to do; nothing in it depends on the group."""
     group, namespace = policy.group_id, policy.key.namespace
     grant = f"{{namespaces: [{namespace}], groups: [{json.dumps(group)}]}}"
     if not workload.pods:
-        lacks = f"{policy.workload} has no running pod that could be a member of group {group}"
+        lacks = "{workload} has no running pod that could be a member of group {group}"
     elif all(pod.on_host_network for pod in workload.pods):
-        lacks = f"the pods of {policy.workload} share their nodes' addresses, which prove nothing"
+        lacks = "the pods of {workload} share their nodes' addresses, which prove nothing"
     else:
-        lacks = f"no member of group {group} is seen to connect from a pod of {policy.workload}"
-    return (
-        f"{lacks}: nothing of the group is shown, not even whether it exists. Start its consumers in these pods; if "
-        f"they reach the brokers through a proxy, NAT or the node's network, have the operator's configuration grant "
-        f"the group: kafka.clusters.{policy.cluster}.grants: [{grant}]"
+        lacks = "no member of group {group} is seen to connect from a pod of {workload}"
+    return say(
+        "{lacks}: nothing of the group is shown, not even whether it exists. Start its consumers in these pods; if "
+        "they reach the brokers through a proxy, NAT or the node's network, have the operator's configuration grant "
+        "the group: kafka.clusters.{cluster}.grants: [{grant}]",
+        lacks=say(lacks, workload=policy.workload, group=group),
+        cluster=policy.cluster,
+        grant=grant,
     )

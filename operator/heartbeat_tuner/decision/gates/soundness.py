@@ -11,6 +11,7 @@ from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.lint import linting, suggestions
@@ -41,10 +42,11 @@ def upheld(
     if not errors:
         return decision
     remedy = suggestions.suggest(inspected, expectations, lint_findings)
+    unsound = say("nothing happened in the record, but {errors}", errors=join("; ", errors))
     return dataclasses.replace(
         decision,
         verdict=Verdict.UNKNOWN,
-        finding=Finding(Reason.UNSOUND_SETTINGS, f"nothing happened in the record, but {'; '.join(errors)}"),
+        finding=Finding(Reason.UNSOUND_SETTINGS, unsound),
         advice=_advice(remedy),
     )
 
@@ -65,4 +67,4 @@ def _advice(remedy: Remedy | Infeasible | None) -> str:
         return remedy.message
     changes = {} if remedy is None else remedy.changes
     values = ", ".join(f"{NAMES[setting]} {durations.show(value)}" for setting, value in changes.items())
-    return f"Values that hold: {values}" if values else "`heartbeat-tuner check` says more"
+    return say("Values that hold: {values}", values=values) if values else "`heartbeat-tuner check` says more"

@@ -23,6 +23,7 @@ from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.metrics import record
@@ -368,8 +369,8 @@ class Gatherer:
         self, name: str, group_ids: Sequence[str], first: Sequence[str]
     ) -> ClusterLook | Finding | UnexpectedFailure:
         if not self._groups.configured(name):
-            sentence = f"clusterRef {name!r} names no Kafka cluster of the operator's configuration"
-            return Finding(Reason.CLUSTER_NOT_CONFIGURED, sentence)
+            phrase = "clusterRef {cluster} names no Kafka cluster of the operator's configuration"
+            return Finding(Reason.CLUSTER_NOT_CONFIGURED, say(phrase, cluster=repr(name)))
         try:
             return await self._groups.at(name).look(group_ids, first=first)
         except ClusterUnreachableError as error:
@@ -492,8 +493,8 @@ def _group(policy: Policy, shown: Shown) -> Group | Finding:
     """Return the policy's group, or why there is none that it may be shown."""
     group = shown[policy.key]
     if group is None:
-        sentence = f"Kafka cluster {policy.cluster} knows no consumer group {policy.group_id}"
-        return Finding(Reason.GROUP_NOT_FOUND, sentence)
+        phrase = "Kafka cluster {cluster} knows no consumer group {group}"
+        return Finding(Reason.GROUP_NOT_FOUND, say(phrase, cluster=policy.cluster, group=policy.group_id))
     if isinstance(group, UnreadableGroup):
         return Finding(Reason.GROUP_UNREADABLE, group.message)
     return group

@@ -25,6 +25,7 @@ import structlog
 
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.kafka_groups import UnreadableGroup
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.ports import Clock, Groups
 from heartbeat_tuner.reconcile.gather import unread
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook, Look
@@ -213,10 +214,9 @@ class ClusterLooks:
         return known if known is not None and known.asked_s >= oldest_s else self._unread(group_id)
 
     def _unread(self, group_id: str) -> Look:
-        words = (
-            f"Kafka cluster {self._name} does not describe group {group_id}: not read in time, the next cycle begins "
-            f"with it"
-        )
+        phrase = "Kafka cluster {cluster} does not describe group {group}: {why}"
+        why = "not read in time, the next cycle begins with it"
+        words = say(phrase, cluster=self._name, group=group_id, why=why)
         group = UnreadableGroup(words, tells_of_group=False, unread=True)
         return Look(group, self._clock.now(), self._monotonic())
 

@@ -16,7 +16,7 @@ import structlog
 
 from heartbeat_tuner.decision.gates import group_ownership
 from heartbeat_tuner.decision.gates.group_ownership import Described, Proven
-from heartbeat_tuner.domain import grants, members_at_pods
+from heartbeat_tuner.domain import grants, members_at_pods, sentences
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import UnreadableGroup
@@ -129,7 +129,7 @@ class Owners:
         """Take note why a policy is not shown its group, and whether the log has to say so."""
         if reason is None:
             self._reasons.pop(policy.key, None)
-        elif self._reasons.get(policy.key) != reason:
+        elif sentences.identity(self._reasons.get(policy.key, "")) != sentences.identity(reason):
             self._reasons[policy.key] = reason
             self._news.append((policy, reason))
 

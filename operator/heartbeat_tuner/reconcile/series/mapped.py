@@ -115,8 +115,8 @@ def _unknown(error: MetricsUnavailableError, policy: Policy) -> Unknown:
 
 
 def _not_yet(policy: Policy) -> Unknown:
-    sentence = (
-        f"more namespaces have policies that map metrics than one cycle reads; the turn of {policy.key.namespace} "
-        f"comes; it will try {query([policy])}"
+    phrase = (
+        "more namespaces have policies that map metrics than one cycle reads; the turn of {namespace} comes; it will "
+        "try {query}"
     )
-    return Unknown(Reason.NOT_READ_YET, sentence)
+    return Unknown(Reason.NOT_READ_YET, say(phrase, namespace=policy.key.namespace, query=query([policy])))

@@ -19,6 +19,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import has_settled
+from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided
 
@@ -65,10 +66,10 @@ def statement(initial: Initial, outcome: Decided) -> tuple[ConditionStatus, Find
     inputs = outcome.inputs
     stays = any(has_settled(pod.ready_since, pod.restarts, inputs.now) for pod in inputs.workload.pods)
     if stays and outcome.current is not None and has(outcome.current, values):
-        sentence = f"the pods of {workload} run with the values that the webhook sets in each: {text}"
-        return ConditionStatus.TRUE, Finding(Reason.APPLIED, sentence)
-    sentence = f"the webhook sets in each pod of {workload} that is created: {text}; {workload} itself is not written"
-    return ConditionStatus.FALSE, Finding(Reason.AT_NEXT_RESTART, sentence)
+        phrase = "the pods of {workload} run with the values that the webhook sets in each: {values}"
+        return ConditionStatus.TRUE, Finding(Reason.APPLIED, say(phrase, workload=workload, values=text))
+    phrase = "the webhook sets in each pod of {workload} that is created: {values}; {workload} itself is not written"
+    return ConditionStatus.FALSE, Finding(Reason.AT_NEXT_RESTART, say(phrase, workload=workload, values=text))
 
 
 def has(current: LivenessSettings, values: dict[Setting, timedelta]) -> bool:

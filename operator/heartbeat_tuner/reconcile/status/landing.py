@@ -16,12 +16,12 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Strategy, has_settled
-from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 Landing = tuple[ConditionStatus, Finding]
 
-_REMEDY: Final = "look at its log; `kubectl rollout undo` brings the pods before them back"
+_CRASHING: Final = "pod {pod}: {problem}; look at its log; `kubectl rollout undo` brings the pods before them back"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,18 +106,20 @@ def _stopped(change: WrittenChange) -> Landing | None:
     """Return why no pod gets the values now, if nobody is to blame."""
     workload, reference = change.workload, change.reference
     if not change.is_new and not workload.rollout.wanted and not workload.pods:
-        text = f"{reference} has 0 replicas: no pod runs with {_written(change)}"
+        text = say("{workload} has 0 replicas: no pod runs with {values}", workload=reference, values=_written(change))
         return ConditionStatus.FALSE, Finding(Reason.SCALED_TO_ZERO, text)
     if not (change.is_new or workload.rolling_out):
         return None
     if workload.paused:
-        text = f"{reference} is paused (spec.paused): its pods do not get {_written(change)} until it is resumed"
+        paused = "{workload} is paused (spec.paused): its pods do not get {values} until it is resumed"
+        text = say(paused, workload=reference, values=_written(change))
         return ConditionStatus.FALSE, Finding(Reason.ROLLOUT_PAUSED, text)
     if workload.strategy is Strategy.ON_DELETE:
-        text = (
-            f"{reference} has the updateStrategy OnDelete: each pod gets {_written(change)} when somebody deletes it; "
-            f"nothing is rolled out"
+        by_hand = (
+            "{workload} has the updateStrategy OnDelete: each pod gets {values} when somebody deletes it; nothing is "
+            "rolled out"
         )
+        text = say(by_hand, workload=reference, values=_written(change))
         return ConditionStatus.FALSE, Finding(Reason.AT_NEXT_RESTART, text)
     return None
 
@@ -131,7 +133,7 @@ def _failed(change: WrittenChange) -> Landing | None:
         return None
     worst = crashing or rollout.worst(now)
     why = (
-        f"pod {worst.pod}: {worst.why}; {_REMEDY}"
+        say(_CRASHING, pod=worst.pod, problem=worst.why)
         if worst is not None
         else say(
             "no progress for {deadline}, and no pod with them says why: {updated} of {wanted} pods are of the new "
@@ -170,10 +172,10 @@ def _is_unfinished(change: WrittenChange) -> bool:
     return change.workload.rolling_out or change.current is None or change.current == change.application.values
 
 
-def _written(change: WrittenChange) -> str:
+def _written(change: WrittenChange) -> Sentence:
     application = change.application
     changes = ", ".join(
         f"{setting} {durations.show(application.previous[setting])} → {durations.show(value)}"
         for setting, value in application.values.by_setting.items()
     )
-    return f"the values written at {application.at:%Y-%m-%dT%H:%M:%SZ} ({changes})"
+    return say("the values written at {at:%Y-%m-%dT%H:%M:%SZ} ({changes})", at=application.at, changes=changes)

@@ -34,7 +34,14 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verdict
 from heartbeat_tuner.models.group_model import Unfitted
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
-from heartbeat_tuner.reconcile.status import contradicted, initial_values, redaction, statements, static_advice
+from heartbeat_tuner.reconcile.status import (
+    contradicted,
+    initial_values,
+    redaction,
+    statements,
+    static_advice,
+    transitions,
+)
 from heartbeat_tuner.reconcile.status.statements import Statement
 
 
@@ -211,7 +218,11 @@ def _target(status: Status) -> SettingValues | None:
 def _merged(
     previous: Status, statements: list[Statement], words: StandingWords, *, same: bool, generation: int, now: datetime
 ) -> tuple[list[Condition], StandingWords]:
-    """Return the conditions that should stand, in their fixed order, and what their sentences say."""
+    """Return the conditions that should stand, in their fixed order, and what their sentences say.
+
+    One of which nothing was known because the policy was not Ready goes when it is Ready and nothing is known yet: its
+    cause is gone.
+    """
     standing = {condition.type: condition for condition in previous.conditions}
     for statement in statements:
         old, finding = standing.get(statement.type), statement.finding
@@ -230,7 +241,13 @@ def _merged(
             last_transition_time=old.last_transition_time if old is not None and same_status else _timestamp(now),
             observed_generation=generation,
         )
-    return [standing[kind] for kind in ConditionType if kind in standing], words
+    stated = {statement.type for statement in statements}
+    lasting = [
+        standing[kind]
+        for kind in ConditionType
+        if kind in stated or (kind in standing and not transitions.is_withdrawn(standing[kind]))
+    ]
+    return lasting, words
 
 
 def _in_standing_words(

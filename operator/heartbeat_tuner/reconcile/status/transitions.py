@@ -66,11 +66,11 @@ class Announcement:
 
 def announcements(previous: Status, current: Status) -> list[Announcement]:
     """Return the Events for what changed between two statuses."""
-    before = {condition.type: condition for condition in previous.conditions if not _is_withdrawn(condition)}
+    before = {condition.type: condition for condition in previous.conditions if not is_withdrawn(condition)}
     return [
         _announcement(before.get(condition.type), condition)
         for condition in current.conditions
-        if not _is_withdrawn(condition) and _is_news(before.get(condition.type), condition)
+        if not is_withdrawn(condition) and _is_news(before.get(condition.type), condition)
     ]
 
 
@@ -94,7 +94,7 @@ def _is_news(before: Condition | None, after: Condition) -> bool:
     return after.reason not in _QUIET_REASONS or (before is not None and before.reason not in _QUIET_REASONS)
 
 
-def _is_withdrawn(condition: Condition) -> bool:
+def is_withdrawn(condition: Condition) -> bool:
     """Whether nobody knows it because the policy is not Ready: that is told once, of Ready."""
     return condition.status is ConditionStatus.UNKNOWN and condition.reason in OF_READY
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.decision.gates import group_ownership
 from heartbeat_tuner.decision.gates.group_ownership import Described, Proven
+from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupState, Member, UnreadableGroup
 from heartbeat_tuner.domain.policies import GroupOwnership, Policy
@@ -194,6 +195,11 @@ def test_a_note_of_something_else_is_none(note: GroupOwnership) -> None:
 def test_the_log_says_why(described: Described, words: str) -> None:
     """Whoever runs the operator may know what the policy's author may not."""
     assert words in group_ownership.why(described, WORKLOAD)
+
+
+def test_the_log_counts_whose_members_they_are() -> None:
+    """As facts: other numbers are another reason."""
+    assert sentences.facts(group_ownership.why(worlds.group([THEIRS]), WORKLOAD)) == {"outside": 1, "shared": 0}
 
 
 MEMBERS = st.lists(

@@ -189,3 +189,17 @@ def test_applied_is_said_of_ready_pods_alone(
         assert not of.is_new
         assert not fields["unlike_template"]
         assert any(since is not None and NOW - since >= seconds(60) for since, _ in pods)
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        change(wanted=0),
+        change(*ready(90), current=worlds.STORM, rolling_out=True, paused=True),
+        change(*ready(90), current=worlds.STORM, rolling_out=True, strategy=Strategy.ON_DELETE),
+    ],
+    ids=["no replicas", "paused", "on delete"],
+)
+def test_a_change_that_nobody_brings_to_pods_is_told_with_its_facts(of: WrittenChange) -> None:
+    """Which workload, when, and from what to what."""
+    assert set(landing.landing_of(of)[1].facts) == {"workload", "at", "moves"}

@@ -12,6 +12,7 @@ from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.domain.verdicts import Confidence, Decision, Finding, Forecast, Prediction, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from heartbeat_tuner.reconcile.status import reporting, transitions
@@ -151,6 +152,38 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
     for one in status.conditions[1:]:
         assert (one.status, one.reason) == (ConditionStatus.UNKNOWN, Reason.CLUSTER_UNREACHABLE)
         assert one.message == "not known while the policy is not Ready: it did not answer"
+
+
+@pytest.mark.parametrize(
+    ("unknown", "lasting"),
+    [
+        (dataclasses.replace(storm(), record=DOWN), {ConditionType.READY, ConditionType.METRICS_AVAILABLE}),
+        (
+            worlds.situation(of=RECOMMEND, has=worlds.workload(mixed=True, rolling_out=True)),
+            set(ConditionType) - {ConditionType.FEASIBLE},
+        ),
+    ],
+    ids=["no metrics", "pods that differ"],
+)
+def test_no_condition_outlives_what_made_it_unknown(unknown: DecisionInput, lasting: set[ConditionType]) -> None:
+    """Of a policy that is Ready nothing says that it is not, though nothing else is known yet."""
+    blocked = Blocked(Finding(Reason.CLUSTER_UNREACHABLE, "it did not answer"))
+    status = after(decided(storm()), blocked, decided(unknown))
+    assert condition(status, ConditionType.READY)[0] is ConditionStatus.TRUE
+    assert {entry.type for entry in status.conditions} == lasting
+    assert not any(entry.reason in transitions.OF_READY for entry in status.conditions)
+
+
+@pytest.mark.parametrize(("share", "moves"), [(0.124, False), (0.134, True)])
+def test_a_status_follows_a_digit_of_a_fact_but_not_one_that_is_rounded_away(share: float, *, moves: bool) -> None:
+    """Whatever the readings beside it do."""
+    first, later = (
+        Blocked(Finding(Reason.GROUP_UNREADABLE, say("{share:.0%} of {count}", share=part, count=Reading(count))))
+        for count, part in enumerate((0.121, share))
+    )
+    before = reporting.status_after(Status(), first, generation=1, now=NOW)
+    status = reporting.status_after(before.status, later, generation=1, now=LATER, words=before.words).status
+    assert (status != before.status) is moves
 
 
 def test_a_group_that_recovered_has_no_recommendation() -> None:
