@@ -1,8 +1,8 @@
 """Is a value one that a consumer can run with, or was it read in another unit?
 
-`30` in a variable that the application takes for seconds reads as 30 ms. Whoever goes on from there finds a storm that
-does not exist, and answers with values a thousand times as long. So a value that no broker or client accepts is not
-read at all: nothing is derived from it. Pure.
+`30` in a variable that the application takes for seconds reads as 30 ms. A decision that goes on from there finds a
+storm that does not exist, and answers with values a thousand times as long. So a value that no broker or client
+accepts is not read at all: nothing is derived from it. Pure.
 """
 
 from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ A proof outlives the moment. Members are gone for a while in a storm, a rollout 
 policy's for as long as it was seen to be, an hour at most: an address that Kubernetes gave to another pod while Kafka
 still shows its former user proves nothing for longer than that session lasts. And a workload without running pods has
 nobody to prove anything with: by the note in its status it goes on as a group without members, whatever Kafka says of
-it, since whoever may write statuses could write such a note.
+it, since anybody who may write statuses could write such a note.
 """
 
 import dataclasses

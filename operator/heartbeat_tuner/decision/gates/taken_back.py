@@ -108,7 +108,7 @@ def _taken_back(policy: Policy, last: Application | None, held: Holdings, *, now
     gone = _gone(policy, last, held)
     if not gone:
         return None
-    # Whoever makes a policy asks for values, whatever became of an earlier one's: a write before it is no write for it.
+    # A new policy asks for values, whatever became of an earlier one's: a write before it is no write for it.
     is_new = policy.observed_generation is None and policy.intent is None
     generation = 0 if is_new or last.at < policy.created else policy.generation
     by = next((owner for name in gone if (owner := held.values_of.get(name))), "")

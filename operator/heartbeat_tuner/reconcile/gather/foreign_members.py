@@ -1,8 +1,8 @@
 """Members of a group that are not of the workload, between cycles.
 
-A group that others disturb shows them for moments only: whoever has just been removed is not in it, and comes back. So
-those that were seen are remembered for as long as a record reaches back. A pod that is gone was the workload's, and is
-no stranger while its member is still shown. Pure; the value is small, however many come and go.
+A group that others disturb shows them for moments only: a member that has just been removed is not in it, and comes
+back. So those that were seen are remembered for as long as a record reaches back. A pod that is gone was the
+workload's, and is no stranger while its member is still shown. Pure; the value is small, however many come and go.
 """
 
 import dataclasses

@@ -469,7 +469,7 @@ def _as_of(workload: Workload, at: datetime) -> Workload:
     """Return a workload without the pods that began after its group was looked at.
 
     A member that was seen at a pod's address before the pod began is another's: of the pod's life before, or of
-    whoever had the address.
+    the pod that had the address.
     """
     if all(pod.started <= at for pod in workload.pods):
         return workload

@@ -87,8 +87,8 @@ class ClusterLooks:
 
         Args:
             group_ids: those that policies name.
-            first: of these, who is read before others that have been read before, and what was said of whom before is
-                of no use if that fails.
+            first: those of them that are read before others that have been read before. If that fails, what was said
+                of them before is of no use.
 
         Raises:
             ClusterUnreachableError: the cluster did not answer.
