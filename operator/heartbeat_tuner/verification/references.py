@@ -1,0 +1,143 @@
+"""What a count after a change is compared with: the record before it, and what was promised of the new values.
+
+Worse than *before* is harm. Worse than *promised*, and not worse than before, is a model that was wrong: a reason to
+decide again, not to go back. A deliberate trade, such as more evictions for a faster detection within the objective,
+was made in the knowledge of its price, so it is judged by the larger of the two.
+
+Values are often changed in the middle of an incident, which may go on for a while whatever the values are. Where the
+last hours before the change were clearly worse than the rest of the record, the first day after it tells nothing; and
+what was an incident is no rate that a change could claim to have bettered.
+"""
+
+import dataclasses
+import math
+from typing import Final
+
+import numpy as np
+
+from heartbeat_tuner.domain.durations import DAY_S
+from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.verification import counts
+from heartbeat_tuner.verification.e_process import ALPHA
+from heartbeat_tuner.verification.exposure import Clock
+
+_INCIDENT_HOURS: Final = (1.0, 2.0, 3.0, 6.0, 12.0, 24.0)
+_INCIDENT_EPISODES: Final = 3
+_INCIDENT_ERROR: Final = 0.1  # to overlook one may cost a revert, to see one that is none costs a day
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Before:
+    """What the record before a change says.
+
+    Attributes:
+        episodes: in it.
+        days: its exposure.
+        dispersion: how much more its days scatter than chance makes them.
+        lower: bound of the rate per day, of what was no incident.
+        upper: bound of the rate per day.
+        in_incident: whether its last hours were clearly worse than the rest.
+    """
+
+    episodes: int
+    days: float
+    dispersion: float
+    lower: float
+    upper: float
+    in_incident: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything was watched."""
+        return self.days > 0.0
+
+    @property
+    def mean(self) -> float:
+        """Rate per day."""
+        return self.episodes / self.days if self.is_known else math.nan
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reference:
+    """A rate that a count is compared with.
+
+    Attributes:
+        per_day: the rate.
+        threshold: what the logarithm of the evidence has to reach. It is higher where the rate itself is a bound that
+            may be wrong: both errors together are to be no more than `ALPHA`.
+    """
+
+    per_day: float
+    threshold: float
+
+
+BY_BOUND: Final = math.log(2.0 / ALPHA)
+"""Of a rate that is a bound at half of `ALPHA`."""
+
+BY_MODEL: Final = math.log(1.0 / ALPHA)
+"""Of a rate that is taken as it is."""
+
+
+def before(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> Before:
+    """Return what a record says.
+
+    Args:
+        episodes_s: when the episodes of the record began, in order.
+        since_s: where it begins.
+        until_s: where it ends: when values were written.
+        clock: of the group.
+    """
+    days = float(clock.days(since_s, until_s))
+    scatter = _dispersion(episodes_s, since_s, until_s, clock)
+    lower, upper = counts.garwood(episodes_s.size, days, alpha=ALPHA, dispersion=scatter)
+    plain = Before(episodes_s.size, days, scatter, lower, upper)
+    incident = _in_incident(episodes_s, since_s, until_s, clock)
+    return plain if incident is None else dataclasses.replace(plain, lower=min(lower, incident), in_incident=True)
+
+
+def _in_incident(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> float | None:
+    """Return the lower bound of the rate of a record without its last hours, if those were an incident; else None."""
+    in_last = [(hours, int(np.count_nonzero(episodes_s >= until_s - 3600.0 * hours))) for hours in _INCIDENT_HOURS]
+    suspicious = [(hours, lately) for hours, lately in in_last if lately >= _INCIDENT_EPISODES]
+    if not suspicious:
+        return None
+    days = float(clock.days(since_s, until_s))
+    quiet = _dispersion(episodes_s, since_s, until_s - DAY_S, clock)  # an incident that scatters would hide itself
+    for hours, lately in suspicious:
+        exposed = float(clock.days(max(until_s - hours * 3600.0, since_s), until_s))
+        if not 0.0 < exposed < days:
+            continue
+        last = counts.garwood(lately, exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
+        others = episodes_s.size - lately
+        rest = counts.garwood(others, days - exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
+        if last.lower > rest.upper:
+            return rest.lower
+    return None
+
+
+def by_record(record: Before) -> Reference | None:
+    """Return the rate that harm is measured by; None without a record."""
+    if not record.is_known:
+        return None
+    return Reference(record.upper, BY_BOUND)
+
+
+def by_promise(per_day: float | None) -> Reference | None:
+    """Return the rate that was promised; None where it is not a positive number."""
+    if per_day is None or not 0.0 < per_day < math.inf:
+        return None
+    return Reference(per_day, BY_MODEL)
+
+
+def larger(record: Reference | None, promise: Reference | None) -> Reference | None:
+    """Return the reference that allows more; None if there is neither."""
+    if record is None or promise is None:
+        return record or promise
+    return max(record, promise, key=lambda reference: reference.per_day)
+
+
+def _dispersion(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> float:
+    """Return the dispersion of the whole days that end with the record."""
+    whole = max(0, int((until_s - since_s) // DAY_S))
+    edges = until_s - DAY_S * np.arange(whole, -1.0, -1.0)
+    return counts.dispersion(counts.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges)))
