@@ -29,7 +29,7 @@ RATES: Final = (0.1, 1.0, 10.0)
 HARMS: Final = (2.0, 3.0, 5.0, 10.0, 30.0)
 BENEFIT: Final = 0.1
 
-_DETECTED_PART: Final = 5  # groups of a harm, as a part of those of none
+_DETECTED_PART: Final = 4  # groups of a harm, as a part of those of none
 _FLEET: Final = 100
 _FLEETS_PART: Final = 40
 _SHARES: Final = (0.25, 0.5)

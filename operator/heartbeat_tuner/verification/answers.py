@@ -8,7 +8,7 @@ from typing import Final
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.verification import counts, e_process
 from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, Verification
-from heartbeat_tuner.verification.references import Before, Reference
+from heartbeat_tuner.verification.references import Before
 
 _TIMES: Final = (2, 3, 5, 10, 30)
 _NAMES: Final = {2: "a doubling"}
@@ -20,16 +20,16 @@ class Known:
 
     Attributes:
         before: the record.
-        accepted: the rate beyond which a change is harm; None without a record.
-        promised: the rate that the model promised; None if none did.
+        accepted: the rate per day beyond which a change is harm; None without a record.
+        promised: the rate per day that the model promised; None if none did.
         episodes: since the change.
         days: exposure since the change.
         log_harm: logarithm of the strongest evidence of harm.
     """
 
     before: Before
-    accepted: Reference | None
-    promised: Reference | None
+    accepted: float | None
+    promised: float | None
     episodes: int
     days: float
     log_harm: float
@@ -98,7 +98,7 @@ def nothing_to_compare(episodes: int, *, is_over: bool) -> Verification:
     )
 
 
-def stormy(known: Known, reference: Reference, at: datetime, hours_allowed: float) -> Verification:
+def stormy(known: Known, reference: float, at: datetime, hours_allowed: float) -> Verification:
     """Say that the first hour had more episodes than chance allows."""
     return known.answer(
         Outcome.WORSE,
@@ -107,14 +107,14 @@ def stormy(known: Known, reference: Reference, at: datetime, hours_allowed: floa
             "that {rate:.2g} a day allow, by {at:%Y-%m-%dT%H:%M:%SZ}",
             least=3,
             allowed=math.floor(hours_allowed),
-            rate=reference.per_day,
+            rate=reference,
             at=at,
         ),
         at,
     )
 
 
-def worse(known: Known, reference: Reference, at: datetime, *, is_trade: bool) -> Verification:
+def worse(known: Known, reference: float, at: datetime, *, is_trade: bool) -> Verification:
     """Say that evictions are more frequent than before, or than was accepted."""
     return known.answer(
         Outcome.WORSE,
@@ -130,7 +130,7 @@ def worse(known: Known, reference: Reference, at: datetime, *, is_trade: bool) -
     )
 
 
-def worse_than_promised(known: Known, promised: Reference, at: datetime) -> Verification:
+def worse_than_promised(known: Known, promised: float, at: datetime) -> Verification:
     """Say that the model was wrong, and that no harm has shown against the record."""
     return known.answer(
         Outcome.WORSE_THAN_PROMISED,
@@ -138,7 +138,7 @@ def worse_than_promised(known: Known, promised: Reference, at: datetime) -> Veri
             "{since}, more than the {promised:.2g} a day that the model promised at most, as showed at "
             "{at:%Y-%m-%dT%H:%M:%SZ}; {before}",
             since=known.since,
-            promised=promised.per_day,
+            promised=promised,
             at=at,
             before=_against_record(known),
         ),
@@ -193,11 +193,9 @@ def patience(known: Known) -> Sentence:
     reference = known.accepted or known.promised
     if reference is None:
         raise ValueError("known: must have a reference")
-    mean = known.before.mean if known.before.is_known and known.before.episodes else reference.per_day
-    scatter = known.before.dispersion if known.before.is_known else counts.usual_dispersion(reference.per_day)
-    days = {
-        times: e_process.days_to_show(times * mean, reference.per_day, reference.threshold, scatter) for times in _TIMES
-    }
+    mean = known.before.mean if known.before.is_known and known.before.episodes else reference
+    scatter = known.before.dispersion if known.before.is_known else counts.usual_dispersion(reference)
+    days = {times: e_process.days_to_show(times * mean, reference, scatter) for times in _TIMES}
     shows = next((times for times, after in days.items() if after <= HORIZON.days), None)
     if shows is None:
         return say(
@@ -232,7 +230,7 @@ def _against_record(known: Known) -> Sentence:
     return say("not shown to be worse than before ({before})", before=_record(known))
 
 
-def _limit(known: Known, reference: Reference, *, is_trade: bool) -> Sentence:
+def _limit(known: Known, reference: float, *, is_trade: bool) -> Sentence:
     if is_trade:
-        return say("more than the {accepted:.2g} a day that were accepted", accepted=reference.per_day)
+        return say("more than the {accepted:.2g} a day that were accepted", accepted=reference)
     return say("more than before ({before})", before=_record(known))

@@ -24,6 +24,7 @@ _MOST_MEMORY: Final = 0.7  # correlation of one day with the next, of what two w
 _STEPS: Final = 100
 _NEAR: Final = 1e-12
 _ENOUGH: Final = 1e-16
+_CLOSE: Final = 1e-14
 _LEAST_LOG: Final = -700.0
 
 
@@ -91,16 +92,15 @@ def gamma_quantile(shape: float, probability: float) -> float:
     """
     low, high = _LEAST_LOG, math.log(shape + 40.0 * math.sqrt(shape + 1.0) + 40.0)
     at = min(max(_first_guess(shape, probability), low), high)
-    for _ in range(_STEPS):
+    moved, steps = math.inf, 0
+    while moved > _NEAR and steps < _STEPS:
         apart = gamma_cumulative(shape, math.exp(at)) - probability
         low, high = (low, at) if apart > 0.0 else (at, high)
         slope = math.exp(shape * at - math.exp(at) - math.lgamma(shape))
         nearer = at - apart / slope if slope > 0.0 else math.nan
         if not low <= nearer <= high:
             nearer = 0.5 * (low + high)
-        if abs(nearer - at) <= _NEAR:
-            break
-        at = nearer
+        moved, at, steps = abs(nearer - at), nearer, steps + 1
     return math.exp(at)
 
 
@@ -136,7 +136,7 @@ def _fraction(shape: float, x: float) -> float:
     c, d = 1e300, 1.0 / b
     value = d
     n, step = 0, 0.0
-    while abs(step - 1.0) > _ENOUGH * 4:
+    while abs(step - 1.0) > _CLOSE:
         n += 1
         a = -n * (n - shape)
         b += 2.0

@@ -20,6 +20,10 @@ from heartbeat_tuner.tails.gpd import Array
 ALPHA: Final = 0.05
 """The probability of ever taking good values for harmful, at most; and of calling useless ones good."""
 
+THRESHOLD: Final = math.log(2.0 / ALPHA)
+"""What the logarithm of the evidence has to reach. The rate that it is compared with is a bound that may be wrong, and
+how much days scatter is estimated: half of `ALPHA` is left for that."""
+
 HARMFUL: Final = (1.5, 2.0, 4.0, 8.0, 16.0, 32.0)
 """How many times as high the rate may be, for all that is known before."""
 
@@ -65,34 +69,22 @@ def harm(expected: Array, dispersion: float = 1.0) -> Array:
     return np.where(count >= LEAST_EPISODES, log_e(count, expected, HARMFUL, dispersion), -np.inf)
 
 
-def benefit(expected: Array, dispersion: float = 1.0) -> Array:
-    """Return the logarithm of the evidence of benefit right before each time.
-
-    Args:
-        expected: how many were to be expected until each episode, and at last until now. Evidence of benefit grows
-            between episodes and falls with each.
-        dispersion: as for `log_e`.
-    """
-    return log_e(np.arange(0.0, expected.size), expected, HELPFUL, dispersion)
-
-
 def first(reached: npt.NDArray[np.bool_]) -> int | None:
     """Return the first place that is reached; None if none is."""
     places = np.flatnonzero(reached)
     return int(places[0]) if places.size else None
 
 
-def days_to_show(rate: float, reference: float, threshold: float, dispersion: float = 1.0) -> float:
+def days_to_show(rate: float, reference: float, dispersion: float = 1.0) -> float:
     """Return after about how many days a rate would show as harm; infinite where it is no higher than the reference.
 
     Args:
         rate: per day.
         reference: per day.
-        threshold: that the logarithm of the evidence has to reach.
         dispersion: as for `log_e`.
     """
     if not rate > reference > 0.0 or math.isinf(rate):
         return math.inf
     times = rate / reference
     gain = reference * (times * math.log(times) - times + 1.0)
-    return max((threshold * dispersion + math.log(len(HARMFUL))) / gain, LEAST_EPISODES / rate)
+    return max((THRESHOLD * dispersion + math.log(len(HARMFUL))) / gain, LEAST_EPISODES / rate)

@@ -12,7 +12,6 @@ from typing import Final
 
 from heartbeat_tuner.verification import counts, e_process
 from heartbeat_tuner.verification.e_process import ALPHA
-from heartbeat_tuner.verification.references import BY_BOUND
 from heartbeat_tuner.verification.verify import Counted
 
 LATELY: Final = timedelta(days=1)
@@ -33,7 +32,7 @@ def log_mean(groups: Sequence[Counted]) -> float:
 
 def must_stop(groups: Sequence[Counted]) -> bool:
     """Whether no further change of values should begin until a person says so."""
-    return log_mean(groups) >= BY_BOUND
+    return log_mean(groups) >= e_process.THRESHOLD
 
 
 def _log_evidence(group: Counted, alpha: float) -> float:

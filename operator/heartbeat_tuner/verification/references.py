@@ -57,27 +57,6 @@ class Before:
         return self.episodes / self.days if self.is_known else math.nan
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Reference:
-    """A rate that a count is compared with.
-
-    Attributes:
-        per_day: the rate.
-        threshold: what the logarithm of the evidence has to reach. It is higher where the rate itself is a bound that
-            may be wrong: both errors together are to be no more than `ALPHA`.
-    """
-
-    per_day: float
-    threshold: float
-
-
-BY_BOUND: Final = math.log(2.0 / ALPHA)
-"""Of a rate that is a bound at half of `ALPHA`."""
-
-BY_MODEL: Final = math.log(1.0 / ALPHA)
-"""Of a rate that is taken as it is."""
-
-
 def before(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> Before:
     """Return what a record says.
 
@@ -115,25 +94,19 @@ def _in_incident(episodes_s: Array, since_s: float, until_s: float, clock: Clock
     return None
 
 
-def by_record(record: Before) -> Reference | None:
-    """Return the rate that harm is measured by; None without a record."""
-    if not record.is_known:
-        return None
-    return Reference(record.upper, BY_BOUND)
+def by_record(record: Before) -> float | None:
+    """Return the rate per day that harm is measured by; None without a record."""
+    return record.upper if record.is_known else None
 
 
-def by_promise(per_day: float | None) -> Reference | None:
+def by_promise(per_day: float | None) -> float | None:
     """Return the rate that was promised; None where it is not a positive number."""
-    if per_day is None or not 0.0 < per_day < math.inf:
-        return None
-    return Reference(per_day, BY_MODEL)
+    return per_day if per_day is not None and 0.0 < per_day < math.inf else None
 
 
-def larger(record: Reference | None, promise: Reference | None) -> Reference | None:
-    """Return the reference that allows more; None if there is neither."""
-    if record is None or promise is None:
-        return record or promise
-    return max(record, promise, key=lambda reference: reference.per_day)
+def larger(record: float | None, promise: float | None) -> float | None:
+    """Return the rate that allows more; None if there is neither."""
+    return max((rate for rate in (record, promise) if rate is not None), default=None)
 
 
 def _dispersion(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> float:

@@ -16,7 +16,7 @@ from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.verification import answers, counts, e_process, episodes, exposure, fast_paths, references
 from heartbeat_tuner.verification.change import HORIZON, Change, Promise, Verification, Watched
 from heartbeat_tuner.verification.exposure import Clock
-from heartbeat_tuner.verification.references import Before, Reference
+from heartbeat_tuner.verification.references import Before
 
 _LOOK_S: Final = 3600.0
 _LEAST_DAYS: Final = 1.0
@@ -110,19 +110,19 @@ def _judged(counted: Counted, promise: Promise | None, *, is_over: bool) -> Veri
     return answers.inconclusive(known) if is_over else answers.verifying(known)
 
 
-def harm(counted: Counted, reference: Reference | None) -> tuple[datetime | None, float]:
+def harm(counted: Counted, reference: float | None) -> tuple[datetime | None, float]:
     """Return when harm had shown, if it has, and the logarithm of the strongest evidence."""
     if reference is None:
         return None, 0.0
-    logs = e_process.harm(reference.per_day * counted.days, _dispersion(counted.before, reference))
-    place = e_process.first(logs >= reference.threshold)
+    logs = e_process.harm(reference * counted.days, _dispersion(counted.before, reference))
+    place = e_process.first(logs >= e_process.THRESHOLD)
     return None if place is None else _moment(counted.times_s[place]), max(0.0, float(logs.max(initial=0.0)))
 
 
-def _storm(counted: Counted, reference: Reference, known: answers.Known) -> Verification | None:
+def _storm(counted: Counted, reference: float, known: answers.Known) -> Verification | None:
     """Return that the first hour had too many episodes, however much is allowed; None if it had not."""
     hour = float(counted.clock.days(counted.since_s, counted.since_s + fast_paths.FIRST_HOUR_S))
-    expected = reference.per_day * hour
+    expected = reference * hour
     allowed = fast_paths.allowed_by_chance(expected, _dispersion(counted.before, reference))
     place = fast_paths.storm(counted.times_s, counted.since_s, allowed)
     if place is None:
@@ -130,10 +130,9 @@ def _storm(counted: Counted, reference: Reference, known: answers.Known) -> Veri
     return answers.stormy(known, reference, _moment(counted.times_s[place]), allowed)
 
 
-def _benefit(counted: Counted, reference: Reference, *, is_trade: bool) -> datetime | None:
+def _benefit(counted: Counted, reference: float, *, is_trade: bool) -> datetime | None:
     """Return when benefit had shown; None if it has not."""
-    rate = reference.per_day if is_trade else counted.before.lower
-    threshold = reference.threshold if is_trade else references.BY_BOUND
+    rate = reference if is_trade else counted.before.lower
     first_s = counted.since_s + _LEAST_DAYS * DAY_S
     if not rate > 0.0 or counted.until_s < first_s:
         return None
@@ -143,13 +142,13 @@ def _benefit(counted: Counted, reference: Reference, *, is_trade: bool) -> datet
     logs = e_process.log_e(
         seen.astype(np.float64), rate * days, e_process.HELPFUL, _dispersion(counted.before, reference)
     )
-    place = e_process.first((logs >= threshold) & (days > 0.0))
+    place = e_process.first((logs >= e_process.THRESHOLD) & (days > 0.0))
     return None if place is None else _moment(float(looks[place]))
 
 
-def _dispersion(before: Before, reference: Reference) -> float:
+def _dispersion(before: Before, reference: float) -> float:
     """Return how much days scatter: as in the record, or as is usual where none says so."""
-    return before.dispersion if before.is_known else counts.usual_dispersion(reference.per_day)
+    return before.dispersion if before.is_known else counts.usual_dispersion(reference)
 
 
 def _moment(at_s: float) -> datetime:

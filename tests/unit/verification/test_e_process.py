@@ -91,20 +91,20 @@ def test_first_is_the_first() -> None:
 
 def test_the_days_until_harm_shows_are_those_of_simulated_groups() -> None:
     """Within a half of the median: it is what people are told to wait."""
-    numbers, threshold = np.random.default_rng(2), math.log(1 / e_process.ALPHA)
+    numbers = np.random.default_rng(2)
     for times in (2.0, 5.0):
-        told = e_process.days_to_show(times, 1.0, threshold)
+        expected = e_process.days_to_show(times, 1.0)
         shown = []
         for _ in range(300):
             at = np.cumsum(numbers.exponential(1.0 / times, 400))
-            place = e_process.first(e_process.harm(at) >= threshold)
+            place = e_process.first(e_process.harm(at) >= e_process.THRESHOLD)
             shown.append(math.inf if place is None else at[place])
-        assert 0.5 < np.median(shown) / told < 1.5
+        assert 0.5 < np.median(shown) / expected < 1.5
 
 
 def test_what_is_no_more_than_the_reference_never_shows() -> None:
     """And three episodes take the time of three, however high the rate."""
-    assert e_process.days_to_show(1.0, 1.0, 3.0) == math.inf
-    assert e_process.days_to_show(math.inf, 1.0, 3.0) == math.inf
-    assert e_process.days_to_show(1.0, 0.0, 3.0) == math.inf
-    assert e_process.days_to_show(30.0, 1e-6, 3.0) == pytest.approx(0.1)
+    assert e_process.days_to_show(1.0, 1.0) == math.inf
+    assert e_process.days_to_show(math.inf, 1.0) == math.inf
+    assert e_process.days_to_show(1.0, 0.0) == math.inf
+    assert e_process.days_to_show(30.0, 1e-6) == pytest.approx(0.1)
