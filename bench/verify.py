@@ -92,7 +92,9 @@ def _answers(group: Drawn) -> tuple[float, float]:
     verified = _days(answer.reached) if answer.outcome is Outcome.VERIFIED else math.inf
     if not group.world.known:
         return (_days(answer.reached) if answer.outcome is Outcome.WORSE else math.inf), verified
-    shown, _ = harm(count(change, watched, LANDED, now), references.by_promise(group.rate))
+    shown, _ = harm(
+        count(change, watched, LANDED, now), references.by_promise(verify_worlds.counted_rate(group.world, group.rate))
+    )
     return _days(shown), verified
 
 

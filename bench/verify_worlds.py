@@ -1,10 +1,12 @@
 """Groups whose truth is known, for `bench.verify`: evictions of 14 days before a change of values, and of 28 after.
 
 The laws are none of those that the test is made of: bursts, hours, days and regimes are drawn here, by thinning, and
-only times come out. Rates are of episodes per day, on average over days and hours.
+only times come out. Rates are of what begins per day, on average over days and hours; where that is often, some come
+within 15 minutes of each other, and are counted as one episode.
 """
 
 import dataclasses
+import functools
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -13,12 +15,15 @@ import numpy as np
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.verification import episodes
 from heartbeat_tuner.verification.change import Change, Promise, Watched
 
 WRITTEN: Final = datetime(2026, 3, 16, 12, tzinfo=UTC)  # a Monday, at the peak of the day
 LANDED: Final = WRITTEN + timedelta(minutes=10)
 AFTER_DAYS: Final = 28
 
+_SEED: Final = 7
+_GROUPS: Final = 400
 _SIGMA: Final = 0.7
 _PEAK_HOUR: Final = 12.0
 _BURST_MEAN: Final = 4.0
@@ -83,7 +88,7 @@ class Drawn:
 
     Attributes:
         evictions_s: before and after the change.
-        rate: true episodes a day before the change.
+        rate: how many a day begin before the change.
         world: that it lives in.
     """
 
@@ -94,12 +99,26 @@ class Drawn:
     @property
     def change(self) -> Change:
         """The change of values."""
-        return Change(WRITTEN, LANDED, Rollout(), promise=Promise(self.rate) if self.world.known else None)
+        return Change(
+            WRITTEN,
+            LANDED,
+            Rollout(),
+            promise=Promise(counted_rate(self.world, self.rate)) if self.world.known else None,
+        )
 
     @property
     def watched(self) -> Watched:
         """What the operator would have seen."""
         return Watched(WRITTEN - timedelta(days=self.world.record_days), self.evictions_s.tolist())
+
+
+@functools.lru_cache
+def counted_rate(world: World, rate: float) -> float:
+    """Return how many episodes are counted a day, over 17,000 days without a change."""
+    numbers = np.random.default_rng(_SEED)
+    groups = [draw(world, rate, 1.0, numbers) for _ in range(_GROUPS)]
+    counted = sum(episodes.starts(group.evictions_s).size for group in groups)
+    return counted / (_GROUPS * (world.record_days + AFTER_DAYS + 1))
 
 
 def draw(world: World, rate: float, times: float, numbers: np.random.Generator) -> Drawn:

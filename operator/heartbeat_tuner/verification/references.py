@@ -37,6 +37,7 @@ class Before:
         lower: bound of the rate per day, of what was no incident.
         upper: bound of the rate per day.
         in_incident: whether its last hours were clearly worse than the rest.
+        by_day: episodes of each whole day, the last at the end.
     """
 
     episodes: int
@@ -45,6 +46,7 @@ class Before:
     lower: float
     upper: float
     in_incident: bool = False
+    by_day: Array = dataclasses.field(default_factory=lambda: np.zeros(0), compare=False)
 
     @property
     def is_known(self) -> bool:
@@ -69,7 +71,8 @@ def before(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> B
     days = float(clock.days(since_s, until_s))
     scatter = _dispersion(episodes_s, since_s, until_s, clock)
     lower, upper = counts.garwood(episodes_s.size, days, alpha=ALPHA, dispersion=scatter)
-    plain = Before(episodes_s.size, days, scatter, lower, upper)
+    by_day = counts.daily(episodes_s, _days(since_s, until_s))
+    plain = Before(episodes_s.size, days, scatter, lower, upper, by_day=by_day)
     incident = _in_incident(episodes_s, since_s, until_s, clock)
     return plain if incident is None else dataclasses.replace(plain, lower=min(lower, incident), in_incident=True)
 
@@ -111,6 +114,11 @@ def larger(record: float | None, promise: float | None) -> float | None:
 
 def _dispersion(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> float:
     """Return the dispersion of the whole days that end with the record."""
-    whole = max(0, int((until_s - since_s) // DAY_S))
-    edges = until_s - DAY_S * np.arange(whole, -1.0, -1.0)
+    edges = _days(since_s, until_s)
     return counts.dispersion(counts.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges)))
+
+
+def _days(since_s: float, until_s: float) -> Array:
+    """Return the edges of whole days that end with a record."""
+    whole = max(0, int((until_s - since_s) // DAY_S))
+    return until_s - DAY_S * np.arange(whole, -1.0, -1.0)

@@ -59,7 +59,7 @@ def test_a_time_before_the_beginning_has_no_exposure() -> None:
 def test_few_episodes_make_no_hours() -> None:
     """Three at the same hour may be chance; none say nothing; less than a day was not seen whole."""
     at_noon = np.array([0.5, 2.6, 5.4]) * DAY
-    spread = np.arange(14) * DAY * 1.29
+    spread = np.arange(14.0) * 1.29 * DAY
     assert exposure.clock(np.array([]), 0, 14 * DAY, []).hours == EVEN
     assert exposure.clock(at_noon, 0, 0.9 * DAY, []).hours == EVEN
     assert max(exposure.clock(spread, 0, 20 * DAY, []).hours) < 1.5
