@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.verification import episodes
-from heartbeat_tuner.verification.change import Change, Promise, Watched
+from heartbeat_tuner.verification.change import Change, PromisedRate, Watched
 
 WRITTEN: Final = datetime(2026, 3, 16, 12, tzinfo=UTC)  # a Monday, at the peak of the day
 LANDED: Final = WRITTEN + timedelta(minutes=10)
@@ -103,7 +103,7 @@ class Drawn:
             WRITTEN,
             LANDED,
             Rollout(),
-            promise=Promise(counted_rate(self.world, self.rate)) if self.world.known else None,
+            promise=PromisedRate(counted_rate(self.world, self.rate)) if self.world.known else None,
         )
 
     @property

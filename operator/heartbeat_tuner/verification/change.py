@@ -15,7 +15,7 @@ HORIZON: Final = timedelta(days=28)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Promise:
+class PromisedRate:
     """What the model said of the new values when they were written.
 
     Attributes:
@@ -44,7 +44,7 @@ class Change:
     landed: datetime | None
     rollout: Rollout
     contradiction: Finding | None = None
-    promise: Promise | None = None
+    promise: PromisedRate | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

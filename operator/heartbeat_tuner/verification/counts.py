@@ -20,6 +20,7 @@ ENOUGH_DAYS: Final = 8
 """Days of a record from which their own scatter is believed."""
 
 _USUAL_SCATTER: Final = 0.5  # squared coefficient of variation of a group's daily rates, where too few days tell
+_UNSEEN: Final = 1.25  # scatter rests on rare bad days, and two weeks mostly hold fewer of them than their share
 _MOST_MEMORY: Final = 0.7  # correlation of one day with the next, of what two weeks can show
 _STEPS: Final = 100
 _NEAR: Final = 1e-12
@@ -28,14 +29,14 @@ _CLOSE: Final = 1e-14
 _LEAST_LOG: Final = -700.0
 
 
-class Bounds(NamedTuple):
+class RateBounds(NamedTuple):
     """Of a rate per day, two-sided."""
 
     lower: float
     upper: float
 
 
-def garwood(count: float, days: float, *, alpha: float, dispersion: float = 1.0) -> Bounds:
+def garwood(count: float, days: float, *, alpha: float, dispersion: float = 1.0) -> RateBounds:
     """Return the bounds of the rate of events that happened so often; (0, inf) without any exposure.
 
     Args:
@@ -45,10 +46,10 @@ def garwood(count: float, days: float, *, alpha: float, dispersion: float = 1.0)
         dispersion: how much more days scatter than chance makes them; 1 or more.
     """
     if not days > 0.0:
-        return Bounds(0.0, math.inf)
+        return RateBounds(0.0, math.inf)
     events, exposure = count / dispersion, days / dispersion
     lower = gamma_quantile(events, 0.5 * alpha) / exposure if events > 0.0 else 0.0
-    return Bounds(lower, gamma_quantile(events + 1.0, 1.0 - 0.5 * alpha) / exposure)
+    return RateBounds(lower, gamma_quantile(events + 1.0, 1.0 - 0.5 * alpha) / exposure)
 
 
 def dispersion(counts: Array, exposure: Array) -> float:
@@ -65,7 +66,7 @@ def dispersion(counts: Array, exposure: Array) -> float:
     apart = (counts - expected) / np.sqrt(expected)
     squares = float((apart**2).sum()) + missing * usual_dispersion(float(expected.mean()))
     single = max(1.0, squares / (counts.size - 1 + missing))
-    return 1.0 + (single - 1.0) * _memory(apart, single)
+    return 1.0 + (single - 1.0) * _UNSEEN * _memory(apart, single)
 
 
 def _memory(apart: Array, single: float) -> float:

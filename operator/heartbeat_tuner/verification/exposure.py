@@ -34,7 +34,7 @@ EVEN: Final = (1.0,) * HOURS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Clock:
+class ExposureClock:
     """How exposure passes.
 
     Attributes:
@@ -70,7 +70,7 @@ class Clock:
         return np.asarray(whole + np.interp(part * HOURS, np.arange(HOURS + 1), ends))
 
 
-def clock(episodes_s: Array, since_s: float, until_s: float, left_out: Sequence[Stretch]) -> Clock:
+def clock(episodes_s: Array, since_s: float, until_s: float, left_out: Sequence[Stretch]) -> ExposureClock:
     """Return the clock that a record shows.
 
     Args:
@@ -81,15 +81,15 @@ def clock(episodes_s: Array, since_s: float, until_s: float, left_out: Sequence[
     """
     out = tuple(left_out)
     if until_s - since_s < DAY_S or not episodes_s.size:
-        return Clock(EVEN, out)
-    return Clock(_hours(episodes_s, _watched(since_s, until_s, out)), out)
+        return ExposureClock(EVEN, out)
+    return ExposureClock(_hours(episodes_s, _watched(since_s, until_s, out)), out)
 
 
 def _watched(since_s: float, until_s: float, left_out: Sequence[Stretch]) -> Array:
     """Return for how long each hour of the day was watched, in parts of the mean."""
     edges = np.arange(np.floor(since_s / 3600.0), np.ceil(until_s / 3600.0) + 1.0) * 3600.0
     inside = np.clip(edges, since_s, until_s)
-    seen = np.diff(Clock(EVEN, tuple(left_out)).days(since_s, inside))
+    seen = np.diff(ExposureClock(EVEN, tuple(left_out)).days(since_s, inside))
     hours = np.bincount((edges[:-1] // 3600.0).astype(np.int64) % HOURS, weights=seen, minlength=HOURS)
     return np.asarray(np.maximum(hours / hours.mean(), _RARELY_SEEN)) if hours.sum() > 0 else np.ones(HOURS)
 

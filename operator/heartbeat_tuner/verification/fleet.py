@@ -18,18 +18,18 @@ import numpy as np
 
 from heartbeat_tuner.verification import counts, e_process
 from heartbeat_tuner.verification.e_process import ALPHA, HARMFUL
-from heartbeat_tuner.verification.verify import Counted
+from heartbeat_tuner.verification.verify import EpisodeCount
 
 LATELY: Final = timedelta(days=1)
 """Groups whose values were changed within so long a time are looked at together."""
 
 
-def must_stop(groups: Sequence[Counted]) -> bool:
+def must_stop(groups: Sequence[EpisodeCount]) -> bool:
     """Whether no further change of values should begin until a person says so."""
     return log_evidence(groups) >= e_process.THRESHOLD
 
 
-def log_evidence(groups: Sequence[Counted]) -> float:
+def log_evidence(groups: Sequence[EpisodeCount]) -> float:
     """Return the logarithm of the evidence that the fleet is harmed; 0 where nothing is known.
 
     Args:
@@ -41,13 +41,13 @@ def log_evidence(groups: Sequence[Counted]) -> float:
     return float(np.logaddexp(log_mean(watched), log_sum(watched))) - math.log(2.0)
 
 
-def log_mean(groups: Sequence[Counted]) -> float:
+def log_mean(groups: Sequence[EpisodeCount]) -> float:
     """Return the logarithm of the mean evidence of harm over groups with a record, of which there are some."""
     logs = [_log_single(group, ALPHA / len(groups)) for group in groups]
     return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
 
 
-def log_sum(groups: Sequence[Counted]) -> float:
+def log_sum(groups: Sequence[EpisodeCount]) -> float:
     """Return the logarithm of the evidence of harm that all episodes of groups with a record show together."""
     seen = sum(group.before.episodes for group in groups)
     scatter = max(_common_dispersion(groups), _mean_dispersion(groups))
@@ -61,20 +61,20 @@ def log_sum(groups: Sequence[Counted]) -> float:
     return float(e_process.log_e(episodes, expected, HARMFUL, scatter))
 
 
-def _log_single(group: Counted, alpha: float) -> float:
+def _log_single(group: EpisodeCount, alpha: float) -> float:
     record = group.before
     upper = counts.garwood(record.episodes, record.days, alpha=alpha, dispersion=record.dispersion).upper
     return float(e_process.log_e(group.times_s.size, upper * group.exposed, HARMFUL, record.dispersion))
 
 
-def _common_dispersion(groups: Sequence[Counted]) -> float:
+def _common_dispersion(groups: Sequence[EpisodeCount]) -> float:
     """Return the dispersion of all groups' days added up: more than each has alone where bad days are shared."""
     days = min(group.before.by_day.size for group in groups)
     together = np.sum([group.before.by_day[group.before.by_day.size - days :] for group in groups], axis=0)
     return counts.dispersion(np.asarray(together, dtype=np.float64), np.ones(days))
 
 
-def _mean_dispersion(groups: Sequence[Counted]) -> float:
+def _mean_dispersion(groups: Sequence[EpisodeCount]) -> float:
     """Return the dispersion that the sum of independent groups has: the mean, each by its share of the episodes."""
     weights = [group.before.episodes + 1.0 for group in groups]
     scattered = [weight * group.before.dispersion for weight, group in zip(weights, groups, strict=True)]

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.verification import counts
 from heartbeat_tuner.verification.e_process import ALPHA
-from heartbeat_tuner.verification.exposure import Clock
+from heartbeat_tuner.verification.exposure import ExposureClock
 
 _INCIDENT_HOURS: Final = (1.0, 2.0, 3.0, 6.0, 12.0, 24.0)
 _INCIDENT_EPISODES: Final = 3
@@ -59,7 +59,7 @@ class Before:
         return self.episodes / self.days if self.is_known else math.nan
 
 
-def before(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> Before:
+def before(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock) -> Before:
     """Return what a record says.
 
     Args:
@@ -77,7 +77,7 @@ def before(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> B
     return plain if incident is None else dataclasses.replace(plain, lower=min(lower, incident), in_incident=True)
 
 
-def _in_incident(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> float | None:
+def _in_incident(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock) -> float | None:
     """Return the lower bound of the rate of a record without its last hours, if those were an incident; else None."""
     in_last = [(hours, int(np.count_nonzero(episodes_s >= until_s - 3600.0 * hours))) for hours in _INCIDENT_HOURS]
     suspicious = [(hours, lately) for hours, lately in in_last if lately >= _INCIDENT_EPISODES]
@@ -112,7 +112,7 @@ def larger(record: float | None, promise: float | None) -> float | None:
     return max((rate for rate in (record, promise) if rate is not None), default=None)
 
 
-def _dispersion(episodes_s: Array, since_s: float, until_s: float, clock: Clock) -> float:
+def _dispersion(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock) -> float:
     """Return the dispersion of the whole days that end with the record."""
     edges = _days(since_s, until_s)
     return counts.dispersion(counts.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges)))

@@ -14,8 +14,8 @@ import numpy as np
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.verification import answers, counts, e_process, episodes, exposure, fast_paths, references
-from heartbeat_tuner.verification.change import HORIZON, Change, Promise, Verification, Watched
-from heartbeat_tuner.verification.exposure import Clock
+from heartbeat_tuner.verification.change import HORIZON, Change, PromisedRate, Verification, Watched
+from heartbeat_tuner.verification.exposure import ExposureClock
 from heartbeat_tuner.verification.references import Before
 
 _LOOK_S: Final = 3600.0
@@ -24,7 +24,7 @@ _LEAST_DAYS: Final = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Counted:
+class EpisodeCount:
     """What was counted before and since a change.
 
     Attributes:
@@ -39,7 +39,7 @@ class Counted:
     before: Before
     times_s: Array
     days: Array
-    clock: Clock
+    clock: ExposureClock
     since_s: float
     until_s: float
 
@@ -70,7 +70,7 @@ def verify(change: Change, watched: Watched, *, now: datetime) -> Verification:
     return _judged(counted, change.promise, is_over=now >= change.landed + HORIZON)
 
 
-def count(change: Change, watched: Watched, landed: datetime, now: datetime) -> Counted:
+def count(change: Change, watched: Watched, landed: datetime, now: datetime) -> EpisodeCount:
     """Return what was counted: episodes, and the exposure in which they came."""
     written_s, since_s = change.written.timestamp(), landed.timestamp()
     until_s = min(now, landed + HORIZON).timestamp()
@@ -83,10 +83,10 @@ def count(change: Change, watched: Watched, landed: datetime, now: datetime) -> 
     if before.in_incident:
         since_s += DAY_S
     after = begun[(begun >= since_s) & (begun <= until_s)]
-    return Counted(before, after, clock.days(since_s, after), clock, since_s, until_s)
+    return EpisodeCount(before, after, clock.days(since_s, after), clock, since_s, until_s)
 
 
-def _judged(counted: Counted, promise: Promise | None, *, is_over: bool) -> Verification:
+def _judged(counted: EpisodeCount, promise: PromisedRate | None, *, is_over: bool) -> Verification:
     before = references.by_record(counted.before)
     promised = references.by_promise(None if promise is None else promise.upper_per_day)
     most = references.larger(before, promised)
@@ -110,7 +110,7 @@ def _judged(counted: Counted, promise: Promise | None, *, is_over: bool) -> Veri
     return answers.inconclusive(known) if is_over else answers.verifying(known)
 
 
-def harm(counted: Counted, reference: float | None) -> tuple[datetime | None, float]:
+def harm(counted: EpisodeCount, reference: float | None) -> tuple[datetime | None, float]:
     """Return when harm had shown, if it has, and the logarithm of the strongest evidence."""
     if reference is None:
         return None, 0.0
@@ -119,7 +119,7 @@ def harm(counted: Counted, reference: float | None) -> tuple[datetime | None, fl
     return None if place is None else _moment(counted.times_s[place]), max(0.0, float(logs.max(initial=0.0)))
 
 
-def _storm(counted: Counted, reference: float, known: answers.Known) -> Verification | None:
+def _storm(counted: EpisodeCount, reference: float, known: answers.Known) -> Verification | None:
     """Return that the first hour had too many episodes, however much is allowed; None if it had not."""
     hour = float(counted.clock.days(counted.since_s, counted.since_s + fast_paths.FIRST_HOUR_S))
     expected = reference * hour
@@ -130,7 +130,7 @@ def _storm(counted: Counted, reference: float, known: answers.Known) -> Verifica
     return answers.stormy(known, reference, _moment(counted.times_s[place]), allowed)
 
 
-def _benefit(counted: Counted, reference: float, *, is_trade: bool) -> datetime | None:
+def _benefit(counted: EpisodeCount, reference: float, *, is_trade: bool) -> datetime | None:
     """Return when benefit had shown; None if it has not."""
     rate = reference if is_trade else counted.before.lower
     first_s = counted.since_s + _LEAST_DAYS * DAY_S

@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.verification import episodes, exposure
-from heartbeat_tuner.verification.exposure import EVEN, Clock
+from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
 
 DAY = 86_400.0
 HOURS = st.lists(st.floats(0.1, 5.0), min_size=24, max_size=24)
 STRETCHES = st.lists(st.tuples(st.floats(0, 5 * DAY), st.floats(0, 5 * DAY)), max_size=6)
 
 
-def clock_of(hours: list[float], stretches: list[tuple[float, float]]) -> Clock:
+def clock_of(hours: list[float], stretches: list[tuple[float, float]]) -> ExposureClock:
     """Return a clock with such hours, brought to a mean of 1."""
     mean = sum(hours) / 24
-    return Clock(tuple(hour / mean for hour in hours), tuple(episodes.merged(stretches)))
+    return ExposureClock(tuple(hour / mean for hour in hours), tuple(episodes.merged(stretches)))
 
 
 @given(HOURS, st.floats(0, 1e6), st.integers(0, 30))
@@ -53,7 +53,7 @@ def test_exposure_is_the_sum_over_minutes_that_are_not_left_out(
 
 def test_a_time_before_the_beginning_has_no_exposure() -> None:
     """Rather than a negative one."""
-    assert Clock(EVEN, ()).days(100.0, np.array([50.0, 100.0])).tolist() == [0.0, 0.0]
+    assert ExposureClock(EVEN, ()).days(100.0, np.array([50.0, 100.0])).tolist() == [0.0, 0.0]
 
 
 def test_few_episodes_make_no_hours() -> None:

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.verification import counts, e_process, fleet, references
-from heartbeat_tuner.verification.exposure import EVEN, Clock
-from heartbeat_tuner.verification.verify import Counted
+from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
+from heartbeat_tuner.verification.verify import EpisodeCount
 
 DAY = 86_400.0
-CLOCK = Clock(EVEN, ())
+CLOCK = ExposureClock(EVEN, ())
 RECORD = references.before(np.linspace(0, 13, 14) * DAY + 600.0, 0.0, 14 * DAY, CLOCK)
 
 
-def group(episodes: int) -> Counted:
+def group(episodes: int) -> EpisodeCount:
     """Return a group with one episode a day before, and so many in the day after."""
     times = np.linspace(14 * DAY, 15 * DAY, episodes + 2)[1:-1]
-    return Counted(RECORD, times, CLOCK.days(14 * DAY, times), CLOCK, 14 * DAY, 15 * DAY)
+    return EpisodeCount(RECORD, times, CLOCK.days(14 * DAY, times), CLOCK, 14 * DAY, 15 * DAY)
 
 
 def test_no_groups_say_nothing() -> None:

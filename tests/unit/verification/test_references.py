@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.verification import counts, references
-from heartbeat_tuner.verification.exposure import EVEN, Clock
+from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
 from heartbeat_tuner.verification.references import Before
 
 DAY = 86_400.0
-CLOCK = Clock(EVEN, ())
+CLOCK = ExposureClock(EVEN, ())
 
 
 def record(*days: float, span: float = 14.0) -> Before:

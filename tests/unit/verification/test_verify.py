@@ -15,7 +15,7 @@ from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.verification import answers, references
 from heartbeat_tuner.verification.answers import Known
-from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, Promise, Verification, Watched
+from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, PromisedRate, Verification, Watched
 from heartbeat_tuner.verification.verify import verify
 
 WRITTEN = datetime(2026, 3, 16, tzinfo=UTC)
@@ -31,7 +31,7 @@ def seen(*days: float, since: float = 14.0) -> Watched:
     return Watched(WRITTEN - since * DAY, [(LANDED + day * DAY).timestamp() for day in days])
 
 
-def asked(*after: float, days: float, before: list[float] = EVEN, promise: Promise | None = None) -> Verification:
+def asked(*after: float, days: float, before: list[float] = EVEN, promise: PromisedRate | None = None) -> Verification:
     """Return the answer some days after values had landed."""
     change = dataclasses.replace(CHANGE, promise=promise)
     return verify(change, seen(*before, *after), now=LANDED + days * DAY)
@@ -104,7 +104,7 @@ def test_at_the_horizon_nothing_has_shown_and_the_values_stay() -> None:
 def test_worse_than_promised_is_not_worse_than_before() -> None:
     """A model that was wrong: a reason to decide again."""
     same = [day + 0.4 for day in range(9)]
-    answer = asked(*same, days=9, promise=Promise(0.1))
+    answer = asked(*same, days=9, promise=PromisedRate(0.1))
     assert answer.outcome is Outcome.WORSE_THAN_PROMISED
     assert "more than the 0.1 a day that the model promised at most" in answer.message
     assert "not shown to be worse than before" in answer.message
@@ -112,7 +112,7 @@ def test_worse_than_promised_is_not_worse_than_before() -> None:
 
 def test_without_a_record_only_the_promise_is_broken() -> None:
     """Nothing is taken back for want of a record."""
-    change = dataclasses.replace(CHANGE, promise=Promise(0.1))
+    change = dataclasses.replace(CHANGE, promise=PromisedRate(0.1))
     later = [day + 0.4 for day in range(28)]
     answer = verify(change, seen(*later, since=0.0), now=LANDED + HORIZON)
     assert answer.outcome is Outcome.WORSE_THAN_PROMISED
@@ -132,7 +132,7 @@ def test_from_unknowns_nothing_is_worse(days: list[float], now: float) -> None:
 
 def test_a_trade_is_judged_by_what_was_accepted() -> None:
     """Three a day were accepted where there was one: that many are verified as no more, and ten are harm."""
-    accepted = Promise(6.0, is_trade=True)
+    accepted = PromisedRate(6.0, is_trade=True)
     three = [day / 3 + 0.1 for day in range(36)]
     traded = asked(*three, days=12, promise=accepted)
     assert traded.outcome is Outcome.VERIFIED
@@ -146,7 +146,7 @@ def test_a_trade_is_judged_by_what_was_accepted() -> None:
 
 def test_a_storm_in_the_first_hour_is_worse_without_any_record() -> None:
     """The prediction alone allows for it."""
-    change = dataclasses.replace(CHANGE, promise=Promise(0.1))
+    change = dataclasses.replace(CHANGE, promise=PromisedRate(0.1))
     storm = [0.001, 0.012, 0.023, 0.034]
     answer = verify(change, seen(*storm, since=0.0), now=LANDED + DAY / 24)
     assert answer.outcome is Outcome.WORSE
@@ -158,7 +158,7 @@ def test_a_storm_in_the_first_hour_is_worse_without_any_record() -> None:
 def test_a_storm_that_was_there_before_is_no_storm_of_the_new_values() -> None:
     """They promised to end it, and did not: a broken promise."""
     storm = [-14 + 0.02 * place for place in range(699)]
-    answer = asked(0.005, 0.016, 0.027, 0.038, days=0.05, before=storm, promise=Promise(0.1))
+    answer = asked(0.005, 0.016, 0.027, 0.038, days=0.05, before=storm, promise=PromisedRate(0.1))
     assert answer.outcome is Outcome.WORSE_THAN_PROMISED
 
 
