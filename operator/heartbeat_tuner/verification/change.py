@@ -54,8 +54,8 @@ class Watched:
     Attributes:
         since: start of the record.
         evictions_s: when live members were evicted, in Unix seconds, in any order.
-        left_out: when nothing can be learnt: rollouts and steps of scale of the workload, ours among them, and gaps of
-            scrapes.
+        left_out: when nothing can be learnt: rollouts and steps of scale of the workload, and gaps of scrapes. Not the
+            rollout of this change: what begins in it belongs to it, and goes on as the same episode.
         others_s: evictions of each other group of the same broker or node whose values were not changed lately.
     """
 

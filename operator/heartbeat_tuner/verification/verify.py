@@ -74,7 +74,7 @@ def count(change: Change, watched: Watched, landed: datetime, now: datetime) -> 
     """Return what was counted: episodes, and the exposure in which they came."""
     written_s, since_s = change.written.timestamp(), landed.timestamp()
     until_s = min(now, landed + HORIZON).timestamp()
-    out = exposure.left_out([*watched.left_out, (written_s, since_s)], watched.others_s)
+    out = exposure.left_out(watched.left_out, watched.others_s)
     begun = episodes.starts(episodes.outside(np.asarray(watched.evictions_s, dtype=np.float64), out))
     start_s = min(watched.since.timestamp(), written_s)
     record = begun[(begun >= start_s) & (begun < written_s)]

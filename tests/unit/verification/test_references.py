@@ -45,8 +45,10 @@ def test_a_storm_in_the_last_hours_is_an_incident() -> None:
     quiet = [day + 0.5 for day in range(13)]
     stormy = record(*quiet, *(13.9 + 0.01 * place for place in range(8)))
     assert stormy.in_incident
-    assert stormy.lower < counts.garwood(21, 14.0, alpha=0.05).lower
     assert stormy.upper >= counts.garwood(21, 14.0, alpha=0.05).upper
+    short = record(1.5, 3.5, 5.5, 7.5, 9.5, 11.5, 13.96, 13.97, 13.98, 13.99)
+    assert short.in_incident
+    assert short.lower == pytest.approx(counts.garwood(6, 14.0 - 1 / 24, alpha=0.1).lower, rel=0.05)
 
 
 def test_three_in_the_last_day_of_a_busy_group_are_none() -> None:

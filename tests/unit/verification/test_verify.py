@@ -192,8 +192,12 @@ def test_rollouts_and_gaps_of_scrapes_are_left_out() -> None:
     answer = verify(CHANGE, watched, now=LANDED + 4 * DAY)
     assert (answer.outcome, answer.episodes) == (Outcome.VERIFYING, 0)
     assert answer.days == pytest.approx(0.05)
-    during = seen(*EVEN, *(-0.0001 * place for place in range(1, 60)))
-    assert verify(CHANGE, during, now=LANDED + DAY).episodes == 0
+
+
+def test_what_begins_in_the_rollout_belongs_to_it() -> None:
+    """An episode of three minutes before the values had landed goes on; that of an hour later is another."""
+    during = seen(*EVEN, -0.002, 0.002, 0.04)
+    assert verify(CHANGE, during, now=LANDED + DAY).episodes == 1
 
 
 def test_a_change_of_which_nothing_was_seen_says_so() -> None:
