@@ -61,7 +61,7 @@ bench-admission: $(INSTALLED)  ## Measure what admission costs pods with and wit
 bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
 	@$(PYTHON) -m bench.agreement
 
-bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=groups per world)
+bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)
 	@$(PYTHON) -m bench.verify $(N)
 
 bench-quality: $(SPARK)  ## Judge the tuner's values on two fleets whose truth is known, in 20 minutes
