@@ -23,6 +23,7 @@ _USUAL_SCATTER: Final = 0.5  # squared coefficient of variation of a group's dai
 _UNSEEN: Final = 1.25  # scatter rests on rare bad days, and two weeks mostly hold fewer of them than their share
 _MOST_MEMORY: Final = 0.7  # correlation of one day with the next, of what two weeks can show
 _STEPS: Final = 100
+_TERMS: Final = 100_000  # a million episodes take a few thousand
 _NEAR: Final = 1e-12
 _ENOUGH: Final = 1e-16
 _CLOSE: Final = 1e-14
@@ -124,7 +125,7 @@ def _series(shape: float, x: float) -> float:
     """Return the sum of x^n / (shape (shape + 1) ... (shape + n)) (DLMF 8.11.4)."""
     term = total = 1.0 / shape
     n = 0
-    while term > _ENOUGH * total:  # x < shape + 1, so terms fall from the first on
+    while term > _ENOUGH * total and n < _TERMS:  # x < shape + 1, so terms fall from the first on
         n += 1
         term *= x / (shape + n)
         total += term
@@ -137,7 +138,7 @@ def _fraction(shape: float, x: float) -> float:
     c, d = 1e300, 1.0 / b
     value = d
     n, step = 0, 0.0
-    while abs(step - 1.0) > _CLOSE:
+    while abs(step - 1.0) > _CLOSE and n < _TERMS:
         n += 1
         a = -n * (n - shape)
         b += 2.0

@@ -108,6 +108,12 @@ def _hours(episodes_s: Array, watched: Array) -> tuple[float, ...]:
     return tuple((rates / rates.mean()).tolist())
 
 
-def left_out(stretches: Sequence[Stretch], others_s: Sequence[Sequence[float]]) -> list[Stretch]:
-    """Return all that is left out: what is known of the group itself, and events of the whole broker."""
-    return episodes.merged([*stretches, *episodes.broker_wide(others_s)])
+def left_out(
+    stretches: Sequence[Stretch], others_s: Sequence[Sequence[float]], since_s: float, until_s: float
+) -> list[Stretch]:
+    """Return all that is left out of a time: what is known of the group itself, and events of the whole broker.
+
+    It is cut to that time: a pod that was told to end leaves a stretch without an end.
+    """
+    every = episodes.merged([*stretches, *episodes.broker_wide(others_s)])
+    return episodes.merged([(max(first_s, since_s), min(last_s, until_s)) for first_s, last_s in every])

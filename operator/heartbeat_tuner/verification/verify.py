@@ -74,9 +74,9 @@ def count(change: Change, watched: Watched, landed: datetime, now: datetime) -> 
     """Return what was counted: episodes, and the exposure in which they came."""
     written_s, since_s = change.written.timestamp(), landed.timestamp()
     until_s = min(now, landed + HORIZON).timestamp()
-    out = exposure.left_out(watched.left_out, watched.others_s)
-    begun = episodes.starts(episodes.outside(np.asarray(watched.evictions_s, dtype=np.float64), out))
     start_s = min(watched.since.timestamp(), written_s)
+    out = exposure.left_out(watched.left_out, watched.others_s, start_s, until_s)
+    begun = episodes.starts(episodes.outside(np.asarray(watched.evictions_s, dtype=np.float64), out))
     record = begun[(begun >= start_s) & (begun < written_s)]
     clock = exposure.clock(record, start_s, written_s, out)
     before = references.before(record, start_s, written_s, clock)
@@ -121,6 +121,8 @@ def harm(counted: EpisodeCount, reference: float | None) -> tuple[datetime | Non
 
 def _storm(counted: EpisodeCount, reference: float, known: answers.Known) -> Verification | None:
     """Return that the first hour had too many episodes, however much is allowed; None if it had not."""
+    if counted.before.in_incident:
+        return None  # counting begins a day later, and that hour is not the first
     hour = float(counted.clock.days(counted.since_s, counted.since_s + fast_paths.FIRST_HOUR_S))
     expected = reference * hour
     allowed = fast_paths.allowed_by_chance(expected, _dispersion(counted.before, reference))

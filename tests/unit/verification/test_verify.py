@@ -194,6 +194,16 @@ def test_rollouts_and_gaps_of_scrapes_are_left_out() -> None:
     assert answer.days == pytest.approx(0.05)
 
 
+def test_what_is_left_out_may_have_no_beginning_and_no_end() -> None:
+    """A pod that was told to end, and a Prometheus that lost the days before."""
+    before, after = (moment.timestamp() for moment in (WRITTEN - 10 * DAY, LANDED + 2 * DAY))
+    watched = dataclasses.replace(seen(*EVEN, 3.0), left_out=[(-math.inf, before), (after, math.inf)])
+    answer = verify(CHANGE, watched, now=LANDED + 4 * DAY)
+    assert (answer.outcome, answer.episodes) == (Outcome.VERIFYING, 0)
+    assert answer.days == pytest.approx(2)
+    assert "10 in 10 days before it" in answer.message
+
+
 def test_what_begins_in_the_rollout_belongs_to_it() -> None:
     """An episode of three minutes before the values had landed goes on; that of an hour later is another."""
     during = seen(*EVEN, -0.002, 0.002, 0.04)
