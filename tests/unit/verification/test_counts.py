@@ -1,0 +1,93 @@
+"""Bounds of rates beside SciPy's, and how much days scatter."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from heartbeat_tuner.verification import counts
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 200, 10_000, 1_000_000])
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.1])
+def test_garwood_is_scipy_s_chi_square(count: int, alpha: float) -> None:
+    """As it is written in textbooks, chi2(1 - alpha / 2; 2 (n + 1)) / 2 T."""
+    bounds = counts.garwood(count, 14.0, alpha=alpha)
+    assert bounds.upper == pytest.approx(stats.chi2.ppf(1 - alpha / 2, 2 * (count + 1)) / 28, rel=1e-8)
+    lower = stats.chi2.ppf(alpha / 2, 2 * count) / 28 if count else 0.0
+    assert bounds.lower == pytest.approx(lower, rel=1e-8)
+
+
+@given(st.integers(0, 500), st.floats(0.01, 0.2))
+def test_garwood_s_bounds_are_those_of_poisson_s_law(count: int, alpha: float) -> None:
+    """At the upper rate so few events are as unlikely as alpha / 2 says, at the lower rate so many."""
+    bounds = counts.garwood(count, 1.0, alpha=alpha)
+    assert stats.poisson.cdf(count, bounds.upper) == pytest.approx(alpha / 2, rel=1e-6)
+    if count:
+        assert stats.poisson.sf(count - 1, bounds.lower) == pytest.approx(alpha / 2, rel=1e-6)
+
+
+def test_without_exposure_nothing_is_known_of_a_rate() -> None:
+    """Neither a number nor an error."""
+    assert counts.garwood(0, 0.0, alpha=0.05) == (0.0, math.inf)
+    assert counts.garwood(3, -1.0, alpha=0.05) == (0.0, math.inf)
+
+
+@given(st.floats(1.0, 20.0))
+def test_scattered_days_widen_the_bounds(scatter: float) -> None:
+    """Never the other way."""
+    plain, wide = (counts.garwood(20, 14, alpha=0.05, dispersion=value) for value in (1.0, scatter))
+    assert wide.lower <= plain.lower * (1 + 1e-9)
+    assert wide.upper >= plain.upper * (1 - 1e-9)
+
+
+@given(st.floats(0.005, 1e6), st.floats(1e-6, 1 - 1e-6))
+def test_gamma_quantiles_are_scipy_s(shape: float, probability: float) -> None:
+    """Of shapes that are counts, and of those that counts are divided into; where the law is so steep, to its root."""
+    x = counts.gamma_quantile(shape, probability)
+    assert x > 0
+    expected = special.gammaincinv(shape, probability)
+    if expected > 1e-290:
+        assert x == pytest.approx(expected, rel=1e-7)
+
+
+@given(st.floats(0.01, 1e5), st.floats(-5, 5))
+def test_gamma_probabilities_are_scipy_s(shape: float, away: float) -> None:
+    """On both sides of the mean."""
+    x = shape * math.exp(away / math.sqrt(shape + 1))
+    assert counts.gamma_cumulative(shape, x) == pytest.approx(special.gammainc(shape, x), abs=1e-9)
+
+
+def test_even_days_are_not_taken_to_scatter() -> None:
+    """No record scatters less than chance makes it."""
+    assert counts.dispersion(np.full(14, 3.0), np.ones(14)) == 1.0
+    assert counts.dispersion(np.zeros(14), np.ones(14)) == 1.0
+    assert counts.dispersion(np.array([]), np.array([])) == 1.0
+
+
+def test_scatter_is_variance_over_mean_and_a_quarter_more() -> None:
+    """Of days one by one, as good days and bad ones alternate. What is beyond chance rests on rare days."""
+    days = np.array([0.0, 10.0] * 7)
+    assert counts.dispersion(days, np.ones(14)) == pytest.approx(1 + 1.25 * (days.var(ddof=1) / days.mean() - 1))
+
+
+def test_bad_days_that_follow_each_other_scatter_more() -> None:
+    """A fortnight of one good and one bad week tells less than 14 days."""
+    assert counts.dispersion(np.array([0.0] * 7 + [10.0] * 7), np.ones(14)) > 20.0
+
+
+def test_a_short_day_is_compared_with_its_own_exposure() -> None:
+    """Half a day with half the episodes does not scatter; a day that was not watched is none."""
+    exposure = np.array([1.0] * 9 + [0.5, 0.0])
+    assert counts.dispersion(np.array([4.0] * 9 + [2.0, 0.0]), exposure) == 1.0
+
+
+def test_few_days_are_taken_to_scatter_as_days_do() -> None:
+    """One day shows no scatter of its own, and a record of eight has to speak for itself."""
+    usual = counts.usual_dispersion(10.0)
+    assert counts.dispersion(np.array([10.0]), np.ones(1)) == pytest.approx(1 + 1.25 * (usual - 1))
+    assert 1.0 < counts.dispersion(np.full(4, 10.0), np.ones(4)) < usual
+    assert counts.dispersion(np.full(8, 10.0), np.ones(8)) == 1.0
