@@ -326,6 +326,18 @@ def test_a_client_id_of_one_s_own_names_no_group() -> None:
     assert answer.reason is Reason.NO_SERIES
 
 
+def test_an_exporter_that_withholds_what_is_needed_is_named() -> None:
+    """No name of a metric can be given then: the exporter has none."""
+    has = tuple(metric for metric in JMX.metrics if metric.quantity is not Quantity.HEARTBEATS)
+    bare = dataclasses.replace(JMX, metrics=has, withheld={Quantity.HEARTBEATS: "let it export them"})
+    silent = quiet()
+    del silent[Quantity.HEARTBEATS]
+    answer = measured(silent, RecordScope(worlds.java_policy(), PODS, LIMIT, (), SINCE, NOW), bare)
+    assert isinstance(answer, Unknown)
+    wanted = f"{JMX.title} does not tell {Quantity.HEARTBEATS.title} of group orders: let it export them; tried "
+    assert answer.message.startswith(wanted)
+
+
 def test_where_no_counter_shows_lost_ids_the_broker_alone_tells() -> None:
     """A convention need not have such counters at all."""
     kept = tuple(metric for metric in JMX.metrics if metric.quantity not in evictions.BY_LOST_IDS)

@@ -202,4 +202,4 @@ def test_applied_is_said_of_ready_pods_alone(
 )
 def test_a_change_that_nobody_brings_to_pods_is_told_with_its_facts(of: WrittenChange) -> None:
     """Which workload, when, and from what to what."""
-    assert set(landing.landing_of(of)[1].facts) == {"workload", "at", "moves"}
+    assert set(landing.landing_of(of)[1].facts) == {"workload", "at", "changes"}
