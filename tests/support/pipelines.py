@@ -2,17 +2,17 @@
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import reviews
+from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.evictions import contradictions, expected_evictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.gates.write_gates import ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import question, remedy, tuning
+from heartbeat_tuner.decision.optimize import remedy, static_ids, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.optimize.remedy import Chosen
 from heartbeat_tuner.decision.pipeline import PIPELINE, decide
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
-from heartbeat_tuner.decision.steps import Derived
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
@@ -22,7 +22,7 @@ from heartbeat_tuner.limits.allowed_values import Infeasible
 
 def derived(of: DecisionInput) -> Derived:
     """Return what steps derive from an input; nothing is remembered."""
-    return Derived(of, answer=tuning.answer, expected=tuning.expected, advise=question.static_advice)
+    return Derived(of, answer=tuning.answer, expected=tuning.expected, advise=static_ids.static_advice)
 
 
 def first_hold(of: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:

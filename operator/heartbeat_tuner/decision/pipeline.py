@@ -16,13 +16,14 @@ from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.decision import reviews, steps
+from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.gates import write_gates
 from heartbeat_tuner.decision.gates.write_gates import Gate, ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import question, tuning
+from heartbeat_tuner.decision.optimize import static_ids, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.reviews import Review
-from heartbeat_tuner.decision.steps import Derived, Step
+from heartbeat_tuner.decision.steps import Step
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Trace, TraceStep
@@ -140,7 +141,7 @@ def decide(
     *,
     answer: Callable[[Question], Answer] = tuning.answer,
     expected: Callable[[Question, LivenessSettings | None], Forecast | None] = tuning.expected,
-    advise: Callable[[Question], StaticAdvice] = question.static_advice,
+    advise: Callable[[Question], StaticAdvice] = static_ids.static_advice,
 ) -> Decision:
     """Return what should be done for one group, with the reason and its numbers.
 

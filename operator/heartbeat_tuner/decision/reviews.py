@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision.derived import Derived, question_of
 from heartbeat_tuner.decision.evictions import expected_evictions
 from heartbeat_tuner.decision.gates import soundness
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import question, static_ids
-from heartbeat_tuner.decision.steps import Derived
+from heartbeat_tuner.decision.optimize import static_ids
 from heartbeat_tuner.domain.policies import Mode, StaticMembership
 from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.sentences import join
@@ -49,7 +49,7 @@ def static_ids_are_weighed(inputs: DecisionInput, decision: Decision, derived: D
         return dataclasses.replace(decision, static_ids=static_ids.advise(inputs.client, NO_MODEL))
     if current is None:
         return decision
-    asked = question.asked(inputs, None, current.settings)
+    asked = question_of(inputs, None, current.settings)
     advice = static_ids.advise(inputs.client, asked) if isinstance(asked, Unfitted) else derived.advise(asked)
     return dataclasses.replace(decision, static_ids=advice)
 

@@ -1,105 +1,30 @@
 """The steps of a decision: each looks at an input, and decides or has nothing to say. `pipeline` has their order.
 
-All have one signature. What several of them need is worked out in `Derived`, once, by the modules that know how:
-`assessment` (what does the record show?), `question` (which values should the group have?).
+All have one signature. What several of them need is worked out in `derived`, once, by the modules that know how:
+`assessment` (what does the record show?), `tuning` (which values should the group have?).
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
+from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import question, remedy, tuning
-from heartbeat_tuner.decision.optimize.questions import Answer, Question
+from heartbeat_tuner.decision.optimize import remedy, tuning
+from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.kafka_groups import Group
-from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
-from heartbeat_tuner.domain.verdicts import Decision, Finding, Forecast, StaticAdvice, Verdict
+from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits import allowed_values, plausibility
 from heartbeat_tuner.models.group_model import Unfitted
 
-_T = TypeVar("_T")
-
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
-
-
-class StepOrderError(Exception):
-    """A step stands before the one that makes sure of what it needs: an error of this program."""
-
-
-class Derived:
-    """What steps derive from one input: each thing at most once, and only when a step asks for it.
-
-    Args:
-        inputs: of the decision.
-        answer: says which values a group should have.
-        expected: says what values bring.
-        advise: says whether static ids pay.
-    """
-
-    def __init__(
-        self,
-        inputs: DecisionInput,
-        *,
-        answer: Callable[[Question], Answer],
-        expected: Callable[[Question, LivenessSettings | None], Forecast | None],
-        advise: Callable[[Question], StaticAdvice],
-    ) -> None:
-        self._inputs = inputs
-        self._answer = answer
-        self._expected = expected
-        self.advise = advise
-
-    @property
-    def record(self) -> Record:
-        """The record.
-
-        Raises:
-            StepOrderError: there is none; `record_is_unknown` comes first.
-        """
-        record = self._inputs.record
-        return _there(None if isinstance(record, Unknown) else record, "the record")
-
-    @property
-    def current(self) -> CurrentSettings:
-        """What is set.
-
-        Raises:
-            StepOrderError: the pods differ; `pods_differ` comes first.
-        """
-        return _there(self._inputs.workload.current, "what is set")
-
-    @functools.cached_property
-    def shown(self) -> Finding:
-        """What the record shows."""
-        return assessment.assess(self._inputs, self.record, self.current.settings)
-
-    @functools.cached_property
-    def question(self) -> Question | Unfitted:
-        """Which values the group should have, or why that cannot be asked."""
-        record = None if isinstance(self._inputs.record, Unwatched) else self.record
-        return question.asked(self._inputs, record, self.current.settings)
-
-    @functools.cached_property
-    def answer(self) -> Answer | Unfitted:
-        """The answer to the question, or why there is none."""
-        return self.question if isinstance(self.question, Unfitted) else self._answer(self.question)
-
-    @property
-    def saving(self) -> Answer | None:
-        """The answer that a change comes from; None where the record demands it."""
-        is_demanded = not isinstance(self._inputs.record, Unwatched) and self.shown.reason is not Reason.HEALTHY
-        return None if is_demanded or isinstance(self.answer, Unfitted) else self.answer
-
-    def forecast(self, target: LivenessSettings | None) -> Forecast | None:
-        """Return what the values set, and others, bring; None where nobody knows."""
-        return None if isinstance(self.question, Unfitted) else self._expected(self.question, target)
 
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
@@ -260,7 +185,7 @@ def _answer(derived: Derived) -> Answer:
     Raises:
         StepOrderError: there is none; `no_values_can_be_compared` comes first.
     """
-    return _there(None if isinstance(derived.answer, Unfitted) else derived.answer, "an answer")
+    return needed(None if isinstance(derived.answer, Unfitted) else derived.answer, "an answer")
 
 
 def _target(derived: Derived) -> LivenessSettings:
@@ -269,13 +194,7 @@ def _target(derived: Derived) -> LivenessSettings:
     Raises:
         StepOrderError: there are none; `values_are_good_enough` comes first.
     """
-    return _there(_answer(derived).target, "values to set")
-
-
-def _there(value: _T | None, name: str) -> _T:
-    if value is None:
-        raise StepOrderError(f"a step asks for {name} before one has seen that it is there")
-    return value
+    return needed(_answer(derived).target, "values to set")
 
 
 def _advice(inputs: DecisionInput, answer: Answer) -> str:

@@ -8,7 +8,8 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from heartbeat_tuner.decision.optimize import heartbeat_budget, question
+from heartbeat_tuner.decision import derived
+from heartbeat_tuner.decision.optimize import heartbeat_budget
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.optimize.heartbeat_budget import Beating
 from heartbeat_tuner.decision.pipeline import decide
@@ -123,7 +124,7 @@ class Decider:
         record, current, target = decided.inputs.record, decided.current, decided.decision.target
         if isinstance(record, Unknown) or current is None or target is None:
             return 0.0
-        asked = question.asked(decided.inputs, record, current)
+        asked = derived.question_of(decided.inputs, record, current)
         return 0.0 if isinstance(asked, Unfitted) else self._answers.slope(asked, target)
 
 

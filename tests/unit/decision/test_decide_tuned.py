@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from heartbeat_tuner.decision import derived
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import question, tuning
+from heartbeat_tuner.decision.optimize import tuning
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.pipeline import decide
@@ -245,7 +246,7 @@ def test_evictions_that_are_acted_on_count() -> None:
         (1, timedelta(days=14), 1),
     ):
         seen = worlds.record(evictions=evictions, span=span)
-        asked = question.asked(of, seen, of.workload.current.settings)
+        asked = derived.question_of(of, seen, of.workload.current.settings)
         assert isinstance(asked, Question)
         assert asked.evictions == counted
 

@@ -22,10 +22,10 @@ from heartbeat_tuner.cli.group.prometheus_options import PrometheusTarget
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.wording import listed, shown
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import from_metrics
+from heartbeat_tuner.decision import derived, from_metrics
 from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import question, static_ids, tuning
+from heartbeat_tuner.decision.optimize import static_ids, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.decision.profile import usable_model
@@ -111,7 +111,7 @@ def case_of(
 ) -> Case:
     """Return what follows from what is known of a group."""
     record = inputs.record if isinstance(inputs.record, Record) else None
-    asked = question.asked(inputs, record, facts.current.settings)
+    asked = derived.question_of(inputs, record, facts.current.settings)
     answer = None if isinstance(asked, Unfitted) else tuning.answer(asked)
     decision = decide(inputs) if answer is None else decide(inputs, answer=lambda _asked: answer)
     if decision.forecast is None and not isinstance(asked, Unfitted):

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from heartbeat_tuner.decision.optimize import question, tuning
+from heartbeat_tuner.decision.optimize import heartbeat_budget, static_ids, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verdicts import Forecast, StaticAdvice
@@ -44,13 +44,13 @@ class AnswerCache:
         return self._forecasts.found((calm.key, target), calm.history, lambda: tuning.expected(calm, target))
 
     def static_advice(self, asked: Question) -> StaticAdvice:
-        """Return what `question.static_advice` returns."""
+        """Return what `static_ids.static_advice` returns."""
         calm = asked.without_record()
-        return self._advice.found(calm.key, calm.history, lambda: question.static_advice(calm))
+        return self._advice.found(calm.key, calm.history, lambda: static_ids.static_advice(calm))
 
     def slope(self, asked: Question, target: LivenessSettings) -> float:
-        """Return what `question.slope` returns."""
-        return self._slopes.found((asked.key, target), asked.history, lambda: question.slope(asked, target))
+        """Return what `heartbeat_budget.slope` returns."""
+        return self._slopes.found((asked.key, target), asked.history, lambda: heartbeat_budget.slope(asked, target))
 
 
 class _Cache(Generic[T]):

@@ -19,8 +19,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
+import numpy as np
+
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Period
+from heartbeat_tuner.decision.optimize import tuning
+from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -128,6 +132,22 @@ def demand(groups: Iterable[Beating]) -> Demand:
             demanded_s = measured_s if decision.target is None else max(wanted_s, LEAST_UNMEASURED_S)
             spent[namespace] += members / min(measured_s, demanded_s)
     return Demand(dict(spent), wishes)
+
+
+def slope(question: Question, target: LivenessSettings) -> float:
+    """Return what each second between heartbeats costs a group with `target`, in stalled partition-seconds a day.
+
+    From what is set to `target`, everything else as there; 0 where nothing is known.
+    """
+    allowed, cost_cache = tuning.rules_and_costs(question)
+    now = question.current
+    rarer = dataclasses.replace(target, heartbeat_interval=now.heartbeat_interval, fetch_wait=now.fetch_wait)
+    apart_s = (allowed.period(rarer).usual - allowed.period(target).usual).total_seconds()
+    if not apart_s > 0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        per_second = (cost_cache.at(rarer).net_per_day - cost_cache.at(target).net_per_day) / apart_s
+    return per_second if math.isfinite(per_second) else 0.0
 
 
 def _measured_s(group: Beating, set_s: float) -> float:

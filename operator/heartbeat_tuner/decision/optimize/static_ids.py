@@ -96,6 +96,11 @@ def advise(client: Client, asked: Question | Unfitted) -> StaticAdvice:
     return StaticAdvice(costs.worth, _told(asked, costs))
 
 
+def static_advice(question: Question) -> StaticAdvice:
+    """Return whether a group's members should have static ids."""
+    return advise(catalogue.client(question.profile.client), question)
+
+
 def static_id_costs(asked: Question) -> StaticIdCosts:
     """Return what static ids cost and save at the values that are set."""
     profile, session_s = asked.profile, asked.current.session_timeout.total_seconds()

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.decision.optimize import question, tuning
+from heartbeat_tuner.decision.optimize import static_ids, tuning
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.optimize.questions import ModelHistory, Question
 from heartbeat_tuner.decision.profile.group_facts import Facts
@@ -121,7 +121,7 @@ def test_advice_on_static_ids_is_reckoned_once() -> None:
     """However many evictions are seen meanwhile."""
     memory = AnswerCache(4)
     first = memory.static_advice(ASKED)
-    assert first == question.static_advice(ASKED)
+    assert first == static_ids.static_advice(ASKED)
     assert memory.static_advice(dataclasses.replace(ASKED, evictions=9)) is first
     assert memory.static_advice(dataclasses.replace(ASKED, current=LONGER)) != first
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from heartbeat_tuner.decision import derived
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import heartbeat_budget, question
+from heartbeat_tuner.decision.optimize import heartbeat_budget
 from heartbeat_tuner.decision.optimize.heartbeat_budget import Beating, Demand, Wish
 from heartbeat_tuner.decision.optimize.questions import Question
 from heartbeat_tuner.decision.pipeline import decide
@@ -50,7 +51,7 @@ def asked_of(of: DecisionInput) -> Question:
     """Return the question of a group that was watched."""
     assert isinstance(of.record, Record)
     assert of.workload.current is not None
-    found = question.asked(of, of.record, of.workload.current.settings)
+    found = derived.question_of(of, of.record, of.workload.current.settings)
     assert isinstance(found, Question)
     return found
 
@@ -68,7 +69,7 @@ def held(*groups: DecisionInput, per_s: float) -> dict[str, timedelta]:
     for group in groups:
         target = decide(group).target
         assert target is not None
-        slopes[group.policy.key] = question.slope(asked_of(group), target)
+        slopes[group.policy.key] = heartbeat_budget.slope(asked_of(group), target)
     found = heartbeat_budget.limits(of, slopes, per_s, cluster="main")
     return {key.name: limit.value for key, limit in found.items()}
 
@@ -193,9 +194,9 @@ def test_the_slope_is_what_a_second_between_beats_costs() -> None:
     """Ten times as much with ten times the partitions; nothing where the period stays."""
     of, large = asked_of(known()), asked_of(known(partitions=40))
     target = worlds.java_settings("20s", "1s")
-    assert question.slope(large, target) == pytest.approx(10 * question.slope(of, target), rel=0.05)
-    assert question.slope(of, target) > 0
-    assert question.slope(of, of.current) == 0.0
+    assert heartbeat_budget.slope(large, target) == pytest.approx(10 * heartbeat_budget.slope(of, target), rel=0.05)
+    assert heartbeat_budget.slope(of, target) > 0
+    assert heartbeat_budget.slope(of, of.current) == 0.0
 
 
 PERIODS = (15.0, 10.0, 8.0, 5.0, 3.0, 2.0, 1.5, 1.0)

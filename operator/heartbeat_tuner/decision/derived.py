@@ -1,0 +1,172 @@
+"""What the steps of a decision derive from one input: what its record shows, and which values the group should have.
+
+That is asked only where a fitted model may be used: a record of hours shows that values hold or do not, not what rare
+delays cost. What a model comes to takes a millisecond to work out, and is worked out only for who does not remember the
+answer. A step that asks for what an earlier one should have made sure of is an error of this program, `StepOrderError`.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final, TypeVar
+
+from heartbeat_tuner.decision.evictions import assessment
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
+from heartbeat_tuner.decision.profile import group_facts
+from heartbeat_tuner.decision.profile.group_facts import Facts
+from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
+from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.group_model import Unfitted
+
+_T = TypeVar("_T")
+
+_DAY: Final = timedelta(days=1)
+
+
+class StepOrderError(Exception):
+    """A step stands before the one that makes sure of what it needs: an error of this program."""
+
+
+class Derived:
+    """What steps derive from one input: each thing at most once, and only when a step asks for it.
+
+    Args:
+        inputs: of the decision.
+        answer: says which values a group should have.
+        expected: says what values bring.
+        advise: says whether static ids pay.
+    """
+
+    def __init__(
+        self,
+        inputs: DecisionInput,
+        *,
+        answer: Callable[[Question], Answer],
+        expected: Callable[[Question, LivenessSettings | None], Forecast | None],
+        advise: Callable[[Question], StaticAdvice],
+    ) -> None:
+        self._inputs = inputs
+        self._answer = answer
+        self._expected = expected
+        self.advise = advise
+
+    @property
+    def record(self) -> Record:
+        """The record.
+
+        Raises:
+            StepOrderError: there is none; `record_is_unknown` comes first.
+        """
+        record = self._inputs.record
+        return needed(None if isinstance(record, Unknown) else record, "the record")
+
+    @property
+    def current(self) -> CurrentSettings:
+        """What is set.
+
+        Raises:
+            StepOrderError: the pods differ; `pods_differ` comes first.
+        """
+        return needed(self._inputs.workload.current, "what is set")
+
+    @functools.cached_property
+    def shown(self) -> Finding:
+        """What the record shows."""
+        return assessment.assess(self._inputs, self.record, self.current.settings)
+
+    @functools.cached_property
+    def question(self) -> Question | Unfitted:
+        """Which values the group should have, or why that cannot be asked."""
+        record = None if isinstance(self._inputs.record, Unwatched) else self.record
+        return question_of(self._inputs, record, self.current.settings)
+
+    @functools.cached_property
+    def answer(self) -> Answer | Unfitted:
+        """The answer to the question, or why there is none."""
+        return self.question if isinstance(self.question, Unfitted) else self._answer(self.question)
+
+    @property
+    def saving(self) -> Answer | None:
+        """The answer that a change comes from; None where the record demands it."""
+        is_demanded = not isinstance(self._inputs.record, Unwatched) and self.shown.reason is not Reason.HEALTHY
+        return None if is_demanded or isinstance(self.answer, Unfitted) else self.answer
+
+    def forecast(self, target: LivenessSettings | None) -> Forecast | None:
+        """Return what the values set, and others, bring; None where nobody knows."""
+        return None if isinstance(self.question, Unfitted) else self._expected(self.question, target)
+
+
+def needed(value: _T | None, name: str) -> _T:
+    """Return what a step needs.
+
+    Raises:
+        StepOrderError: it is not there.
+    """
+    if value is None:
+        raise StepOrderError(f"a step asks for {name} before one has seen that it is there")
+    return value
+
+
+def question_of(inputs: DecisionInput, record: Record | None, current: LivenessSettings) -> Question | Unfitted:
+    """Return the question, or why it cannot be asked.
+
+    Args:
+        inputs: what was gathered.
+        record: of it; None where nobody watched it: nothing then speaks against the values set.
+        current: what is set.
+    """
+    if isinstance(inputs.model, Unfitted):
+        return inputs.model
+    facts = _facts(inputs)
+    if isinstance(facts, Unknown):
+        return Unfitted(facts.message)
+    model = inputs.model.model
+    unfit = group_facts.unfit(model)
+    if unfit is not None:
+        return unfit
+    absences, gaps = model.quantities[ABSENCE], model.quantities.get(POLL_GAP)
+    return Question(
+        history=ModelHistory(model, facts),
+        current=current,
+        objective=inputs.policy.objective,
+        bounds=inputs.policy.bounds,
+        least_session=inputs.cluster.min_session_timeout,
+        most_session=inputs.cluster.max_session_timeout,
+        evictions=0 if record is None else _telling_evictions(record, inputs.per_month),
+        # Whole days: a record grows by the minute, and an answer would never be the same.
+        evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / _DAY)),
+        horizon=inputs.policy.horizon,
+        held=inputs.held,
+        brokers=inputs.cluster.brokers,
+        bounds_assumed=inputs.cluster.bounds_assumed,
+        watched_days=absences.group_days,
+        member_days=absences.member_days,
+        largest_absence_s=absences.largest_s,
+        largest_poll_gap_s=None if gaps is None else gaps.largest_s,
+        gaps_watched_days=0.0 if gaps is None else gaps.group_days,
+        gaps_member_days=0.0 if gaps is None else gaps.member_days,
+    )
+
+
+def _facts(inputs: DecisionInput) -> Facts | Unknown:
+    """Return what is known of the group without statistics, or why that is too little."""
+    workload = inputs.workload
+    # While partitions are being moved none can be counted, and what was recommended must not come and go with that.
+    group = inputs.settled if inputs.settled is not None and inputs.group.rebalancing else inputs.group
+    period = None if workload.current is None else inputs.period(workload.current.settings)
+    return group_facts.facts(inputs.policy, workload, group, period)
+
+
+def _telling_evictions(record: Record, per_month: float) -> int:
+    """Return how many evictions of a record an answer rests on.
+
+    One in an hour is none in the next, and no rate of anything: values would follow it up and down. Of less than a day
+    they count from as many on as are acted on.
+    """
+    enough = record.span >= _DAY or assessment.silences_are_dangerous(record, per_month)
+    return record.evictions if enough else 0
