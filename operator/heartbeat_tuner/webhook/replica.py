@@ -9,7 +9,7 @@ from heartbeat_tuner.adapters.certificate.certificate_store import CertificateSt
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
-from heartbeat_tuner.adapters.kubernetes.watching import WatchedKind
+from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots.slot_leases import KubernetesSlots
 from heartbeat_tuner.adapters.workloads.workload_sizes import KubernetesWorkloadSizes, RecentSizes

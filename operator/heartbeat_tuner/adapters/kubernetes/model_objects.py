@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, watching
+from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, listing
 from heartbeat_tuner.adapters.kubernetes.known_models import KnownModels
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api import model_documents
@@ -96,8 +96,8 @@ class KubernetesModels:
         """
         choice = ModelChoice(asked, self._known.seen)
         try:
-            for path in watching.lists(_PATH, self._namespaces):
-                async for page in watching.pages(self._api, path, limit=self._page):
+            for path in listing.lists(_PATH, self._namespaces):
+                async for page in listing.pages(self._api, path, limit=self._page):
                     if page is None:
                         return Unfitted("the API server does not know ConsumerGroupModels")
                     for item in page["items"]:
@@ -205,7 +205,7 @@ class KubernetesModels:
         """Return what is there, by name, without what servers add to it."""
         documents: dict[str, Mapping[str, Any]] = {}
         path = api_paths.collection(api_paths.MODELS, namespace)
-        async for page in watching.pages(self._api, path, limit=self._page):
+        async for page in listing.pages(self._api, path, limit=self._page):
             if page is None:
                 raise _NotServedError(f"the API server does not know ConsumerGroupModels; {_INSTALL}")
             for body in page["items"]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
-from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, kubernetes_events, watching
+from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, kubernetes_events, listing
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import KIND
@@ -39,7 +39,7 @@ class KubernetesPolicies:
             ApiServerError: the API server did not answer.
         """
         for namespace in self._namespaces or ("",):
-            (path,) = watching.lists(_LIST, [namespace] if namespace else [])
+            (path,) = listing.lists(_LIST, [namespace] if namespace else [])
             try:
                 answer = await self._api.get(path, limit="1")
             except ApiServerError as error:
@@ -59,8 +59,8 @@ class KubernetesPolicies:
         Raises:
             ApiServerError: the API server did not answer, or forgot the moment of the first page.
         """
-        for path in watching.lists(_LIST, self._namespaces):
-            async for page in watching.pages(self._api, path, limit=self._page):
+        for path in listing.lists(_LIST, self._namespaces):
+            async for page in listing.pages(self._api, path, limit=self._page):
                 if page is None:
                     raise ApiServerError("the API server does not know ConsumerGroupPolicies any more")
                 yield ListPage(page["items"], int(page["metadata"]["resourceVersion"]))

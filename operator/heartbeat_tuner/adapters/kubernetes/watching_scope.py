@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Generic
 
-from heartbeat_tuner.adapters.kubernetes.watching import FIRST_PAUSE_S, Kept, ObjectSource, WatchedKind, WatchedObjects
+from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind
+from heartbeat_tuner.adapters.kubernetes.watching import FIRST_PAUSE_S, Kept, WatchedObjects
 from heartbeat_tuner.ports import Clock
 
 

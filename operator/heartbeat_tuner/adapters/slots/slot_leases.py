@@ -12,7 +12,7 @@ from typing import Any, Final
 from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.kubernetes.leases import API_VERSION
-from heartbeat_tuner.adapters.kubernetes.watching import WatchedKind
+from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots.slot_pods import WatchedSlotPods
 from heartbeat_tuner.api import slot_names

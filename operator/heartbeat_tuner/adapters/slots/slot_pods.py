@@ -18,7 +18,8 @@ from typing import Any, Final
 import structlog
 
 from heartbeat_tuner.adapters.kubernetes import api_paths
-from heartbeat_tuner.adapters.kubernetes.watching import FIRST_PAUSE_S, ObjectSource, WatchedKind
+from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind
+from heartbeat_tuner.adapters.kubernetes.watching import FIRST_PAUSE_S
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from heartbeat_tuner.adapters.kubernetes import fresh_watches
 from heartbeat_tuner.adapters.kubernetes.fresh_watches import FreshWatches
-from heartbeat_tuner.adapters.kubernetes.watching import ObjectSource
+from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots.slot_leases import LEASES, SeenSlot, seen_slot
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod

@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, fresh_watches
 from heartbeat_tuner.adapters.kubernetes.fresh_watches import FreshWatches
-from heartbeat_tuner.adapters.kubernetes.watching import ObjectSource, WatchedKind, WatchedObjects
+from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind
+from heartbeat_tuner.adapters.kubernetes.watching import WatchedObjects
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots import slot_pods
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod

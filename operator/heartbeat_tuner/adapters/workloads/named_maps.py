@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths
-from heartbeat_tuner.adapters.kubernetes.watching import ObjectSource, WatchedKind
+from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.workloads import trimming
 from heartbeat_tuner.domain.errors import TunerError

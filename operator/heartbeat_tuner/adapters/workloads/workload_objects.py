@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, watching
+from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, listing
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.workloads import field_owners, manifests, workload_evidence
 from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps
@@ -143,7 +143,7 @@ class KubernetesWorkloads:
         namespace = reference.key.namespace
         selector = manifests.label_selector(deployment["spec"]["selector"])
         path, pods = api_paths.collection(api_paths.PODS, namespace), list[Mapping[str, Any]]()
-        async for page in watching.pages(self._api, path, limit=watching.PAGE, labelSelector=selector):
+        async for page in listing.pages(self._api, path, limit=listing.PAGE, labelSelector=selector):
             if page is None:
                 raise ApiServerError(f"namespace {namespace} has no pods resource")
             pods += [pod for pod in page["items"] if manifests.is_pod_of(pod, deployment, reference.kind)]

@@ -21,9 +21,9 @@ from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_events
 from heartbeat_tuner.adapters.kubernetes.api_paths import InvalidPathError, Resource
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
+from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
 from heartbeat_tuner.adapters.kubernetes.model_objects import KubernetesModels
 from heartbeat_tuner.adapters.kubernetes.policy_objects import KubernetesPolicies
-from heartbeat_tuner.adapters.kubernetes.watching import WatchedKind
 from heartbeat_tuner.adapters.slots.slot_leases import KubernetesSlots
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod, WatchedSlotPods
 from heartbeat_tuner.adapters.workloads import workload_objects

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 import pytest
 
-from heartbeat_tuner.adapters.kubernetes.watching import WatchedKind, WatchedObjects
+from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
+from heartbeat_tuner.adapters.kubernetes.watching import WatchedObjects
 from heartbeat_tuner.domain.errors import ApiServerError
 from tests.support.electors import until
 from tests.support.slots import NOW, FakeClock

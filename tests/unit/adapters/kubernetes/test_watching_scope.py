@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.adapters.kubernetes.api_paths import in_namespace
-from heartbeat_tuner.adapters.kubernetes.watching import WatchedKind, lists
+from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind, lists
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.domain.errors import ApiServerError
 from tests.support.electors import until
