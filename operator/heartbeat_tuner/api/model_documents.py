@@ -15,7 +15,8 @@ import pydantic
 
 from heartbeat_tuner.api.model_writing import REASONS, SOURCES, spec_of
 from heartbeat_tuner.api.v1alpha1 import fields
-from heartbeat_tuner.api.v1alpha1.models_v1alpha1 import KIND, ModelSpec, QuantitySpec, RejectedSpec, Tail
+from heartbeat_tuner.api.v1alpha1.models_v1alpha1 import KIND, ModelSpec, QuantitySpec
+from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import RejectedSpec, Tail
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.models import group_model

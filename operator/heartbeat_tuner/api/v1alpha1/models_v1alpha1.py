@@ -1,4 +1,4 @@
-"""`ConsumerGroupModel` v1alpha1: what a fit says of one group, as pydantic models.
+"""`ConsumerGroupModel` v1alpha1: what a fit says of one group, as pydantic models; `tail_v1alpha1` has its tails.
 
 The periodic fit writes these, the operator reads them, people look at them. All numbers are plain, times are in seconds
 unless a name says otherwise. What no fit can say (a shape without a mean, a share above 1, a law that is no law) is
@@ -7,155 +7,29 @@ become settings of other people's programs.
 """
 
 import itertools
-import math
-from datetime import date
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from heartbeat_tuner.api.names import PerhapsClusterName, Word
-from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, group_id_rules, moment, rules
+from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, group_id_rules, rules
+from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import Count, Day, EarlierTailSpec, Moment, RejectedSpec, Tail, Time
 from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
-from heartbeat_tuner.tails.histogram import EDGES_S
 
 KIND: Final = "ConsumerGroupModel"
 PLURAL: Final = "consumergroupmodels"
 
-LONGEST_S: Final = float(EDGES_S[-1])
-"""Beyond the last bucket there are no times."""
-
-_LOGS: Final = 20.0
-"""Logarithms of what is a time or a share stay well within this."""
-
 _DAYS: Final = 100_000.0
 
-# What delays of programs can be like, and a fit can say of them; what lies beyond is a mistake, or made up.
-_SHAPES: Final = (-1.0, 1.0)
-_SCALES: Final = (-16.0, 16.0)
-_SURE: Final = 3.0  # of a share's logarithm: a fit that knows less tells nothing (`tails.fit.tail_estimate.MOST_DOUBT`)
-_DURATIONS: Final = (-8.0, 15.0)  # logarithms of seconds: a third of a millisecond to a month
-_SPREAD: Final = 8.0
+# What a fit can say of how often and how long; what lies beyond is a mistake, or made up.
 _DAY_OF_SECONDS: Final = 86_400.0
 _LEAST_A_DAY: Final = 1e-9
+_DURATIONS: Final = (-8.0, 15.0)  # logarithms of seconds: a third of a millisecond to a month
+_SPREAD: Final = 8.0
 
-
-def _day(text: str) -> str:
-    date.fromisoformat(text)
-    return text
-
-
-Day = Annotated[
-    str,
-    AfterValidator(_day),
-    Field(
-        max_length=10,
-        json_schema_extra=rules(("self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}$')", "must be a day such as 2026-02-28")),
-    ),
-]
-
-Moment = Annotated[str, AfterValidator(moment), Field(max_length=40, json_schema_extra={"format": "date-time"})]
-
-Distance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 PerDay = Annotated[float, Field(allow_inf_nan=False, ge=_LEAST_A_DAY, le=_DAY_OF_SECONDS)]
-Time = Annotated[float, Field(allow_inf_nan=False, ge=0, le=LONGEST_S)]
-Share = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1)]
-Count = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e15)]
 Days = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_DAYS)]
 Spread = Annotated[float, Field(allow_inf_nan=False, ge=1e-3, le=1e3)]
-Variance = Annotated[float, Field(allow_inf_nan=False, ge=0, le=_LOGS**2)]
-
-_POSITIVE_DEFINITE: Final = (
-    "self.shape > 0.0 && self.shape * self.logScale > self.shapeLogScale * self.shapeLogScale",
-    "must be a covariance: positive variances, and a covariance within them",
-)
-
-
-class Covariance(Model):
-    """How sure shape and logarithm of the scale are."""
-
-    model_config = ConfigDict(json_schema_extra=rules(_POSITIVE_DEFINITE))
-
-    shape: Annotated[Variance, Field(description="Variance of the shape.")]
-    shape_log_scale: Annotated[float, Field(allow_inf_nan=False, ge=-(_LOGS**2), le=_LOGS**2)]
-    log_scale: Annotated[Variance, Field(description="Variance of the logarithm of the scale.")]
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Self:
-        # As the Cholesky decomposition goes that every look-up makes.
-        if not self.shape > 0 or not self.log_scale - (self.shape_log_scale / math.sqrt(self.shape)) ** 2 > 0:
-            raise ValueError(_POSITIVE_DEFINITE[1])
-        return self
-
-
-_HAS_A_MEAN: Final = ("self.shape < 1.0", "shape must be below 1: the mean would be infinite")
-_POSITIVE: Final = ("self.thresholdSeconds > 0.0 && self.share > 0.0", "thresholdSeconds and share must be above 0")
-
-
-class Tail(Model):
-    """The law of the rare values: how often a time beyond the threshold is exceeded (generalised Pareto)."""
-
-    model_config = ConfigDict(json_schema_extra=rules(_POSITIVE, _HAS_A_MEAN))
-
-    threshold_seconds: Annotated[Time, Field(description="From here on the law holds.")]
-    share: Annotated[Share, Field(description="Part of the values that exceed the threshold.")]
-    share_log_sd: Annotated[
-        float,
-        Field(allow_inf_nan=False, ge=0, le=_SURE, description="Standard deviation of the share's logarithm."),
-    ]
-    shape: Annotated[
-        float,
-        Field(
-            allow_inf_nan=False,
-            ge=_SHAPES[0],
-            le=_SHAPES[1],
-            description="Of the law: above 0 it has no end, below 1 a mean.",
-        ),
-    ]
-    log_scale: Annotated[
-        float,
-        Field(
-            allow_inf_nan=False, ge=_SCALES[0], le=_SCALES[1], description="Logarithm of the law's scale in seconds."
-        ),
-    ]
-    covariance: Covariance
-    fraction: Annotated[Share, Field(description="The share of values that the fleet's thresholds aimed at.")]
-    source: Annotated[
-        Literal["Own", "Fleet"],
-        Field(description="Whose values the threshold came from: the group's own, or the fleet's."),
-    ]
-    samples: Annotated[Count, Field(description="Values that it rests on; older ones count as part of one.")]
-    exceedances: Annotated[Count, Field(description="Those over the threshold.")]
-    largest_seconds: Annotated[Time, Field(description="The largest value, up to the edge of its bucket.")]
-    anderson_darling: Annotated[Distance, Field(description="How well the law fits; small is good.")]
-    distance: Annotated[Share, Field(description="Largest difference between seen and fitted share.")]
-
-    @model_validator(mode="after")
-    def _is_a_law(self) -> Self:
-        if self.shape >= 1:
-            raise ValueError(_HAS_A_MEAN[1])
-        if not self.threshold_seconds > 0 or not self.share > 0:
-            raise ValueError(_POSITIVE[1])
-        return self
-
-
-class RejectedSpec(Model):
-    """Why there is no law: no number comes from a bad fit."""
-
-    reason: Annotated[
-        str, Field(max_length=64, description="NoValues, TooFewValues, NoTail, CutBelowThreshold, NotConverged, …")
-    ]
-    detail: Annotated[str, Field(max_length=1024, description="The figures that decided.")]
-
-
-class EarlierTailSpec(Model):
-    """The tail of an earlier fit, while the newest one is rejected; for at most 28 days."""
-
-    since: Day
-    until: Day
-    fitted_at: Moment
-    values_per_day: Annotated[Count, Field(description="How many values the group had a day then.")]
-    tail: Tail
-
 
 _OF_A_RATE: Final = ("self.upper >= self.mean", "upper must not be below mean: it is the most that there may be")
 
