@@ -17,7 +17,7 @@ from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import APPLY, FIELD_MANAGER, KubernetesApi
 from heartbeat_tuner.adapters.kubernetes.policy_objects import KubernetesPolicies
-from heartbeat_tuner.adapters.workloads import manifests
+from heartbeat_tuner.adapters.workloads import container_env, manifests
 from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
 from heartbeat_tuner.api.applied import ANNOTATION
 from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
@@ -248,7 +248,7 @@ class Place:
         for raw in await self.pods():
             pod = manifests.running_pod(raw, "app")
             if pod is not None:
-                session = manifests.value(raw["spec"]["containers"][0], NAMES[0], {"settings": STORM})
+                session = container_env.value(raw["spec"]["containers"][0], NAMES[0], {"settings": STORM})
                 found.append(Running(pod, not (session or "").isdigit() or int(session or "") < LONG_ENOUGH_MS))
         return found
 

@@ -1,7 +1,8 @@
 """Manifest files as people write them: workloads and the ConfigMaps beside them, read without a cluster.
 
 A file is anybody's: what does not have the shape that Kubernetes asks for is named by its place, and values are never
-repeated. What comes out is what the API server would give, reduced to the environment, so that `manifests` can read it.
+repeated. What comes out is what the API server would give, reduced to the environment, so that `container_env` can read
+it.
 """
 
 import dataclasses
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.files import manifest_yaml
 from heartbeat_tuner.adapters.files.manifest_yaml import ManifestError
-from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps
+from heartbeat_tuner.adapters.workloads.container_env import ConfigMaps
 
 _TEMPLATE: Final = ("spec", "template", "spec")
 

@@ -23,7 +23,7 @@ from heartbeat_tuner.adapters.kubernetes.watching import WatchedObjects
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots import slot_pods
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod
-from heartbeat_tuner.adapters.workloads import manifests, trimming, workload_evidence
+from heartbeat_tuner.adapters.workloads import container_env, manifests, trimming, workload_evidence
 from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps, TooManyMapsError
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.domain.errors import ApiServerError
@@ -334,7 +334,7 @@ class LiveWorkloads:
             names = self._names[namespace]
             for container in trimming.containers(trimmed):
                 if container["name"] in self._containers.get(place, ()):
-                    self._maps.name(namespace, manifests.config_map_keys(container, names))
+                    self._maps.name(namespace, container_env.config_map_keys(container, names))
         text = json.dumps(trimmed, separators=(",", ":"))
         return HeldObject(place, _version(body), text if len(text) <= LONGEST_TEXT else "", template, slot)
 

@@ -1,38 +1,24 @@
-"""What Deployments, pods and ConfigMaps say, as far as the tuner reads them: pure.
+"""What Deployments, StatefulSets and their pods say, as far as the tuner reads them: pure.
 
-Which value an environment name has in a container (literal entries win over `envFrom`, later sources over earlier
-ones), which manager owns an entry, whether a rollout is under way. `workload_objects` does the reading.
+Which pods are whose, which manager owns an entry of the environment, whether a rollout is under way. `container_env`
+reads values from it, `workload_objects` does the reading.
 """
 
 import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import rollout_state
-from heartbeat_tuner.clients.formats import LONGEST_MS, Format
-from heartbeat_tuner.domain.errors import ApiServerError, TunerError
+from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET
 
-LONGEST_VALUE: Final = 256
-"""Characters of a variable's value that are looked at: a duration has some ten, and tenants may write a megabyte."""
-
-_DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
-_REFERENCE: Final = re.compile(r"\$\([^()=\s]{1,253}\)")
-
 _LABEL_KEY: Final = re.compile(r"([-.a-z0-9]{1,253}/)?[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 _LABEL: Final = re.compile(r"([A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?)?")
-
-ConfigMaps = Mapping[str, Mapping[str, str]]
-"""Data by ConfigMap name."""
-
-
-class SettingUnreadableError(TunerError):
-    """An environment value is no whole number of milliseconds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,108 +35,6 @@ class EntryOwners:
 def container_of(pod_spec: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """Return the container called `name`; None if there is none."""
     return next((container for container in pod_spec.get("containers", ()) if container["name"] == name), None)
-
-
-def config_map_keys(container: Mapping[str, Any], names: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return the keys that environment variables may come from, by the name of their ConfigMap.
-
-    Args:
-        container: of a pod or a template.
-        names: of the variables.
-    """
-    keys: dict[str, set[str]] = {}
-    for entry in container.get("env", ()):
-        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
-        if reference is not None and entry["name"] in names:
-            keys.setdefault(reference["name"], set()).add(reference["key"])
-    for source in container.get("envFrom", ()):
-        if "configMapRef" in source:
-            prefix = source.get("prefix", "")
-            wanted = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
-            keys.setdefault(source["configMapRef"]["name"], set()).update(wanted)
-    return {name: frozenset(map_keys) for name, map_keys in keys.items()}
-
-
-def milliseconds(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> timedelta | None:
-    """Return the duration that environment variable `name` holds; None if nothing visible sets it.
-
-    Raises:
-        SettingUnreadableError: it holds something else than a positive whole number of 32 bits.
-    """
-    text = value(container, name, config_maps)
-    if text is None:
-        return None
-    remedy = "correct it, or name the right variable in spec.client.env"
-    return duration(text, where=f"container {container['name']}", name=name, remedy=remedy)
-
-
-def value(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> str | None:
-    """Return what environment variable `name` holds; None if nothing visible sets it."""
-    entry = _entry(container, name)
-    if entry is not None and "valueFrom" not in entry:
-        # Neither a value nor a source: the variable is empty, and what envFrom has of that name is hidden.
-        literal: str = entry.get("value", "")
-        return literal
-    if entry is not None:
-        reference = entry["valueFrom"].get("configMapKeyRef", {})
-        text = config_maps.get(reference.get("name"), {}).get(reference.get("key"))
-        # The kubelet passes over an optional reference that leads nowhere; what envFrom has of that name is seen then.
-        if text is not None or not reference.get("optional"):
-            return text
-    text = None
-    for source in container.get("envFrom", ()):
-        prefix = source.get("prefix", "")
-        if "configMapRef" in source and name.startswith(prefix):
-            text = config_maps.get(source["configMapRef"]["name"], {}).get(name.removeprefix(prefix), text)
-    return text
-
-
-def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
-    """Return the duration that the value of an environment variable says.
-
-    Raises:
-        SettingUnreadableError: it is something else than a positive whole number of 32 bits.
-    """
-    try:
-        return Format.MILLISECONDS.parse(text)
-    except ValueError:
-        raise SettingUnreadableError(
-            f"{where} has {name}={shown(text)}, which is no whole number of milliseconds between 1 and {LONGEST_MS}; "
-            f"{remedy}"
-        ) from None
-
-
-def shown(text: str) -> str:
-    """Return what a sentence may show of a variable's value: the name may be any variable's, a password's too."""
-    if not text:
-        return '""'
-    if _REFERENCE.fullmatch(text):
-        return "a reference to another variable, $(NAME)"
-    core = text.strip()
-    if not _DURATION_LIKE.fullmatch(core):
-        return f"a text of {f'more than {LONGEST_VALUE}' if len(text) > LONGEST_VALUE else len(text)} characters"
-    return repr(core) if core == text else f"{core!r} with white space around it"
-
-
-def missing_key(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> tuple[str, str] | None:
-    """Return ConfigMap and key that `name` is to come from, if the map has no such key; the kubelet refuses that."""
-    reference = (_entry(container, name) or {}).get("valueFrom", {}).get("configMapKeyRef")
-    if reference is None or reference.get("optional") or reference["key"] in config_maps.get(reference["name"], ()):
-        return None
-    return (reference["name"], reference["key"]) if reference["name"] in config_maps else None
-
-
-def is_hidden(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> bool:
-    """Whether environment variable `name` may have a value that does not stand in the manifest or `config_maps`."""
-    entry = _entry(container, name)
-    if entry is not None:
-        reference = entry.get("valueFrom", {}).get("configMapKeyRef")
-        return "valueFrom" in entry and (reference is None or reference["name"] not in config_maps)
-    return value(container, name, config_maps) is None and any(
-        name.startswith(source.get("prefix", ""))
-        and ("configMapRef" not in source or source["configMapRef"]["name"] not in config_maps)
-        for source in container.get("envFrom", ())
-    )
 
 
 def ownership(deployment: Mapping[str, Any], container: str) -> EntryOwners:
@@ -291,30 +175,3 @@ def running_pod(pod: Mapping[str, Any], container: str) -> Pod | None:
         on_host_network=bool(pod["spec"].get("hostNetwork")) or not addresses.isdisjoint(of_node),
         ready_since=rollout_state.ready_since(pod, datetime.fromisoformat(started)),
     )
-
-
-def line(container: Mapping[str, Any], name: str) -> str | None:
-    """Return the entry of environment variable `name` as a line of a manifest; None if there is none.
-
-    Of a literal value only what looks like a duration is shown: the name may be any variable's.
-    """
-    entry = _entry(container, name)
-    if entry is None:
-        return None
-    parts = [f"name: {name}"]
-    if "valueFrom" in entry:
-        parts.append(f"valueFrom: {_flow(entry['valueFrom'])}")
-    elif _DURATION_LIKE.fullmatch(entry.get("value", "")):
-        parts.append(f'value: "{entry["value"]}"')
-    return f"{{{', '.join(parts)}}}"
-
-
-def _flow(source: Any) -> str:
-    if isinstance(source, Mapping):
-        return f"{{{', '.join(f'{key}: {_flow(value)}' for key, value in source.items())}}}"
-    return json.dumps(source) if isinstance(source, bool) else str(source)
-
-
-def _entry(container: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    # Of several entries with one name the last is the one that the container gets.
-    return next((entry for entry in reversed(container.get("env", ())) if entry["name"] == name), None)

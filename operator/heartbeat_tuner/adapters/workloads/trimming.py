@@ -8,7 +8,7 @@ object twice changes nothing.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from heartbeat_tuner.adapters.workloads import manifests, rollout_state
+from heartbeat_tuner.adapters.workloads import container_env, manifests, rollout_state
 from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.policies import Policy
 
@@ -84,7 +84,7 @@ def pod(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 def config_map(data: Mapping[str, str], keys: Collection[str]) -> dict[str, str]:
     """Return what is held of a ConfigMap's data: some keys, long texts cut off."""
-    return {key: data[key][: manifests.LONGEST_VALUE + 1] for key in sorted(keys) if key in data}
+    return {key: data[key][: container_env.LONGEST_VALUE + 1] for key in sorted(keys) if key in data}
 
 
 def containers(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -109,7 +109,7 @@ def _container(container: Mapping[str, Any], names: Collection[str]) -> dict[str
 def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     trimmed = _picked(entry, ("name", "value", "valueFrom"))
     if "value" in trimmed:
-        trimmed["value"] = trimmed["value"][: manifests.LONGEST_VALUE + 1]
+        trimmed["value"] = trimmed["value"][: container_env.LONGEST_VALUE + 1]
     return trimmed
 
 

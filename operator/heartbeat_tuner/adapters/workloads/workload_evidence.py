@@ -9,8 +9,15 @@ from datetime import timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import kubernetes_api
-from heartbeat_tuner.adapters.workloads import field_owners, manifests, rollout_state, trimming, workload_sizes
-from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps, SettingUnreadableError
+from heartbeat_tuner.adapters.workloads import (
+    container_env,
+    field_owners,
+    manifests,
+    rollout_state,
+    trimming,
+    workload_sizes,
+)
+from heartbeat_tuner.adapters.workloads.container_env import ConfigMaps, SettingUnreadableError
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
@@ -37,7 +44,7 @@ def config_map_keys(
     keys: dict[str, frozenset[str]] = {}
     for container in (container for body in (workload, *pods) for container in trimming.containers(body)):
         if container["name"] == name:
-            for source, map_keys in manifests.config_map_keys(container, names).items():
+            for source, map_keys in container_env.config_map_keys(container, names).items():
                 keys[source] = keys.get(source, frozenset()) | map_keys
     return keys
 
@@ -115,7 +122,9 @@ def workload_of(
         strategy=rollout_state.strategy_of(workload["spec"], reference.kind),
         at_once=rollout_state.stops_all_at_once(workload["spec"], reference.kind),
         paused=rollout_state.is_paused(workload["spec"]),
-        lines={setting: line for setting in foreign if (line := manifests.line(container, policy.env_names[setting]))},
+        lines={
+            setting: line for setting in foreign if (line := container_env.line(container, policy.env_names[setting]))
+        },
         rollout=rollout_state.rollout_of(workload, reference.kind, _of_template(policy, container, pods)),
     )
 
@@ -140,14 +149,17 @@ def _current(
     source = ValueSource.POD if running else ValueSource.TEMPLATE
     containers = running or [template]
     values = [
-        {setting: manifests.milliseconds(container, env_name, maps) for setting, env_name in policy.env_names.items()}
+        {
+            setting: container_env.milliseconds(container, env_name, maps)
+            for setting, env_name in policy.env_names.items()
+        }
         for container in containers
     ]
     # Compared as text: what the template holds need not be a duration as long as no pod runs with it.
     unlike = frozenset(
         setting
         for setting, env_name in policy.env_names.items()
-        if manifests.value(containers[0], env_name, maps) != manifests.value(template, env_name, maps)
+        if container_env.value(containers[0], env_name, maps) != container_env.value(template, env_name, maps)
     )
     if any(other != values[0] for other in values):
         return None, unlike
@@ -163,7 +175,7 @@ def _of_template(
         container = manifests.container_of(pod["spec"], policy.workload.container)
         if container is None or "deletionTimestamp" in pod["metadata"]:
             continue
-        if all(manifests.line(container, name) == manifests.line(template, name) for name in names):
+        if all(container_env.line(container, name) == container_env.line(template, name) for name in names):
             matching.append(pod)
     return matching
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api, listing
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.workloads import field_owners, manifests, workload_evidence
-from heartbeat_tuner.adapters.workloads.manifests import ConfigMaps
+from heartbeat_tuner.adapters.workloads.container_env import ConfigMaps
 from heartbeat_tuner.api import applied
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload

@@ -18,7 +18,7 @@ import click
 
 from heartbeat_tuner.adapters.files import env_files, manifest_files
 from heartbeat_tuner.adapters.files.manifest_files import FoundWorkload
-from heartbeat_tuner.adapters.workloads import manifests
+from heartbeat_tuner.adapters.workloads import container_env, manifests
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.clients.client import NO_TIME, Client, Protocol
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
@@ -121,19 +121,19 @@ def _of_workload(wanted: CheckRequest, workload: FoundWorkload, container: str |
     title = f"{workload.title}, container {spec['name']}"
 
     def value(name: str) -> str | None:
-        missing = manifests.missing_key(spec, name, workload.config_maps)
+        missing = container_env.missing_key(spec, name, workload.config_maps)
         if missing is not None:
             raise UsageProblem(
                 f"{title} has {name} from ConfigMap {missing[0]}, which has no key {missing[1]}: such a container is "
                 f"not started; add the key, or mark the reference as optional"
             )
-        return manifests.value(spec, name, workload.config_maps)
+        return container_env.value(spec, name, workload.config_maps)
 
     return _subject(
         wanted,
         title,
         value,
-        hidden=lambda name: manifests.is_hidden(spec, name, workload.config_maps),
+        hidden=lambda name: container_env.is_hidden(spec, name, workload.config_maps),
     )
 
 
@@ -174,7 +174,7 @@ def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta
         value = client.format.parse(text)
     except ValueError:
         # Only what looks like a duration is shown: the name may be any variable's, a password's too.
-        shown = manifests.shown(text)
+        shown = container_env.shown(text)
         raise UsageProblem(
             f"{where}={shown}, which is no {client.format.value} between {client.format.example(1)} and "
             f"{client.format.example(LONGEST_MS)}; {_meant(client, text.strip())}, or "

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from heartbeat_tuner.adapters.workloads import manifests
-from heartbeat_tuner.adapters.workloads.manifests import SettingUnreadableError
+from heartbeat_tuner.adapters.workloads import container_env
+from heartbeat_tuner.adapters.workloads.container_env import SettingUnreadableError
 from heartbeat_tuner.api.applied import durations_of
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.clients import catalogue
@@ -110,7 +110,7 @@ def _unfit(initial_values: InitialValues, container: Mapping[str, Any]) -> str:
         if setting in initial_values.set:
             continue
         try:
-            value = manifests.milliseconds(container, name, {})
+            value = container_env.milliseconds(container, name, {})
         except SettingUnreadableError as error:
             return str(error)
         if value is None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.adapters.workloads import manifests
-from heartbeat_tuner.adapters.workloads.manifests import SettingUnreadableError
+from heartbeat_tuner.adapters.workloads import container_env, manifests
+from heartbeat_tuner.adapters.workloads.container_env import SettingUnreadableError
 from heartbeat_tuner.domain.evidence import Pod
 from tests.support import manifests as made
 
@@ -54,7 +54,7 @@ def test_value_is_the_one_that_the_container_gets(
     env: list[dict[str, Any]] | None, env_from: list[dict[str, Any]] | None, milliseconds: int | None
 ) -> None:
     """Kubernetes' order: entries over sources, later sources over earlier ones."""
-    found = manifests.milliseconds(made.container(env=env, env_from=env_from), NAME, MAPS)
+    found = container_env.milliseconds(made.container(env=env, env_from=env_from), NAME, MAPS)
     assert found == (None if milliseconds is None else timedelta(milliseconds=milliseconds))
 
 
@@ -62,9 +62,9 @@ def test_value_is_the_one_that_the_container_gets(
 def test_an_entry_without_a_value_is_an_empty_text(entry: dict[str, Any]) -> None:
     """It hides what envFrom has of that name; nobody's default is in force."""
     container = made.container(env=[entry], env_from=[made.from_map("base")])
-    assert manifests.value(container, NAME, MAPS) == ""
+    assert container_env.value(container, NAME, MAPS) == ""
     with pytest.raises(SettingUnreadableError, match=f'container app has {NAME}="", which is no whole number'):
-        manifests.milliseconds(container, NAME, MAPS)
+        container_env.milliseconds(container, NAME, MAPS)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_entry_without_a_value_is_an_empty_text(entry: dict[str, Any]) -> Non
 def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> None:
     """Kafka's clients take whole milliseconds in 32 bits; the message names container, variable, value and rule."""
     with pytest.raises(SettingUnreadableError) as caught:
-        manifests.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
+        container_env.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
     message = str(caught.value)
     assert f"container app has {NAME}=" in message
     assert "no whole number of milliseconds between 1 and 2147483647" in message
@@ -99,12 +99,12 @@ def test_a_value_that_is_no_number_of_milliseconds_is_refused(value: str) -> Non
 def test_only_what_looks_like_a_duration_is_shown(value: str, shown: str) -> None:
     """The policy may name any variable; a status must not tell what a password is."""
     with pytest.raises(SettingUnreadableError, match=f"{NAME}={shown},"):
-        manifests.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
+        container_env.milliseconds(made.container(env=[{"name": NAME, "value": value}]), NAME, {})
 
 
 def test_the_longest_value_is_read() -> None:
     """A bound is a value still."""
-    assert manifests.milliseconds(made.container(env=[made.literal(NAME, "2147483647")]), NAME, {}) == timedelta(
+    assert container_env.milliseconds(made.container(env=[made.literal(NAME, "2147483647")]), NAME, {}) == timedelta(
         milliseconds=2_147_483_647
     )
 
@@ -126,8 +126,8 @@ def test_keys_of_config_maps_are_named_by_entries_and_sources() -> None:
         ],
     )
     asked = {"A", "B", "C", "A_D"}
-    assert manifests.config_map_keys(container, asked) == {"one": {"b"}, "two": {"A", "B", "C", "A_D", "D"}}
-    assert manifests.config_map_keys(made.container(), asked) == {}
+    assert container_env.config_map_keys(container, asked) == {"one": {"b"}, "two": {"A", "B", "C", "A_D", "D"}}
+    assert container_env.config_map_keys(made.container(), asked) == {}
 
 
 def test_containers_are_found_by_name() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.adapters.workloads import manifests, rollout_state
+from heartbeat_tuner.adapters.workloads import container_env, manifests, rollout_state
 from heartbeat_tuner.domain.rollouts import Failing, Rollout, Strategy
 from tests.support import manifests as made
 
@@ -180,5 +180,5 @@ def test_a_stateful_set_progresses_with_its_newest_pod() -> None:
 def test_an_entry_is_named_as_it_stands_in_the_manifest(entry: dict[str, Any], line: str) -> None:
     """But for texts that look like no duration."""
     container = made.container(env=[entry])
-    assert manifests.line(container, "S") == line
-    assert manifests.line(container, "H") is None
+    assert container_env.line(container, "S") == line
+    assert container_env.line(container, "H") is None
