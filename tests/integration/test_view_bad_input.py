@@ -315,7 +315,7 @@ async def test_a_namespace_that_is_deleted_costs_the_others_nothing(
             return live.sizes() == held
 
         await until(forgotten)
-        assert set(live._names) == {quiet}
+        assert set(live._keeper.names) == {quiet}
         assert {key.namespace for key in live._made} == {quiet}
         assert set(live._maps._named) == {quiet}
         assert await longest(lagged) < LONGEST_LAG_S * SLACK

@@ -1,10 +1,8 @@
 """The workloads of all policies, kept up to date by watches: a look at them asks the API server nothing.
 
-Held is what `trimming` leaves of Deployments, StatefulSets and their pods, and only in namespaces with policies; the
-ConfigMaps that their containers name are `named_maps`' business. Objects are JSON text: a tenth of what they take as
-dictionaries. Of a pod that has a slot it is held too which one: `slot_views` needs no watch of its own for it. A
-workload is made of texts again only when a part of it has changed. Nothing is written by what stands here: who writes
-asks first.
+Held is what `trimming` leaves of Deployments, StatefulSets and their pods (`held_objects`), and only in namespaces with
+policies; the ConfigMaps that their containers name are `named_maps`' business. A workload is made of texts again only
+when a part of it has changed. Nothing is written by what stands here: who writes asks first.
 """
 
 import asyncio
@@ -14,18 +12,17 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, fresh_watches
 from heartbeat_tuner.adapters.kubernetes.fresh_watches import FreshWatches
 from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching import WatchedObjects
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
-from heartbeat_tuner.adapters.slots import slot_pods
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod
-from heartbeat_tuner.adapters.workloads import container_env, manifests, trimming, workload_evidence
+from heartbeat_tuner.adapters.workloads import trimming, workload_evidence
+from heartbeat_tuner.adapters.workloads.held_objects import LONGEST_TEXT, HeldObject, WorkloadKeeper, WorkloadPlace
 from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps, TooManyMapsError
-from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy
@@ -39,9 +36,6 @@ PAGE: Final = 250
 LISTED_ALONE: Final = 20
 """Namespaces that are listed one by one when policies come to them; where there are more, everything is listed."""
 
-LONGEST_TEXT: Final = 2**16
-"""Characters of what is held of an object: of a usual one there are a thousand."""
-
 PODS_AT_ONCE: Final = 100
 """Pods of a workload that are looked at in the event loop: 5,000 take 0.65 s, in which no probe would be answered."""
 
@@ -51,36 +45,6 @@ _KINDS: Final = {
     kind: WatchedKind(api_paths.collection(resource), page=PAGE)
     for kind, resource in ((DEPLOYMENT, api_paths.DEPLOYMENTS), (STATEFUL_SET, api_paths.STATEFUL_SETS))
 }
-
-
-_ALONE: Final = "Pod"
-"""The kind of place of a pod that has a slot and belongs to no workload."""
-
-
-class WorkloadPlace(NamedTuple):
-    """Where a Deployment or a StatefulSet is, and its pods."""
-
-    kind: str
-    key: ObjectKey
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HeldObject:
-    """What is held of an object.
-
-    Attributes:
-        place: of a workload, or of the workload that a pod belongs to.
-        version: its resource version.
-        text: JSON of what is left of it; empty if that is too long to be held.
-        template: the fingerprint of a workload's whole template.
-        slot: of a pod that has one.
-    """
-
-    place: WorkloadPlace
-    version: int
-    text: str
-    template: str = ""
-    slot: SeenPod | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,19 +77,17 @@ class LiveWorkloads:
     def __init__(self, api: ObjectSource, clock: Clock, *, namespaces: Sequence[str] = (), patience: timedelta) -> None:
         self._api = api
         self._touch = FreshWatches(patience)
-        self._names: dict[str, frozenset[str]] = {}
-        self._containers: dict[WorkloadPlace, set[str]] = {}
+        self._maps = NamedMaps(api, clock, namespaces)
+        self._keeper = WorkloadKeeper(self._maps)
         self._unlisted: dict[str, ApiServerError] = {}
-        self._listing: frozenset[str] | None = None
         self._made: dict[ObjectKey, _Made] = {}
         self._watching: asyncio.Task[None] | None = None
         self._workloads = {
-            kind: WatchedScope(api, which, self._workload(kind), namespaces=namespaces, clock=clock)
+            kind: WatchedScope(api, which, self._keeper.workload(kind), namespaces=namespaces, clock=clock)
             for kind, which in _KINDS.items()
         }
         pods = WatchedKind(api_paths.collection(api_paths.PODS), page=PAGE)
-        self._pods = WatchedScope(api, pods, self._pod, namespaces=namespaces, clock=clock)
-        self._maps = NamedMaps(api, clock, namespaces)
+        self._pods = WatchedScope(api, pods, self._keeper.pod, namespaces=namespaces, clock=clock)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -143,19 +105,19 @@ class LiveWorkloads:
         What cannot be listed is told by `read`.
         """
         wanted: dict[str, set[str]] = {}
-        self._containers = {}
+        self._keeper.containers = {}
         for policy in policies:
             wanted.setdefault(policy.key.namespace, set()).update(trimming.names_of(policy))
             place = WorkloadPlace(policy.workload.kind, policy.workload.key)
-            self._containers.setdefault(place, set()).add(policy.workload.container)
+            self._keeper.containers.setdefault(place, set()).add(policy.workload.container)
         self._maps.begin(Counter(policy.key.namespace for policy in policies))
         more = [
             name
             for name, names in wanted.items()
-            if name in self._unlisted or not names <= self._names.get(name, frozenset())
+            if name in self._unlisted or not names <= self._keeper.names.get(name, frozenset())
         ]
-        fewer = {name for name in self._names if name not in wanted}
-        self._names = {name: frozenset(names) for name, names in wanted.items()}
+        fewer = {name for name in self._keeper.names if name not in wanted}
+        self._keeper.names = {name: frozenset(names) for name, names in wanted.items()}
         self._unlisted = {}
         keys = {policy.key for policy in policies}
         self._made = {key: made for key, made in self._made.items() if key in keys}
@@ -251,12 +213,12 @@ class LiveWorkloads:
                 watching.create_task(scope.run())
             for part in parts:
                 await part.looked.wait()
-            self._listing = frozenset()  # what is named from now on is asked for when it is needed
+            self._keeper.listing = frozenset()  # what is named from now on is asked for when it is needed
             watching.create_task(self._maps.scope.run())
 
     async def _list(self, namespaces: Sequence[str]) -> None:
         """List what is wanted more of; what fails is told by `read`, and tried again when policies are covered next."""
-        self._listing = frozenset(namespaces)
+        self._keeper.listing = frozenset(namespaces)
         try:
             if len(namespaces) > LISTED_ALONE:
                 for scope in self._scopes():
@@ -266,16 +228,16 @@ class LiveWorkloads:
             self._unlisted = dict.fromkeys(namespaces, error)
             return
         finally:
-            self._listing = frozenset()
+            self._keeper.listing = frozenset()
         for namespace in namespaces:
-            self._listing = frozenset([namespace])
+            self._keeper.listing = frozenset([namespace])
             try:
                 for scope in self._scopes():
                     await scope.refresh_within(namespace)
             except ApiServerError as error:
                 self._unlisted[namespace] = error
             finally:
-                self._listing = frozenset()
+                self._keeper.listing = frozenset()
 
     def _scopes(self) -> Sequence[WatchedScope[Any]]:
         """Return all views; of ConfigMaps last, when it is known which of them are named."""
@@ -295,56 +257,6 @@ class LiveWorkloads:
         for scope in (*self._workloads.values(), self._pods):
             scope.forget(lambda held: held.place.key.namespace in namespaces)
         self._maps.forget(namespaces)
-
-    def _workload(self, kind: str) -> Any:
-        def keep(body: Mapping[str, Any]) -> HeldObject | None:
-            key = _key(body)
-            names = self._names.get(key.namespace)
-            if names is None:
-                return None
-            trimmed = trimming.workload(body, names, us=workload_evidence.US)
-            template = manifests.fingerprint(body["spec"]["template"])
-            return self._held(WorkloadPlace(kind, key), body, trimmed, template)
-
-        return keep
-
-    def _pod(self, body: Mapping[str, Any]) -> HeldObject | None:
-        key = _key(body)
-        names, owner, slot = self._names.get(key.namespace), manifests.workload_of(body), None
-        if names is None:
-            return None
-        if slot_names.SLOT_LABEL in (body["metadata"].get("labels") or {}):
-            slot = slot_pods.seen_pod(body)
-        if owner is None:
-            return None if slot is None else HeldObject(WorkloadPlace(_ALONE, key), _version(body), "", slot=slot)
-        kind, name = owner
-        place = WorkloadPlace(kind, ObjectKey(key.namespace, name))
-        return self._held(place, body, trimming.pod(body, names), slot=slot)
-
-    def _held(
-        self,
-        place: WorkloadPlace,
-        body: Mapping[str, Any],
-        trimmed: Mapping[str, Any],
-        template: str = "",
-        slot: SeenPod | None = None,
-    ) -> HeldObject:
-        namespace = place.key.namespace
-        if self._listing is None or namespace in self._listing:
-            names = self._names[namespace]
-            for container in trimming.containers(trimmed):
-                if container["name"] in self._containers.get(place, ()):
-                    self._maps.name(namespace, container_env.config_map_keys(container, names))
-        text = json.dumps(trimmed, separators=(",", ":"))
-        return HeldObject(place, _version(body), text if len(text) <= LONGEST_TEXT else "", template, slot)
-
-
-def _key(body: Mapping[str, Any]) -> ObjectKey:
-    return ObjectKey(body["metadata"]["namespace"], body["metadata"]["name"])
-
-
-def _version(body: Mapping[str, Any]) -> int:
-    return int(body["metadata"]["resourceVersion"])
 
 
 async def _run(pods: int, work: Callable[[], _Result]) -> _Result:

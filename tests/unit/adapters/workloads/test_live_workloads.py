@@ -9,7 +9,8 @@ import pytest
 
 from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.adapters.workloads import live_workloads
-from heartbeat_tuner.adapters.workloads.live_workloads import LONGEST_TEXT, LiveWorkloads
+from heartbeat_tuner.adapters.workloads.held_objects import LONGEST_TEXT
+from heartbeat_tuner.adapters.workloads.live_workloads import LiveWorkloads
 from heartbeat_tuner.adapters.workloads.named_maps import MAPS, MAPS_PER_POLICY
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
@@ -223,7 +224,7 @@ def _held(live: LiveWorkloads) -> tuple[dict[str, int], object, object, object]:
     """Return all that a view remembers."""
     return (
         live.sizes(),
-        set(live._names),
+        set(live._keeper.names),
         set(live._made),
         {name: set(maps) for name, maps in live._maps._named.items()},
     )
