@@ -2,17 +2,16 @@
 
 What is read again replaces what is there: samples that came late are taken in, and none is kept twice. It keeps a large
 fleet: the quantities of one pod come from the same scrapes, so their times are kept once, a counter that stands still
-is its one value, and all else is packed. A cycle brings little that is new, of very many series: none is looked at
-twice in it, and of what was there no more than its end is.
+is its one value, and all else is packed (`splicing`). A cycle brings little that is new, of very many series: none is
+looked at twice in it, and of what was there no more than its end is.
 """
 
 import dataclasses
 import weakref
 from array import array
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, resolver
@@ -20,8 +19,9 @@ from heartbeat_tuner.metrics.raw.label_sets import Labels
 from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey, Observed, SeriesPlace
 from heartbeat_tuner.metrics.raw.samples import Course, Samples, Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
-from heartbeat_tuner.reconcile.series.packed import Packed, packed
+from heartbeat_tuner.reconcile.series import splicing
 from heartbeat_tuner.reconcile.series.spans import Span
+from heartbeat_tuner.reconcile.series.splicing import NO_NUMBERS, Numbers, Splice, Values
 
 BEATS: Final = frozenset({Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS})
 """Counters that move all the time in a group to which nothing happens. All others stand still in it: whatever happens
@@ -30,11 +30,6 @@ to a member ends with a join."""
 LATE_S: Final = 60.0
 """A sample is there at the latest so long after its time: a scrape is stored when it ends, 10 s at most by default, and
 remote write sends it some seconds later."""
-
-_Numbers: TypeAlias = "Packed | array[float]"
-_Values: TypeAlias = "Packed | array[float] | float"
-
-_NONE: Final = array("d")
 
 
 class _StoredSeries:
@@ -53,35 +48,9 @@ class _StoredSeries:
     def __init__(self, labels: Labels, place: SeriesPlace) -> None:
         self.labels = labels
         self.place = place
-        self.times_s: _Numbers = _NONE
-        self.values: _Values = _NONE
+        self.times_s: Numbers = NO_NUMBERS
+        self.values: Values = NO_NUMBERS
         self.shown_s = float("-inf")
-
-
-class _Splice(NamedTuple):
-    """What became of times; the values go the same way.
-
-    Attributes:
-        old: the times that were there.
-        new: those that were read.
-        span: where they stand for the old ones.
-        keep_after_s: older ones went.
-        begin: the first of the old that stays.
-        end: the first of the old that new ones stand for.
-        behind: the first of the old behind the new ones.
-        times_s: what became of them.
-        fullest_s: of all times of the pod in this cycle those with the most scrapes.
-    """
-
-    old: _Numbers
-    new: "array[float]"
-    span: Span
-    keep_after_s: float
-    begin: int
-    end: int
-    behind: int
-    times_s: _Numbers
-    fullest_s: _Numbers
 
 
 class KeptSeries:
@@ -98,7 +67,7 @@ class KeptSeries:
         self._kept: dict[Labels, _StoredSeries] = {}
         self._by_group: dict[GroupKey, list[_StoredSeries]] = {}
         self._newest_s: dict[str, float] = {}
-        self._splices: dict[tuple[str, str], _Splice] = {}
+        self._splices: dict[tuple[str, str], Splice] = {}
         self._others: set[Labels] = set()
         self._still: set[GroupKey] = set()
         self._stirred: set[GroupKey] = set()
@@ -176,8 +145,8 @@ class KeptSeries:
         """Forget all samples up to a time, and series that have not been seen since."""
         gone: list[_StoredSeries] = []
         for stored_series in self._kept.values():
-            if stored_series.times_s and _first_s(stored_series.times_s) <= time_s:
-                self._put(stored_series, Samples(_NONE, _NONE), Span(time_s, time_s), time_s)
+            if stored_series.times_s and splicing.first_of(stored_series.times_s) <= time_s:
+                self._put(stored_series, Samples(NO_NUMBERS, NO_NUMBERS), Span(time_s, time_s), time_s)
             if stored_series.shown_s <= time_s and not stored_series.times_s:
                 gone.append(stored_series)
         for stored_series in gone:
@@ -200,10 +169,10 @@ class KeptSeries:
         for stored_series in self._by_group.get(group, ()):
             times_s = times.get(id(stored_series.times_s))
             if times_s is None:
-                times_s = times[id(stored_series.times_s)] = _unpacked(stored_series.times_s)
+                times_s = times[id(stored_series.times_s)] = splicing.unpacked(stored_series.times_s)
             values = stored_series.values
-            plain = self._constant(values, len(times_s)) if isinstance(values, float) else _unpacked(values)
-            course = _course(values)
+            plain = self._constant(values, len(times_s)) if isinstance(values, float) else splicing.unpacked(values)
+            course = splicing.course_of(values)
             series, unit_s = (
                 Series(stored_series.labels, Samples(times_s, plain, course)),
                 stored_series.place.metric.unit_s,
@@ -252,101 +221,51 @@ class KeptSeries:
         """Let new samples stand for those of a span."""
         splice = self._spliced(stored_series, new.times_s, span, keep_after_s)
         if not splice.times_s:
-            stored_series.times_s = stored_series.values = _NONE
+            stored_series.times_s = stored_series.values = NO_NUMBERS
             return
-        stored_series.values = _with_values(stored_series.values, new.values, splice)
+        stored_series.values = splicing.with_values(stored_series.values, new.values, splice)
         stored_series.times_s = splice.times_s
-        namespace, newest_s = stored_series.place.group[0], _last_s(splice.times_s)
+        namespace, newest_s = stored_series.place.group[0], splicing.last_of(splice.times_s)
         if newest_s > self._newest_s.get(namespace, float("-inf")):
             self._newest_s[namespace] = newest_s
 
-    def _spliced(self, stored_series: _StoredSeries, new: "array[float]", span: Span, keep_after_s: float) -> _Splice:
+    def _spliced(self, stored_series: _StoredSeries, new: "array[float]", span: Span, keep_after_s: float) -> Splice:
         """Return what becomes of a series' times: that of another series of the pod, if it is the same."""
         pod = stored_series.place.group[0], stored_series.labels.get(queries.POD_LABEL, "")
         known = self._splices.get(pod)
         asked = (stored_series.times_s, new, span, keep_after_s)
         if known is not None and known.old is stored_series.times_s and known[1:4] == asked[1:]:
             return known
-        begin = _count_until(stored_series.times_s, keep_after_s)
-        end = max(begin, _count_until(stored_series.times_s, span.after_s))
-        behind = max(begin, _count_until(stored_series.times_s, span.until_s))
-        times_s = _joined(stored_series.times_s, new, begin, end, behind)
+        begin = splicing.count_until(stored_series.times_s, keep_after_s)
+        end = max(begin, splicing.count_until(stored_series.times_s, span.after_s))
+        behind = max(begin, splicing.count_until(stored_series.times_s, span.until_s))
+        times_s = splicing.joined(stored_series.times_s, new, begin, end, behind)
         fullest_s = times_s if known is None else known.fullest_s
-        if _are_the_same(fullest_s, times_s):  # read in other pieces
+        if splicing.are_the_same(fullest_s, times_s):  # read in other pieces
             times_s = fullest_s
         elif len(times_s) > len(fullest_s):
             fullest_s = times_s
-        splice = self._splices[pod] = _Splice(*asked, begin, end, behind, times_s, fullest_s)
+        splice = self._splices[pod] = Splice(*asked, begin, end, behind, times_s, fullest_s)
         return splice
 
     def _constant(self, value: float, count: int) -> "array[float]":
         return self._constants.setdefault((value, count), array("d", [value]) * count)
 
 
-def _with_values(old: _Values, new: "array[float]", splice: _Splice) -> _Values:
-    """Return values after a splice of their times."""
-    if isinstance(old, float):
-        if not new or new.count(old) == len(new):
-            return old
-        old = array("d", [old]) * len(splice.old)
-    joined = _joined(old, new, splice.begin, splice.end, splice.behind)
-    if isinstance(joined, Packed):
-        return joined if joined.first < joined.last else joined.last / joined.scale
-    return joined[0] if joined.count(joined[0]) == len(joined) else packed(joined)
-
-
-def _joined(old: _Numbers, new: "array[float]", begin: int, end: int, behind: int) -> _Numbers:
-    """Return old numbers from `begin` to `end`, new ones, and the old ones behind them."""
-    if isinstance(old, Packed) and new and begin < end and behind == len(old):
-        spliced = old.spliced(begin, end, new)
-        if spliced is not None:
-            return spliced
-    plain = _unpacked(old)
-    return packed(plain[begin:end] + new + plain[behind:])
-
-
-def _course(values: _Values) -> Course:
-    if isinstance(values, float):
-        return Course.STANDS_STILL
-    return Course.NEVER_FALLS if isinstance(values, Packed) else Course.UNKNOWN
-
-
-def _unpacked(numbers: _Numbers) -> "array[float]":
-    return numbers.unpacked() if isinstance(numbers, Packed) else numbers
-
-
-def _count_until(times_s: _Numbers, time_s: float) -> int:
-    return times_s.count_until(time_s) if isinstance(times_s, Packed) else bisect_right(times_s, time_s)
-
-
-def _first_s(times_s: _Numbers) -> float:
-    return times_s.first / times_s.scale if isinstance(times_s, Packed) else times_s[0]
-
-
-def _last_s(times_s: _Numbers) -> float:
-    return times_s.last / times_s.scale if isinstance(times_s, Packed) else times_s[-1]
-
-
-def _are_the_same(numbers: _Numbers, other: _Numbers) -> bool:
-    if isinstance(numbers, Packed) and isinstance(other, Packed):
-        return (numbers.first, numbers.scale) == (other.first, other.scale) and numbers.steps == other.steps
-    return type(numbers) is type(other) and numbers == other
-
-
 def _goes_on(stored_series: _StoredSeries, new: Samples) -> bool:
     """Whether new samples of a counter show newer scrapes than were known, and the same number."""
-    if not new or not stored_series.times_s or new.times_s[-1] <= _last_s(stored_series.times_s):
+    if not new or not stored_series.times_s or new.times_s[-1] <= splicing.last_of(stored_series.times_s):
         return False
     values = stored_series.values
-    last = values if isinstance(values, float) else _last_s(values)
+    last = values if isinstance(values, float) else splicing.last_of(values)
     return new.values.count(last) == len(new.values)
 
 
-def _is_late(old: _Numbers, new: "array[float]", span: Span) -> bool:
+def _is_late(old: Numbers, new: "array[float]", span: Span) -> bool:
     """Whether samples begin with a span, as near as they are scraped, though there were none just before it."""
     if not new:
         return False
     interval_s = new[1] - new[0] if len(new) > 1 else 0.0
     if new[0] > span.after_s + min(LATE_S, max(LATE_S / 2, interval_s)):
         return False
-    return not old or _last_s(old) < new[0] - LATE_S
+    return not old or splicing.last_of(old) < new[0] - LATE_S
