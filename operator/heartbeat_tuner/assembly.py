@@ -30,7 +30,7 @@ from heartbeat_tuner.leader_election.candidates import Candidates
 from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector, new_identity
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import Models
+from heartbeat_tuner.ports.stored_models import Models
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks

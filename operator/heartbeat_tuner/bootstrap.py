@@ -13,7 +13,7 @@ from heartbeat_tuner.adapters.http.telemetry import Telemetry
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
 from heartbeat_tuner.assembly import ShardParts, assembled
 from heartbeat_tuner.leader_election.candidates import Candidates
-from heartbeat_tuner.ports import Spent
+from heartbeat_tuner.ports.metrics_source import Spent
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf

@@ -3,7 +3,7 @@
 from heartbeat_tuner.adapters.prometheus.prometheus_access import BasicAuth, ClientCertificate, PrometheusAccess
 from heartbeat_tuner.adapters.prometheus.prometheus_failures import OPERATOR, SettingsWords
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.settings.prometheus_settings import PrometheusSettings, PrometheusTlsSettings
 
 

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import Claim
+from heartbeat_tuner.ports.leader_lease import Claim
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK
 from sandbox.proxy import FaultProxy

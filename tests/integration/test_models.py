@@ -24,7 +24,7 @@ from heartbeat_tuner.api import crd, model_documents
 from heartbeat_tuner.api.v1alpha1.fields import GROUP
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unfitted, Unreadable
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError

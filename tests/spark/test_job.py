@@ -18,7 +18,7 @@ from heartbeat_tuner.fitting.history import History, HistoryError
 from heartbeat_tuner.fitting.models import model_estimate
 from heartbeat_tuner.fitting.outcome import DayFailure, ExitStatus, FitOutcome
 from heartbeat_tuner.models.group_model import GroupModel
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 from tests.support.contract_rows import nothing, rows_of
 
 UNTIL = date(2026, 11, 20)

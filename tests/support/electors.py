@@ -6,7 +6,7 @@ from typing import Any
 
 from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import Claim, Lease
+from heartbeat_tuner.ports.leader_lease import Claim, Lease
 
 QUICK = Timing(timedelta(seconds=1), timedelta(milliseconds=600), timedelta(milliseconds=20))
 

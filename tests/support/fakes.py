@@ -22,7 +22,9 @@ from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.models.group_model import Fitted, Unfitted, Unreadable
-from heartbeat_tuner.ports import Clock, Groups, ListPage
+from heartbeat_tuner.ports.kafka_clusters import Groups
+from heartbeat_tuner.ports.stored_policies import ListPage
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from tests.support import counters, worlds

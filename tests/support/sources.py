@@ -8,7 +8,7 @@ from typing import Any
 from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.prometheus.prometheus_access import PrometheusAccess
 from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSource
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 
 @contextlib.contextmanager

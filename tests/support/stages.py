@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE
 from heartbeat_tuner.metrics.raw.samples import Series
-from heartbeat_tuner.ports import MetricsSource
+from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.fitting import arrays, calendar_days, outcome
 from heartbeat_tuner.fitting.outcome import DayFailure, FitOutcome, HistoryReading
 from heartbeat_tuner.models.group_model import GroupModel
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 
 Table = Any
 """A `pyarrow.Table` of the contract's rows."""

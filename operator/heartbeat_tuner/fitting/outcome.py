@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 
 from heartbeat_tuner.models.group_model import GroupModel
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 from heartbeat_tuner.tails.model import Rejected
 
 

@@ -17,7 +17,7 @@ from heartbeat_tuner.leader_election.claim_turns import ClaimTurns
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.leader_election.waiting_bench import Bench
-from heartbeat_tuner.ports import Leases
+from heartbeat_tuner.ports.leader_lease import Leases
 
 Lead = Callable[[int], Awaitable[object]]
 """What to do while a shard is led, by its number."""

@@ -22,7 +22,7 @@ from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
 from heartbeat_tuner.leader_election import leadership
 from heartbeat_tuner.leader_election.claim_turns import ClaimTurns
 from heartbeat_tuner.leader_election.leadership import Standing, Timing
-from heartbeat_tuner.ports import Leases, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Leases, NotLeaderError
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 

@@ -15,7 +15,7 @@ import math
 from datetime import timedelta
 from typing import Final
 
-from heartbeat_tuner.ports import Claim, Lease
+from heartbeat_tuner.ports.leader_lease import Claim, Lease
 
 RELEASED_FOR: Final = timedelta(seconds=1)
 """The shortest duration that the API server takes; a lease without a holder is free at once anyway."""

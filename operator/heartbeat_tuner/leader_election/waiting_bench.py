@@ -14,7 +14,7 @@ import structlog
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import Lease, Leases
+from heartbeat_tuner.ports.leader_lease import Lease, Leases
 
 _log = structlog.get_logger()
 

@@ -23,7 +23,11 @@ from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Poli
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.ports import Clock, NotLeaderError, Policies, SlotViews, Workloads
+from heartbeat_tuner.ports.kubernetes_workloads import Workloads
+from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.ports.static_slots import SlotViews
+from heartbeat_tuner.ports.stored_policies import Policies
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, releasing
 from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider

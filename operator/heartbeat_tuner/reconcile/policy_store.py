@@ -17,7 +17,7 @@ from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.held_policy import HeldPolicy
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE, Shard, Within, everywhere
-from heartbeat_tuner.ports import ListPage
+from heartbeat_tuner.ports.stored_policies import ListPage
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import structlog
 
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.ports import Policies
+from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore
 
 EVERY: Final = timedelta(minutes=5)

@@ -13,7 +13,7 @@ from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots.slot_leases import KubernetesSlots
 from heartbeat_tuner.adapters.workloads.workload_sizes import KubernetesWorkloadSizes, RecentSizes
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.settings.webhook_settings import WebhookSettings
 from heartbeat_tuner.webhook.admission import enrolment
 from heartbeat_tuner.webhook.admission.admission import Admission

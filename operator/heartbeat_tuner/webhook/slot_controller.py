@@ -23,7 +23,9 @@ from heartbeat_tuner.membership.limits import MOST_PODS, crowded
 from heartbeat_tuner.membership.settling import settle
 from heartbeat_tuner.membership.status import waits
 from heartbeat_tuner.membership.values import Lift, Remove, SlotPod, View, Write
-from heartbeat_tuner.ports import Clock, SlotPods, Slots, WorkloadSizes
+from heartbeat_tuner.ports.kubernetes_workloads import WorkloadSizes
+from heartbeat_tuner.ports.static_slots import SlotPods, Slots
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.webhook.admission.enrolment import Enrolment
 from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
 from heartbeat_tuner.webhook.rests import Rests

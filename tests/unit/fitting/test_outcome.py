@@ -9,7 +9,7 @@ from heartbeat_tuner.cli.fit_run import fit_summary
 from heartbeat_tuner.fitting import outcome
 from heartbeat_tuner.fitting.outcome import DayFailure, ExitStatus, FitCounts, FitOutcome, HistoryReading
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 from heartbeat_tuner.tails import histogram
 from heartbeat_tuner.tails.model import Rejected, RejectionReason
 

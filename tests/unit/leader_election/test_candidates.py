@@ -10,7 +10,7 @@ import pytest
 
 from heartbeat_tuner.leader_election.candidates import Candidates
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import Claim, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Claim, NotLeaderError
 from tests.support.electors import FakeLeases, until
 
 SHARDS = 3

@@ -7,7 +7,7 @@ from heartbeat_tuner.leader_election import claim_turns
 from heartbeat_tuner.leader_election.claim_turns import ClaimTurns
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import Claim
+from heartbeat_tuner.ports.leader_lease import Claim
 from tests.support.electors import FakeLeases
 
 TIMING = Timing(timedelta(seconds=15), timedelta(seconds=10), timedelta(seconds=2))

@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.leader_election import election_thread
 from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector
-from heartbeat_tuner.ports import Claim, Lease, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Claim, Lease, NotLeaderError
 from tests.support.electors import QUICK, FakeLeases, until
 
 DEADLINE_S = QUICK.renew_deadline.total_seconds()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.leader_election import leadership
 from heartbeat_tuner.leader_election.leadership import Standing, Timing
-from heartbeat_tuner.ports import Claim, Lease
+from heartbeat_tuner.ports.leader_lease import Claim, Lease
 from tests.support import worlds
 
 TIMING = Timing(worlds.seconds(15), worlds.seconds(10), worlds.seconds(2))

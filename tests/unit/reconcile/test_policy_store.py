@@ -8,7 +8,7 @@ import pytest
 
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import Shard
-from heartbeat_tuner.ports import ListPage
+from heartbeat_tuner.ports.stored_policies import ListPage
 from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore, StorePart
 from tests.support import manifests
 

@@ -18,7 +18,7 @@ from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 FIRST_PAUSE: Final = timedelta(minutes=1)
 LONGEST_PAUSE: Final = timedelta(hours=1)

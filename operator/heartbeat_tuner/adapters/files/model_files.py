@@ -18,7 +18,7 @@ from heartbeat_tuner.api.model_documents import InvalidModelError
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unreadable
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 
 _LOCK: Final = ".lock"
 _HOPELESS: Final = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)

@@ -22,7 +22,7 @@ from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, WriteConflictError
-from heartbeat_tuner.ports import Fence
+from heartbeat_tuner.ports.leader_lease import Fence
 
 FIELD_MANAGER: Final = "heartbeat-tuner"
 APPLY: Final = "application/apply-patch+yaml"

@@ -12,7 +12,8 @@ from typing import Any, Final
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
-from heartbeat_tuner.ports import Claim, Clock, Lease
+from heartbeat_tuner.ports.leader_lease import Claim, Lease
+from heartbeat_tuner.ports.wall_clock import Clock
 
 API_VERSION: Final = api_paths.LEASES.api_version
 

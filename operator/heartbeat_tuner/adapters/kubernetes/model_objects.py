@@ -26,7 +26,7 @@ from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.api.model_choice import SPARE, ModelChoice
 from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, TunerError
 from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unfitted, Unreadable
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 
 FIELD_MANAGER: Final = "heartbeat-tuner-fit"
 

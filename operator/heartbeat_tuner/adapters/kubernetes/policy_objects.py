@@ -9,7 +9,7 @@ from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import KIND
 from heartbeat_tuner.domain.errors import ApiServerError, NotAllowedError, WriteConflictError
-from heartbeat_tuner.ports import ListPage
+from heartbeat_tuner.ports.stored_policies import ListPage
 
 PAGE: Final = 500
 """Policies per request of a list."""

@@ -20,7 +20,7 @@ import structlog
 from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind, pages
 from heartbeat_tuner.domain.errors import ApiServerError
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 SERVER_TIMEOUT_S: Final = 240
 SILENCE: Final = timedelta(seconds=90)

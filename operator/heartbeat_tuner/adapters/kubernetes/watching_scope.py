@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 from heartbeat_tuner.adapters.kubernetes.listing import ObjectSource, WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching import FIRST_PAUSE_S, Kept, WatchedObjects
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 
 class WatchedScope(Generic[Kept]):

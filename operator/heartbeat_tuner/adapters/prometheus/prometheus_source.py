@@ -27,7 +27,8 @@ from heartbeat_tuner.adapters.prometheus.prometheus_matrices import MatrixReader
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.metrics.raw.samples import Series
-from heartbeat_tuner.ports import Clock, Spent
+from heartbeat_tuner.ports.metrics_source import Spent
+from heartbeat_tuner.ports.wall_clock import Clock
 
 CONCURRENT_QUERIES: Final = 4
 """Prometheus serves 20 queries at once by default, shared with dashboards and rules."""

@@ -22,7 +22,7 @@ from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import KIND
 from heartbeat_tuner.domain.errors import WriteConflictError
 from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.values import Remove, Slot, SlotPod, Write
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 FIELD_MANAGER: Final = "heartbeat-tuner-webhook"
 MERGE: Final = "application/strategic-merge-patch+json"

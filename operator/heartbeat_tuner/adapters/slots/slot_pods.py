@@ -27,7 +27,7 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.membership.limits import MOST_PODS
 from heartbeat_tuner.membership.values import ContainerEnd, Deletion, SlotPod
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 STILL_THERE_PAUSE_S: Final = 10.0
 """Before a pod that is there without its label is asked for again."""

@@ -19,7 +19,7 @@ from heartbeat_tuner.adapters.slots.slot_leases import LEASES, SeenSlot, seen_sl
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod
 from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.membership.values import SlotPod, View
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 
 class SlotPodsSeen(Protocol):

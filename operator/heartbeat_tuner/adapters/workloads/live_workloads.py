@@ -28,7 +28,7 @@ from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, say
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 PAGE: Final = 250
 """Objects per request of a list."""

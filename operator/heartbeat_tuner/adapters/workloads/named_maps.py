@@ -16,7 +16,7 @@ from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.workloads import trimming
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.ports import Clock
+from heartbeat_tuner.ports.wall_clock import Clock
 
 PAGE: Final = 250
 """Objects per request of a list."""

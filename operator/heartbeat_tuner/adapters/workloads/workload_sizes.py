@@ -9,7 +9,7 @@ from heartbeat_tuner.adapters.kubernetes import api_paths
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.api.slot_names import MOST_SLOTS
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey
-from heartbeat_tuner.ports import WorkloadSizes
+from heartbeat_tuner.ports.kubernetes_workloads import WorkloadSizes
 
 DEFAULT_SURGE: Final = "25%"
 

@@ -37,7 +37,7 @@ from heartbeat_tuner.fitting.outcome import DayFailure, FitOutcome
 from heartbeat_tuner.fitting.prometheus.source_options import SourceOptions
 from heartbeat_tuner.fitting.reading_days import Read, SparkDays
 from heartbeat_tuner.models.group_model import GroupModel
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 
 PING: Final = "vector(1)"
 """What every Prometheus can answer, if we may ask it and its clock is ours."""

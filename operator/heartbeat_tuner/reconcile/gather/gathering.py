@@ -32,7 +32,9 @@ from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.ports import Clock, MetricsSource, WorkloadViews
+from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
+from heartbeat_tuner.ports.metrics_source import MetricsSource
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.gather import foreign_members, member_ids, own_client_ids, owners, unread
 from heartbeat_tuner.reconcile.gather.foreign_members import ForeignMembers
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep

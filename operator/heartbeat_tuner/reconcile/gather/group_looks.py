@@ -26,7 +26,8 @@ import structlog
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.kafka_groups import UnreadableGroup
 from heartbeat_tuner.domain.sentences import say
-from heartbeat_tuner.ports import Clock, Groups
+from heartbeat_tuner.ports.kafka_clusters import Groups
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.gather import unread
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook, Look
 

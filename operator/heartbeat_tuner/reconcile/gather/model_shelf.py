@@ -17,7 +17,7 @@ from heartbeat_tuner.decision.profile import usable_model
 from heartbeat_tuner.domain.errors import TunerError
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.models.group_model import Fitted, Unfitted, Unreadable
-from heartbeat_tuner.ports import Models
+from heartbeat_tuner.ports.stored_models import Models
 
 EVERY: Final = timedelta(minutes=5)
 RETRY: Final = timedelta(seconds=10)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from heartbeat_tuner.metrics.raw.samples import Series
-from heartbeat_tuner.ports import MetricsSource
+from heartbeat_tuner.ports.metrics_source import MetricsSource
 
 Moved = Callable[[], None]
 """Called whenever a cycle has done a part of its work: an answer was read, or a policy decided on or written."""

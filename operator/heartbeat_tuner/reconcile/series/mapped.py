@@ -20,7 +20,7 @@ from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.resolver import Observed
-from heartbeat_tuner.ports import MetricsSource
+from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.series.metrics_reading import GIVE_UP, PATIENCE_S
 from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, RECORD_WINDOW
 

@@ -28,7 +28,7 @@ from heartbeat_tuner.metrics.raw import queries
 from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey, Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.ports import MetricsSource
+from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.series import reading_plan
 from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, READ, WINDOW_S, Ask, Missing, Size
 from heartbeat_tuner.reconcile.series.series_store import KeptSeries

@@ -22,7 +22,7 @@ from heartbeat_tuner.domain.policies import DEPLOYMENT, ObjectKey, Policy
 from heartbeat_tuner.membership.limits import crowded
 from heartbeat_tuner.membership.status import Occupancy, State, occupancy
 from heartbeat_tuner.membership.values import GroupProtocol, SlotPod, SlotPool, View
-from heartbeat_tuner.ports import SlotViews
+from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.reconcile.status.troubles import Troubles
 
 _HELD: Final = frozenset({State.HELD, State.TERMINATING})

@@ -21,7 +21,9 @@ from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.ports import Clock, NotLeaderError, Policies
+from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.ports.stored_policies import Policies
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.liveness.progress import Moved
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Outcome, Result, UnexpectedFailure

@@ -17,7 +17,9 @@ from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import WriteConflictError
 from heartbeat_tuner.membership.claiming import claim
 from heartbeat_tuner.membership.values import Refused, SlotPool, SlotRefusal, View
-from heartbeat_tuner.ports import Clock, Slots, WorkloadSizes
+from heartbeat_tuner.ports.kubernetes_workloads import WorkloadSizes
+from heartbeat_tuner.ports.static_slots import Slots
+from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.webhook.admission import enrolment, initial_mode, injection
 from heartbeat_tuner.webhook.admission.enrolment import Enrolment, OwnerWorkload
 from heartbeat_tuner.webhook.admission.initial_mode import Filled

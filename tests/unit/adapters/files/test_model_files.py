@@ -11,7 +11,7 @@ import pytest
 from heartbeat_tuner.adapters.files.model_files import ModelFiles, ModelFilesError
 from heartbeat_tuner.api import model_documents
 from heartbeat_tuner.models.group_model import Fitted, GroupModel, Unreadable
-from heartbeat_tuner.ports import Written
+from heartbeat_tuner.ports.stored_models import Written
 from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from tests.support import fitted
 

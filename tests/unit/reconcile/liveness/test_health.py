@@ -8,7 +8,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.shards import Shard
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports import ListPage
+from heartbeat_tuner.ports.stored_policies import ListPage
 from heartbeat_tuner.reconcile.liveness.health import Health, first_complaint
 from heartbeat_tuner.reconcile.policy_store import Mending, PolicyStore
 from tests.support import manifests
