@@ -2,7 +2,7 @@
 
 Groups are read in `kafka_reading`'s order, as many as there is time for; a cluster's bounds are read from a broker's
 configuration and kept for a while, since they change only with a broker restart. The client blocks, so waits happen in
-worker threads: one for each cluster, so that none waits for another that is down.
+worker threads: one for each cluster, so that none waits for another that is down. `kafka_answers` knows what is said.
 
 A group that was not read in time is unknown, however lately it was read before: who its members are proves whose it is,
 and a pod's address may be another's by now.
@@ -10,23 +10,21 @@ and a pod's address may be another's by now.
 
 import asyncio
 import dataclasses
-import shlex
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
-from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
 from confluent_kafka.admin import ConfigResource, ResourceType
 
 from heartbeat_tuner.adapters.kafka import kafka_access
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
-from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient, plain
-from heartbeat_tuner.adapters.kafka.kafka_reading import GroupReading, NoAnswerError, Reader
+from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers, error_of, is_silent
+from heartbeat_tuner.adapters.kafka.kafka_client import KafkaClient
+from heartbeat_tuner.adapters.kafka.kafka_reading import GroupReading, Reader
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.kafka_groups import (
     DEFAULT_MAX_SESSION,
@@ -34,11 +32,8 @@ from heartbeat_tuner.domain.kafka_groups import (
     Cluster,
     Group,
     GroupConfig,
-    GroupState,
-    Member,
     UnreadableGroup,
 )
-from heartbeat_tuner.domain.sentences import Sentence, say
 
 KEEP_BOUNDS_S: Final = 300.0
 
@@ -69,20 +64,7 @@ MOST_RETIRED: Final = 3
 IDLE_S: Final = 900.0
 """Without a reading for so long, since another replica leads, no request is left open."""
 
-_BROKER_TIMES: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
-_GROUP_TIMES: Final = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
-_NOT_DESCRIBED: Final = "Kafka cluster {cluster} does not describe group {group}: {why}"
-
 _Described = dict[str, Group | UnreadableGroup | None]
-
-_STATES: Final[Mapping[ConsumerGroupState, GroupState]] = MappingProxyType(
-    {
-        ConsumerGroupState.EMPTY: GroupState.EMPTY,
-        ConsumerGroupState.STABLE: GroupState.STABLE,
-        ConsumerGroupState.PREPARING_REBALANCING: GroupState.PREPARING_REBALANCE,
-        ConsumerGroupState.COMPLETING_REBALANCING: GroupState.COMPLETING_REBALANCE,
-    }
-)
 
 _log = structlog.get_logger()
 
@@ -158,6 +140,7 @@ class _Cluster:
 
     def __init__(self, name: str, access: KafkaAccess, *, timeout_s: float, ended: threading.Event) -> None:
         self._name = name
+        self._answers = ClusterAnswers(name)
         self._access = access
         self._timeout_s = timeout_s
         self._reader = Reader(timeout_s=timeout_s, ended=ended)
@@ -172,7 +155,7 @@ class _Cluster:
         try:
             # Why nobody is let in is known soon, and only here.
             self._nodes(client)
-            reading = self._reader.read(client, group_ids, self._understood, within_s=within_s)
+            reading = self._reader.read(client, group_ids, self._answers.understood, within_s=within_s)
             if not reading.answered:
                 raise client.silence()
             configured = self._with_configs(client, reading.answered, within_s=min(CONFIGS_S, within_s))
@@ -238,73 +221,18 @@ class _Cluster:
         """
         future = client.admin.describe_cluster(request_timeout=self._timeout_s)
         client.wait([future], let_in=False)
-        if _error(future) is not None:
+        if error_of(future) is not None:
             raise client.silence()
         return [node.id for node in future.result().nodes]
-
-    def _understood(self, group_id: str, answer: Future[Any]) -> Group | UnreadableGroup | None:
-        """Return what a coordinator said of a group.
-
-        Raises:
-            NoAnswerError: it said nothing.
-        """
-        error = _error(answer)
-        if error is None:
-            return self._group(answer.result())
-        if _silent(error):
-            raise NoAnswerError
-        return self._not_described(group_id, error)
 
     def _with_unread(
         self, groups: Mapping[str, Group | UnreadableGroup | None], reading: GroupReading[Any], group_ids: list[str]
     ) -> _Described:
         """Return the groups, and why there is nothing to say of those that are missing."""
         late = [group_id for group_id in group_ids if group_id not in groups and group_id not in reading.silent]
-        return (
-            dict(groups)
-            | {group_id: self._no_answer(group_id, "no answer from its coordinator") for group_id in reading.silent}
-            | {group_id: self._unread(group_id) for group_id in late}
-        )
-
-    def _no_answer(self, group_id: str, why: str) -> UnreadableGroup:
-        words = say(_NOT_DESCRIBED, cluster=self._name, group=group_id, why=why)
-        return UnreadableGroup(words, tells_of_group=False)
-
-    def _unread(self, group_id: str) -> UnreadableGroup:
-        unreadable = self._no_answer(group_id, "not read in time, the next cycle begins with it")
-        return dataclasses.replace(unreadable, unread=True)
-
-    def _group(self, description: Any) -> Group | None:
-        if description.state == ConsumerGroupState.DEAD:
-            return None
-        by_broker = description.type == ConsumerGroupType.CONSUMER
-        # librdkafka knows the states of classic groups; those that only the consumer protocol has are unknown to it.
-        members = tuple(
-            Member(
-                member.member_id,
-                member.host.removeprefix("/"),
-                client_id=member.client_id,
-                instance_id=member.group_instance_id,
-                partitions=len(member.assignment.topic_partitions),
-            )
-            for member in description.members
-        )
-        state = _STATES.get(description.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
-        assignor = description.partition_assignor or ""
-        return Group(description.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
-
-    def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
-        """Return why a group cannot be seen; None if it is not there."""
-        group = f"group {group_id}"
-        match error.code():
-            case KafkaError.GROUP_ID_NOT_FOUND:
-                return None
-            case KafkaError.GROUP_AUTHORIZATION_FAILED:
-                lacks = self._lacks("Describe", group, _group_option(group_id))
-                return UnreadableGroup(lacks, tells_of_group=False)  # brokers check rights first
-            case KafkaError.TOPIC_AUTHORIZATION_FAILED:  # a group of the consumer protocol is shown with its topics
-                return UnreadableGroup(self._lacks("Describe", f"the topics of {group}", "--topic TOPIC"))
-        return UnreadableGroup(say(_NOT_DESCRIBED, cluster=self._name, group=group_id, why=plain(error.str())))
+        why = "no answer from its coordinator"
+        silent = {group_id: self._answers.no_answer(group_id, why) for group_id in reading.silent}
+        return dict(groups) | silent | {group_id: self._answers.unread(group_id) for group_id in late}
 
     def _with_configs(
         self, client: KafkaClient, groups: Mapping[str, Group | UnreadableGroup | None], *, within_s: float
@@ -344,9 +272,9 @@ class _Cluster:
         client.wait(futures.values())
         configs: dict[str, GroupConfig | str] = {}
         for group_id, resource in asked.items():
-            error = _error(futures[resource])
-            if error is None or not _silent(error):
-                times = self._times(futures[resource], _GROUP_TIMES, f"group {group_id}", _group_option(group_id))
+            error = error_of(futures[resource])
+            if error is None or not is_silent(error):
+                times = self._answers.group_times(group_id, futures[resource])
                 configs[group_id] = times if isinstance(times, str) else GroupConfig(*times)
         return configs
 
@@ -357,53 +285,11 @@ class _Cluster:
         resource = ConfigResource(ResourceType.BROKER, str(min(nodes)))
         future = client.admin.describe_configs([resource], request_timeout=self._timeout_s)[resource]
         client.wait([future])
-        error = _error(future)
-        if error is not None and _silent(error):
+        error = error_of(future)
+        if error is not None and is_silent(error):
             raise client.silence()
-        text = self._times(future, _BROKER_TIMES, "the cluster", "--cluster")
+        text = self._answers.broker_times(future)
         if isinstance(text, str):
             _log.warning("broker bounds not read, Kafka's defaults are assumed", cluster=self._name, error=text)
             return Cluster(len(nodes), DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION, bounds_assumed=True)
         return Cluster(len(nodes), *text)
-
-    def _times(
-        self, future: Future[Any], names: tuple[str, str], on: str, option: str
-    ) -> tuple[timedelta, timedelta] | str:
-        """Return two times of a configuration, or why they cannot be read."""
-        error = _error(future)
-        if error is not None:
-            denied = error.code() in {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-            return self._lacks("DescribeConfigs", on, option) if denied else f"the configuration of {on}: {error.str()}"
-        config = future.result()
-        try:
-            first, second = (timedelta(milliseconds=int(config[name].value)) for name in names)
-        except (KeyError, TypeError):  # TypeError: the value is hidden from us
-            return f"the configuration of {on} does not show {' and '.join(names)}"
-        return first, second
-
-    def _lacks(self, operation: str, on: str, option: str) -> Sentence:
-        """Return what to grant, as Kafka's own tool is told; OPERATOR is whom the operator logs in as."""
-        phrase = (
-            "Kafka cluster {cluster} does not give the operator the right {operation} on {on}; grant it: kafka-acls "
-            "--add --allow-principal User:OPERATOR --operation {operation} {option}"
-        )
-        return say(phrase, cluster=self._name, operation=operation, on=on, option=option)
-
-
-def _group_option(group_id: str) -> str:
-    return f"--group {shlex.quote(group_id)}"
-
-
-def _error(future: Future[Any]) -> KafkaError | None:
-    """Return the error of a request that has been answered; None if it went well."""
-    exception = future.exception()
-    if exception is None:
-        return None
-    if not isinstance(exception, KafkaException):
-        raise exception
-    return exception.args[0]
-
-
-def _silent(error: KafkaError) -> bool:
-    """Whether nobody answered: the broker's own errors are positive, librdkafka's are negative."""
-    return bool(error.code() < 0)

@@ -1,0 +1,146 @@
+"""What a Kafka cluster's answers mean, and the sentences about those that say too little: pure."""
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from concurrent.futures import Future
+from datetime import timedelta
+from types import MappingProxyType
+from typing import Any, Final
+
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
+
+from heartbeat_tuner.adapters.kafka.kafka_client import plain
+from heartbeat_tuner.adapters.kafka.kafka_reading import NoAnswerError
+from heartbeat_tuner.domain.kafka_groups import Group, GroupState, Member, UnreadableGroup
+from heartbeat_tuner.domain.sentences import Sentence, say
+
+_BROKER_TIMES: Final = ("group.min.session.timeout.ms", "group.max.session.timeout.ms")
+_GROUP_TIMES: Final = ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms")
+_NOT_DESCRIBED: Final = "Kafka cluster {cluster} does not describe group {group}: {why}"
+
+_STATES: Final[Mapping[ConsumerGroupState, GroupState]] = MappingProxyType(
+    {
+        ConsumerGroupState.EMPTY: GroupState.EMPTY,
+        ConsumerGroupState.STABLE: GroupState.STABLE,
+        ConsumerGroupState.PREPARING_REBALANCING: GroupState.PREPARING_REBALANCE,
+        ConsumerGroupState.COMPLETING_REBALANCING: GroupState.COMPLETING_REBALANCE,
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClusterAnswers:
+    """The answers of one cluster.
+
+    Attributes:
+        cluster: its name, for sentences.
+    """
+
+    cluster: str
+
+    def understood(self, group_id: str, answer: Future[Any]) -> Group | UnreadableGroup | None:
+        """Return what a coordinator said of a group.
+
+        Raises:
+            NoAnswerError: it said nothing.
+        """
+        error = error_of(answer)
+        if error is None:
+            return _group(answer.result())
+        if is_silent(error):
+            raise NoAnswerError
+        return self._not_described(group_id, error)
+
+    def no_answer(self, group_id: str, why: str) -> UnreadableGroup:
+        """Return a group of which nothing was said, and why."""
+        words = say(_NOT_DESCRIBED, cluster=self.cluster, group=group_id, why=why)
+        return UnreadableGroup(words, tells_of_group=False)
+
+    def unread(self, group_id: str) -> UnreadableGroup:
+        """Return a group for which there was no time."""
+        unreadable = self.no_answer(group_id, "not read in time, the next cycle begins with it")
+        return dataclasses.replace(unreadable, unread=True)
+
+    def group_times(self, group_id: str, future: Future[Any]) -> tuple[timedelta, timedelta] | str:
+        """Return session and heartbeat that a broker prescribes to a group, or why they cannot be read."""
+        return self._times(future, _GROUP_TIMES, f"group {group_id}", _group_option(group_id))
+
+    def broker_times(self, future: Future[Any]) -> tuple[timedelta, timedelta] | str:
+        """Return the shortest and the longest session that a broker accepts, or why they cannot be read."""
+        return self._times(future, _BROKER_TIMES, "the cluster", "--cluster")
+
+    def _not_described(self, group_id: str, error: KafkaError) -> UnreadableGroup | None:
+        """Return why a group cannot be seen; None if it is not there."""
+        group = f"group {group_id}"
+        match error.code():
+            case KafkaError.GROUP_ID_NOT_FOUND:
+                return None
+            case KafkaError.GROUP_AUTHORIZATION_FAILED:
+                lacks = self._lacks("Describe", group, _group_option(group_id))
+                return UnreadableGroup(lacks, tells_of_group=False)  # brokers check rights first
+            case KafkaError.TOPIC_AUTHORIZATION_FAILED:  # a group of the consumer protocol is shown with its topics
+                return UnreadableGroup(self._lacks("Describe", f"the topics of {group}", "--topic TOPIC"))
+        return UnreadableGroup(say(_NOT_DESCRIBED, cluster=self.cluster, group=group_id, why=plain(error.str())))
+
+    def _times(
+        self, future: Future[Any], names: tuple[str, str], on: str, option: str
+    ) -> tuple[timedelta, timedelta] | str:
+        """Return two times of a configuration, or why they cannot be read."""
+        error = error_of(future)
+        if error is not None:
+            denied = error.code() in {KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+            return self._lacks("DescribeConfigs", on, option) if denied else f"the configuration of {on}: {error.str()}"
+        config = future.result()
+        try:
+            first, second = (timedelta(milliseconds=int(config[name].value)) for name in names)
+        except (KeyError, TypeError):  # TypeError: the value is hidden from us
+            return f"the configuration of {on} does not show {' and '.join(names)}"
+        return first, second
+
+    def _lacks(self, operation: str, on: str, option: str) -> Sentence:
+        """Return what to grant, as Kafka's own tool is told; OPERATOR is whom the operator logs in as."""
+        phrase = (
+            "Kafka cluster {cluster} does not give the operator the right {operation} on {on}; grant it: kafka-acls "
+            "--add --allow-principal User:OPERATOR --operation {operation} {option}"
+        )
+        return say(phrase, cluster=self.cluster, operation=operation, on=on, option=option)
+
+
+def error_of(future: Future[Any]) -> KafkaError | None:
+    """Return the error of a request that has been answered; None if it went well."""
+    exception = future.exception()
+    if exception is None:
+        return None
+    if not isinstance(exception, KafkaException):
+        raise exception
+    return exception.args[0]
+
+
+def is_silent(error: KafkaError) -> bool:
+    """Whether nobody answered: the broker's own errors are positive, librdkafka's are negative."""
+    return bool(error.code() < 0)
+
+
+def _group(description: Any) -> Group | None:
+    if description.state == ConsumerGroupState.DEAD:
+        return None
+    by_broker = description.type == ConsumerGroupType.CONSUMER
+    # librdkafka knows the states of classic groups; those that only the consumer protocol has are unknown to it.
+    members = tuple(
+        Member(
+            member.member_id,
+            member.host.removeprefix("/"),
+            client_id=member.client_id,
+            instance_id=member.group_instance_id,
+            partitions=len(member.assignment.topic_partitions),
+        )
+        for member in description.members
+    )
+    state = _STATES.get(description.state, GroupState.RECONCILING if by_broker else GroupState.UNKNOWN)
+    assignor = description.partition_assignor or ""
+    return Group(description.group_id, state, members, consumer_protocol=by_broker, assignor=assignor)
+
+
+def _group_option(group_id: str) -> str:
+    return f"--group {shlex.quote(group_id)}"

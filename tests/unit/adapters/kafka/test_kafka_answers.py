@@ -1,0 +1,113 @@
+"""What a Kafka cluster's answers come to, those that say too little too."""
+
+from concurrent.futures import Future
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
+
+from heartbeat_tuner.adapters.kafka.kafka_answers import ClusterAnswers
+from heartbeat_tuner.adapters.kafka.kafka_reading import NoAnswerError
+from heartbeat_tuner.domain.kafka_groups import Group, GroupState, Member, UnreadableGroup
+
+ANSWERS = ClusterAnswers("main")
+
+
+def answered(result: object) -> Future[Any]:
+    """Return an answer."""
+    future = Future[Any]()
+    future.set_result(result)
+    return future
+
+
+def refused(code: int) -> Future[Any]:
+    """Return an error of a broker, or of librdkafka below 0."""
+    future = Future[Any]()
+    future.set_exception(KafkaException(KafkaError(code)))
+    return future
+
+
+def description(state: ConsumerGroupState, kind: ConsumerGroupType = ConsumerGroupType.CLASSIC) -> SimpleNamespace:
+    """Return a group of one member as librdkafka describes it."""
+    member = SimpleNamespace(
+        member_id="orders-1",
+        host="/10.0.0.1",
+        client_id="orders",
+        group_instance_id=None,
+        assignment=SimpleNamespace(topic_partitions=["a", "b"]),
+    )
+    return SimpleNamespace(group_id="orders", state=state, type=kind, members=[member], partition_assignor="range")
+
+
+def test_a_group_is_what_its_coordinator_describes() -> None:
+    """With its members at their addresses."""
+    group = ANSWERS.understood("orders", answered(description(ConsumerGroupState.STABLE)))
+    member = Member("orders-1", "10.0.0.1", client_id="orders", instance_id=None, partitions=2)
+    assert group == Group("orders", GroupState.STABLE, (member,), assignor="range")
+
+
+def test_a_state_that_librdkafka_does_not_know_is_one_of_the_consumer_protocol_or_unknown() -> None:
+    """Only groups of the consumer protocol have states of their own."""
+    for kind, state in (
+        (ConsumerGroupType.CONSUMER, GroupState.RECONCILING),
+        (ConsumerGroupType.CLASSIC, GroupState.UNKNOWN),
+    ):
+        group = ANSWERS.understood("orders", answered(description(ConsumerGroupState.UNKNOWN, kind)))
+        assert isinstance(group, Group)
+        assert (group.state, group.consumer_protocol) == (state, kind is ConsumerGroupType.CONSUMER)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refused(KafkaError.GROUP_ID_NOT_FOUND), answered(description(ConsumerGroupState.DEAD))],
+    ids=["unknown", "dead"],
+)
+def test_a_group_that_is_not_there_is_none(answer: Future[Any]) -> None:
+    """Whichever way a broker says so."""
+    assert ANSWERS.understood("orders", answer) is None
+
+
+def test_silence_is_no_answer() -> None:
+    """What librdkafka says by itself is nothing about the group."""
+    with pytest.raises(NoAnswerError):
+        ANSWERS.understood("orders", refused(KafkaError._TIMED_OUT))
+
+
+@pytest.mark.parametrize(
+    ("code", "grant", "of_group"),
+    [
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, "--operation Describe --group 'my orders'", False),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "--operation Describe --topic TOPIC", True),
+    ],
+)
+def test_a_right_that_is_missing_is_named_with_the_command_that_grants_it(
+    code: int, grant: str, *, of_group: bool
+) -> None:
+    """Names are quoted for a shell."""
+    group = ANSWERS.understood("my orders", refused(code))
+    assert isinstance(group, UnreadableGroup)
+    assert grant in group.message
+    assert group.tells_of_group is of_group
+
+
+def test_a_group_that_was_not_read_in_time_is_unread() -> None:
+    """One whose coordinator did not answer is not: it was asked."""
+    assert ANSWERS.unread("orders").unread
+    assert not ANSWERS.no_answer("orders", "no answer from its coordinator").unread
+
+
+def test_times_are_read_from_configurations_or_it_is_said_why_not() -> None:
+    """Each of the two configurations has names of its own."""
+    bounds = {"group.min.session.timeout.ms": "6000", "group.max.session.timeout.ms": "1800000"}
+    config = answered({name: SimpleNamespace(value=value) for name, value in bounds.items()})
+    assert ANSWERS.broker_times(config) == (timedelta(seconds=6), timedelta(minutes=30))
+    assert ANSWERS.group_times("orders", config) == (
+        "the configuration of group orders does not show consumer.session.timeout.ms and consumer.heartbeat.interval.ms"
+    )
+    denied = ANSWERS.group_times("orders", refused(KafkaError.GROUP_AUTHORIZATION_FAILED))
+    assert isinstance(denied, str)
+    assert "--operation DescribeConfigs --group orders" in denied
+    hidden = answered({name: SimpleNamespace(value=None) for name in bounds})
+    assert "does not show group.min.session.timeout.ms" in str(ANSWERS.broker_times(hidden))
