@@ -21,8 +21,9 @@ from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.ports.metrics_source import MetricsSource
-from heartbeat_tuner.reconcile.series.metrics_reading import GIVE_UP, PATIENCE_S
 from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, RECORD_WINDOW
+from heartbeat_tuner.reconcile.series.reading_share import PATIENCE_S
+from heartbeat_tuner.reconcile.series.reading_troubles import GIVE_UP
 
 REQUESTS: Final = 20
 """How many a cycle makes for these policies at most."""

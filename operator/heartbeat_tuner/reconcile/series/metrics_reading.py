@@ -4,9 +4,10 @@ What was read stays in memory, and with it which stretches of time it covers: a 
 the next cycle asks for again, never a hole that looks like silence. A group that is not covered up to now is unknown
 for this cycle, with the reason; one that is not covered back to the window's beginning has a shorter record.
 
-Queries go in turn. Once Prometheus has answered, the next query is sent while the answer before it is read: it holds
-two answers at a time for us, never more. One that is down or overloaded is not asked again in the same cycle. A query
-that would be too much is split, by namespaces and then by time.
+How much is asked for says `reading_share`, what failed `reading_troubles`. Queries go in turn. Once Prometheus has
+answered, the next query is sent while the answer before it is read: it holds two answers at a time for us, never more.
+One that is down or overloaded is not asked again in the same cycle. A query that would be too much is split, by
+namespaces and then by time.
 """
 
 import asyncio
@@ -20,8 +21,6 @@ from typing import Final
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Policy
-from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries
@@ -29,23 +28,12 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
-from heartbeat_tuner.reconcile.series import reading_plan
+from heartbeat_tuner.reconcile.series import reading_plan, reading_share
 from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, READ, WINDOW_S, Ask, Missing, Size
+from heartbeat_tuner.reconcile.series.reading_share import CycleShare
+from heartbeat_tuner.reconcile.series.reading_troubles import ReadingTroubles
 from heartbeat_tuner.reconcile.series.series_store import KeptSeries
 from heartbeat_tuner.reconcile.series.span_coverage import SpanCoverage
-
-REQUESTS: Final = 20
-"""How many requests one cycle makes for what is new: more than ten thousand policies need, if cycles are in time."""
-
-WEIGHT: Final = 15 * reading_plan.REQUEST_WEIGHT
-"""How much they may bring: fifteen full answers, some three seconds of reading."""
-
-MARGIN: Final = 1.25
-"""A fleet that needs more, or that has more to be read after a long cycle, is given this times what it needs, by what
-was read of it before: else what is left would make the next cycle longer still."""
-
-MOST: Final = 3
-"""Requests and weight are never more than this times the above, whatever a fleet needs."""
 
 AHEAD: Final = 2
 """Queries that are under way, once Prometheus has answered in this cycle: while one is computed, another is read."""
@@ -53,16 +41,6 @@ AHEAD: Final = 2
 PIECE: Final = 500
 """So many series are taken in before others have their turn: some hundredths of a second."""
 
-BACKFILL_REQUESTS: Final = 60
-BACKFILL_WEIGHT: Final = 20 * reading_plan.REQUEST_WEIGHT
-"""Likewise for what is older: four slices of each quantity for a small fleet; a large one takes some cycles."""
-
-PATIENCE_S: Final = 45.0
-BACKFILL_PATIENCE_S: Final = 20.0
-"""After so long a cycle asks for nothing more that is new, or older: the next one goes on."""
-
-SHARE: Final = 0.25
-"""A namespace that takes more than this part of the weight comes after all others."""
 
 BACKOFF_FACTOR: Final = 0.6
 """Of what was too much, and could be read in parts, so much is asked for at a time from then on."""
@@ -73,57 +51,6 @@ there is touched every few cycles, one that has gone is forgotten in ten."""
 
 ENOUGH_S: Final = BASELINE_MARGIN.total_seconds() + 60.0
 """With less than this behind it, and a margin before, no record is made."""
-
-GIVE_UP: Final = frozenset(
-    {
-        MetricsCause.UNREACHABLE,
-        MetricsCause.TIMEOUT,
-        MetricsCause.OVERLOADED,
-        MetricsCause.REFUSED,
-        MetricsCause.CLOCK,
-    }
-)
-"""Causes for which the next query would fare no better, or do harm."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why something was not read.
-
-    Attributes:
-        reason: for the condition.
-        problem: what happened, as a sentence without the query.
-        is_due: whether the query is still to be tried.
-    """
-
-    reason: Reason
-    problem: str
-    is_due: bool = False
-
-    def told_to(self, policy: Policy, quantity: Quantity) -> Unknown:
-        """Return it for one policy: with its own query, since others' names are not its business and would not fit."""
-        phrase = "{problem}; it will try {query}" if self.is_due else "{problem}; tried {query}"
-        query = reading_plan.whole_query(quantity, policy)
-        return Unknown(self.reason, say(phrase, problem=self.problem, query=query))
-
-
-@dataclasses.dataclass
-class _Share:
-    """What is left of a cycle's share.
-
-    Attributes:
-        requests: how many.
-        weight: of their answers.
-        until_s: up to when, by the event loop's clock.
-    """
-
-    requests: int
-    weight: float
-    until_s: float
-
-    def is_spent(self) -> bool:
-        """Whether nothing more may be asked for."""
-        return self.requests <= 0 or self.weight <= 0 or asyncio.get_running_loop().time() > self.until_s
 
 
 @dataclasses.dataclass
@@ -138,7 +65,7 @@ class _SplitQuery:
     """
 
     ask: Ask
-    share: _Share
+    share: CycleShare
     waiting: list[Ask] | None = None
     refused: list[Ask] = dataclasses.field(default_factory=list)
 
@@ -158,11 +85,8 @@ class MetricsReader:
         self._sizes: dict[tuple[Quantity, str], Size] = {}
         self._most = float(reading_plan.REQUEST_WEIGHT)
         self._regained = REGAIN_FACTOR
-        self._flooding: set[str] = set()
         self._came_last: frozenset[str] = frozenset()
-        self._left: set[str] = set()
-        self._troubles: dict[tuple[Quantity, str], Trouble] = {}
-        self._outage: Trouble | None = None
+        self._troubles = ReadingTroubles()
         self._answering = False
 
     async def read(
@@ -177,17 +101,16 @@ class MetricsReader:
         """
         self._begin(policies, own_ids, float(math.floor(now.timestamp())))
         self._kept.begin_reading()
-        self._came_last, first = frozenset(self._flooding), self._left
-        self._flooding, self._left, self._troubles, self._outage = set(), set(), {}, None
-        self._answering = False
+        self._came_last, first = frozenset(self._troubles.flooding), self._troubles.left
+        self._troubles, self._answering = ReadingTroubles(), False
         self._most = min(reading_plan.REQUEST_WEIGHT, self._most * (1 + self._regained))
         self._regained = min(1.0, 2 * self._regained)
         began_s = asyncio.get_running_loop().time()
-        recent = self._share(self._came_last, began_s + PATIENCE_S)
-        older = _Share(BACKFILL_REQUESTS, BACKFILL_WEIGHT, began_s + BACKFILL_PATIENCE_S)
+        wanted = {name: stretches for name, stretches in self._missing().items() if name not in self._came_last}
+        recent, older = reading_share.for_new(wanted, self._sizes, began_s), reading_share.for_older(began_s)
         for _ in range(reading_plan.SLICES):
             missing = self._missing()
-            last = self._came_last | _over_their_share(missing, self._sizes)
+            last = self._came_last | reading_share.over_their_share(missing, self._sizes)
             turns = [
                 _SplitQuery(ask, recent if self._is_new(ask) else older)
                 for ask in reading_plan.asks(missing, self._sizes, most=self._most, first=first, last=last)
@@ -200,8 +123,7 @@ class MetricsReader:
         group = _group(policy)
         for quantity in _needed(policy):
             if not self._is_read(quantity, group):
-                trouble = self._troubles.get((quantity, group[0])) or self._outage or self._not_yet(group[0])
-                return trouble.told_to(policy, quantity)
+                return self._troubles.why(quantity, group[0]).told_to(policy, quantity)
         return self._kept.of_group(group)
 
     def stands_still(self, policy: Policy) -> bool:
@@ -225,14 +147,6 @@ class MetricsReader:
         """How many series and samples are in memory."""
         return self._kept.sizes()
 
-    def _share(self, floods: Collection[str], until_s: float) -> _Share:
-        """Return what this cycle may ask for what is new, by what is known of its size; floods are given nothing."""
-        needed = reading_plan.needed(
-            {name: stretches for name, stretches in self._missing().items() if name not in floods}, self._sizes
-        )
-        requests = min(MOST * REQUESTS, max(REQUESTS, math.ceil(MARGIN * needed.requests)))
-        return _Share(requests, min(MOST * WEIGHT, max(WEIGHT, MARGIN * needed.weight)), until_s)
-
     def _begin(self, policies: Sequence[Policy], own_ids: Mapping[ClientKey, GroupKey], until_s: float) -> None:
         """Let the window end now; what was read of the future, before a clock went back, is forgotten."""
         if until_s < self._coverage.until_s:
@@ -249,16 +163,16 @@ class MetricsReader:
 
     def _missing(self) -> Missing:
         """Return what is to be read, without what failed in this cycle already."""
-        if self._outage is not None:
+        if self._troubles.outage is not None:
             return {}
         wanted = {
             namespace: {
                 quantity: stretch
                 for quantity, stretch in stretches.items()
-                if (quantity, namespace) not in self._troubles
+                if not self._troubles.has(quantity, namespace)
             }
             for namespace, stretches in self._coverage.missing(self._kept.newest_s).items()
-            if namespace not in self._left
+            if namespace not in self._troubles.left
         }
         return {namespace: stretches for namespace, stretches in wanted.items() if stretches}
 
@@ -301,11 +215,11 @@ class MetricsReader:
         for turn in turns:
             if turn.waiting is None:
                 turn.waiting = reading_plan.pieces(turn.ask, self._sizes, most=self._most)
-            while turn.waiting and self._outage is None:
+            while turn.waiting and self._troubles.outage is None:
                 piece = turn.waiting.pop(0)
-                names = tuple(name for name in piece.namespaces if name not in self._flooding)
+                names = tuple(name for name in piece.namespaces if name not in self._troubles.flooding)
                 if names and turn.share.is_spent():
-                    self._left.update(names)
+                    self._troubles.left.update(names)
                 elif names:
                     turn.share.requests -= 1
                     return turn, dataclasses.replace(piece, namespaces=names)
@@ -314,7 +228,7 @@ class MetricsReader:
     async def _sent(self, piece: Ask) -> Sequence[Series]:
         return await self._metrics.instant(self._query(piece), at=datetime.fromtimestamp(piece.span.until_s, UTC))
 
-    async def _answered(self, ask: Ask, share: _Share, answer: Awaitable[Sequence[Series]]) -> Sequence[Ask]:
+    async def _answered(self, ask: Ask, share: CycleShare, answer: Awaitable[Sequence[Series]]) -> Sequence[Ask]:
         """Keep what was answered; return smaller queries where it was too much."""
         try:
             series = await answer
@@ -330,7 +244,8 @@ class MetricsReader:
     def _learn_from(self, refused: Sequence[Ask]) -> None:
         """Ask for less at a time if what was too much could be read in parts: then it was no flood."""
         for ask in refused:
-            if self._outage is None and not {*ask.namespaces} & {*self._flooding, *self._left}:
+            unread = self._troubles.flooding | self._troubles.left
+            if self._troubles.outage is None and unread.isdisjoint(ask.namespaces):
                 self._most = min(self._most, BACKOFF_FACTOR * reading_plan.weight(ask, self._sizes))
                 self._regained = REGAIN_FACTOR
 
@@ -359,36 +274,12 @@ class MetricsReader:
         if error.cause is MetricsCause.TOO_MUCH:
             halves = ask.halves()
             if halves is None:
-                self._flooded(ask, error.problem)
+                (namespace,) = ask.namespaces
+                self._troubles.flood(namespace, error.problem)
+                self._sizes[ask.quantity, namespace] = Size(samples_per_s=reading_plan.REQUEST_WEIGHT)
             return halves or ()
-        reason = Reason.PARTIAL_DATA if error.cause is MetricsCause.PARTIAL else Reason.PROMETHEUS_UNREACHABLE
-        if error.cause in GIVE_UP:
-            self._outage = Trouble(reason, error.problem)
-        else:
-            self._troubles |= {
-                (ask.quantity, namespace): Trouble(reason, error.problem) for namespace in ask.namespaces
-            }
+        self._troubles.fail(ask, error)
         return ()
-
-    def _flooded(self, ask: Ask, problem: str) -> None:
-        """Ask nothing more about a namespace in this cycle, and no more than its shortest stretch first in the next."""
-        (namespace,) = ask.namespaces
-        sentence = say(
-            "namespace {namespace} has more series under these names than can be read at once: {problem}",
-            namespace=namespace,
-            problem=problem,
-        )
-        self._flooding.add(namespace)
-        self._troubles |= {(quantity, namespace): Trouble(Reason.TOO_MANY_SERIES, sentence) for quantity in READ}
-        self._sizes[ask.quantity, namespace] = Size(samples_per_s=reading_plan.REQUEST_WEIGHT)
-
-    @staticmethod
-    def _not_yet(namespace: str) -> Trouble:
-        sentence = (
-            f"what the operator asks of Prometheus in one cycle was spent before namespace {namespace} was read; the "
-            f"next begins with it"
-        )
-        return Trouble(Reason.NOT_READ_YET, sentence, is_due=True)
 
 
 def _needed(policy: Policy) -> list[Quantity]:
@@ -397,17 +288,3 @@ def _needed(policy: Policy) -> list[Quantity]:
 
 def _group(policy: Policy) -> GroupKey:
     return policy.key.namespace, policy.group_id
-
-
-def _over_their_share(missing: Missing, sizes: Mapping[tuple[Quantity, str], Size]) -> set[str]:
-    """Return the namespaces that would take more of a cycle than is fair; none if there is only one."""
-    if len(missing) == 1:
-        return set()
-    weights = {
-        name: sum(
-            reading_plan.known_size(sizes, quantity, name).weight(stretch.length_s)
-            for quantity, stretch in stretches.items()
-        )
-        for name, stretches in missing.items()
-    }
-    return {name for name, weight in weights.items() if weight > SHARE * WEIGHT}

@@ -22,9 +22,10 @@ from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
-from heartbeat_tuner.reconcile.series import metrics_reading, reading_plan
-from heartbeat_tuner.reconcile.series.metrics_reading import REQUESTS, MetricsReader
+from heartbeat_tuner.reconcile.series import reading_plan, reading_share
+from heartbeat_tuner.reconcile.series.metrics_reading import MetricsReader
 from heartbeat_tuner.reconcile.series.reading_plan import Need, Size
+from heartbeat_tuner.reconcile.series.reading_share import REQUESTS
 from heartbeat_tuner.reconcile.series.spans import Span
 from tests.support import counters, told_prometheus, worlds
 from tests.support.counters import KAFKAJS
@@ -474,4 +475,4 @@ def test_the_shares_are_those_of_the_design() -> None:
     """At most twenty requests a cycle, however many policies; whatever the record is made of fits into them."""
     assert REQUESTS <= 20
     assert len(reading_plan.READ) <= REQUESTS
-    assert len(reading_plan.READ) * reading_plan.REQUEST_WEIGHT <= metrics_reading.WEIGHT
+    assert len(reading_plan.READ) * reading_plan.REQUEST_WEIGHT <= reading_share.WEIGHT
