@@ -451,7 +451,7 @@ async def test_a_changed_member_id_was_seen_when_the_group_was_read() -> None:
         stage.groups.groups["main"]["orders"] = worlds.group([worlds.member(one, number) for one in worlds.pods()])
         stage.clock.advance(stages.MINUTE)
         await gatherer.gather([policy])
-    changes = gatherer._ledgers[policy.key].changes
+    changes = gatherer._memories[policy.key].ledger.changes
     assert {one.at for one in changes} == {groups.answered}
     assert stage.clock.now() > groups.answered
 

@@ -10,7 +10,7 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.domain.grants import Grant
 from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, Member, UnreadableGroup
 from heartbeat_tuner.reconcile.cycle import CycleReport
-from heartbeat_tuner.reconcile.gather.gathering import LOOKS_AGAIN
+from heartbeat_tuner.reconcile.gather.kafka_looks import LOOKS_AGAIN
 from heartbeat_tuner.reconcile.gather.owners import MOST_FUTILE
 from heartbeat_tuner.reconcile.status import redaction
 from tests.support import manifests, worlds

@@ -1,0 +1,51 @@
+"""What no single look at a policy's group can show, remembered from cycle to cycle.
+
+Member ids that changed, members of others, the group as it was when its partitions were assigned, and how long nobody
+has read it.
+"""
+
+import dataclasses
+from datetime import datetime, timedelta
+from typing import Final
+
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.kafka_groups import Group
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.reconcile.gather import foreign_members, member_ids, policy_workloads, unread
+from heartbeat_tuner.reconcile.gather.foreign_members import ForeignMembers
+from heartbeat_tuner.reconcile.gather.member_ids import Ledger
+from heartbeat_tuner.reconcile.gather.unread import LastRead
+from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
+
+STRANGERS_KEPT: Final = timedelta(minutes=15)
+"""How long a foreign member is remembered after it was last seen; if it still disturbs the group, it shows by then."""
+
+
+@dataclasses.dataclass(slots=True)
+class GroupMemory:
+    """What is remembered of one policy's group.
+
+    Attributes:
+        ledger: its members' ids.
+        strangers: members that are not of the workload.
+        settled: the group when it was last seen with all partitions assigned; None if it never was.
+        last_read: when it was read last; None before the first cycle that tried.
+    """
+
+    ledger: Ledger = dataclasses.field(default_factory=Ledger)
+    strangers: ForeignMembers = dataclasses.field(default_factory=ForeignMembers)
+    settled: Group | None = None
+    last_read: LastRead | None = None
+
+    def see(self, workload: Workload, group: Group, *, at: datetime) -> None:
+        """Take in one more look at the group's members."""
+        pods = policy_workloads.as_of(workload, at).pods
+        self.ledger = member_ids.observe(self.ledger, pods, group.members, now=at, keep_since=at - RECORD_WINDOW)
+        self.strangers = foreign_members.observe(
+            self.strangers, workload.pods, group.members, now=at, keep_since=at - STRANGERS_KEPT
+        )
+
+    def is_passed_over(self, policy: Policy, now: datetime) -> bool:
+        """Note that this cycle did not reach a policy's group; return whether its status stands all the same."""
+        self.last_read = unread.missed(self.last_read, now=now)
+        return unread.keeps(policy, self.last_read, now=now)

@@ -1,0 +1,74 @@
+"""From the metrics of all policies, read at once (`metrics_reading`), to the record of each group."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.metrics import record
+from heartbeat_tuner.metrics.conventions import custom
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.raw.resolver import ClientKey, GroupKey
+from heartbeat_tuner.metrics.record import RecordScope
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.ports.metrics_source import MetricsSource
+from heartbeat_tuner.reconcile.gather.member_ids import Ledger
+from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
+from heartbeat_tuner.reconcile.series import mapped, reading_plan
+from heartbeat_tuner.reconcile.series.metrics_reading import MetricsReader
+from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
+
+
+class RecordReader:
+    """Reads what records are made of, and makes them.
+
+    Args:
+        metrics: where it is read.
+    """
+
+    def __init__(self, metrics: MetricsSource) -> None:
+        self._metrics = metrics
+        self._reader = MetricsReader(metrics)
+        self._mapped: Mapping[ObjectKey, mapped.Read] = {}
+
+    async def read(
+        self, policies: Sequence[Policy], *, now: datetime, own_ids: Mapping[ClientKey, GroupKey]
+    ) -> UnexpectedFailure | None:
+        """Read the metrics of all policies up to now; return a surprise."""
+        try:
+            usual = [policy for policy in policies if not policy.naming.maps]
+            await self._reader.read(usual, now=now, own_ids=own_ids)
+            self._mapped = await mapped.read(self._metrics, policies, at=now)
+        except Exception as error:  # noqa: BLE001 - a surprise must not end the cycle
+            return UnexpectedFailure(error)
+        return None
+
+    def stands_still(self, policy: Policy) -> bool:
+        """Whether a policy's group is known up to now, and nothing but heartbeats was counted since the last cycle."""
+        return not policy.naming.maps and self._reader.stands_still(policy)
+
+    def record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
+        """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""
+        maps = policy.naming.maps
+        unknown = self._mapped[policy.key] if maps else self._reader.of(policy)
+        if isinstance(unknown, Unknown):
+            return unknown
+        candidates = tuple(unknown) if maps else custom.of_policy(policy.naming, policy.library)
+        read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
+        starts = [pod.started for pod in workload.pods]
+        changes = [policy.application.at] if policy.application is not None else []
+        current = workload.current
+        watched = RecordScope(
+            policy=policy,
+            pods=workload.pods,
+            poll_limit=None if current is None else current.settings.max_poll_interval,
+            changes=ledger.changes,
+            since=max([now - RECORD_WINDOW, read_since, *starts, *changes]),
+            now=now,
+        )
+        convention, observed = resolver.followed(unknown, candidates)
+        return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))
+
+
+def _tried(quantity: Quantity, policy: Policy) -> str:
+    return mapped.query([policy]) if policy.naming.maps else reading_plan.whole_query(quantity, policy)
