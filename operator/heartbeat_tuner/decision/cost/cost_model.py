@@ -1,50 +1,33 @@
 """The cost of settings: stalled partition-seconds a day, and what comes with them, for many sessions at once.
 
-`CostModel` takes from a profile what no setting changes (tables of rates, the law of what is left of a poll gap) and
-gives `Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `beat_phase` (how old the
-last beat is), `rebalance_cost` (what a rebalance costs), `cost_terms` (what each kind of happening costs),
+`CostModel` takes from a profile what no setting changes (tables of rates, the laws of `group_members`) and gives
+`Costs` for an interval, a wait and a poll limit over an array of sessions. The parts: `beat_phase` (how old the last
+beat is), `rebalance_cost` (what a rebalance costs), `cost_terms` (what each kind of happening costs),
 `session_outcomes` and `rate_tables` (lookups), `quadrature` (a few times that stand for many).
 """
 
 import dataclasses
 import functools
-import math
 import operator
 from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.clients import catalogue
-from heartbeat_tuner.clients.client import Beater, Hung, StaticIdSupport
-from heartbeat_tuner.decision.cost import beat_phase, cost_terms, hang_terms, outage_terms
-from heartbeat_tuner.decision.cost.beat_phase import Cadence
-from heartbeat_tuner.decision.cost.cost_terms import GroupShape, Node, Term
+from heartbeat_tuner.clients.client import Hung
+from heartbeat_tuner.decision.cost import cost_terms, hang_terms, outage_terms
+from heartbeat_tuner.decision.cost.cost_terms import Node, Term
+from heartbeat_tuner.decision.cost.group_members import GroupMembers
 from heartbeat_tuner.decision.cost.hang_terms import HangLimit
-from heartbeat_tuner.decision.cost.quadrature import mean
 from heartbeat_tuner.decision.cost.rate_tables import RateTable
-from heartbeat_tuner.decision.cost.rebalance_cost import (
-    JoinBarrier,
-    JoinDelay,
-    RebalanceCost,
-    RebalanceParticipants,
-    after_a_beat,
-    rebalance_cost,
-    rebalance_cost_in_step,
-)
+from heartbeat_tuner.decision.cost.rebalance_cost import JoinDelay, RebalanceCost, rebalance_cost_in_step
 from heartbeat_tuner.decision.cost.session_outcomes import Sessions
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
-from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
+from heartbeat_tuner.models.failure_profile import FailureProcess, Profile
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.law import Law
 
 LEAST_SESSION_S: Final = 6.0
 """`group.min.session.timeout.ms` of a broker where nothing else is set."""
-
-_SIXTHS: Final = (np.arange(6) + 0.5) / 6
-_LASTING: Final = frozenset({StaticIdSupport.WORKS, StaticIdSupport.GUARDED, StaticIdSupport.STEALS})
-"""Where a static id keeps a member's place while it is away."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -125,33 +108,8 @@ class CostModel:
             floor_s: the least session that the broker allows, in seconds.
         """
         self.profile = profile
-        self.card = catalogue.client(profile.client)
-        self.static = profile.static and self.card.static_membership in _LASTING
-        self.in_turns = self.card.beater is Beater.FETCH_LOOP
-        # A rebalance sets the beat timers of all members again. The turns of loops end whenever they end.
-        self.in_step = not self.in_turns and profile.rebalancing is not Rebalancing.CONSUMER
-        self.leaves = self.card.leaves_on_close
-        consumer = profile.rebalancing is Rebalancing.CONSUMER
-        self.group = GroupShape(
-            members=profile.members,
-            partitions=profile.partitions,
-            settle_s=profile.settle_s,
-            empty_s=0.0 if consumer else cost_terms.EMPTY_S,
-            whole_stops=profile.rebalancing is Rebalancing.EAGER,
-            waits=not consumer,
-        )
-        self.together = min(profile.node_members, profile.members)
-        self.gaps = Law.table(_gaps(profile))
-        self.remaining = self.gaps.remaining()
-        # A loop that wakes beats at the end of its turn, and hears there that it has to join.
-        shares = np.concatenate((_SIXTHS, 1.0 - (1.0 - _SIXTHS) ** (1.0 / self.together)))
-        polls = np.zeros(2) if self.in_turns else self.remaining.quantile(shares)
-        self._polls_s, self._last_polls_s = np.split(polls, 2)
-        # The law of r, of members that have all heard, up to R: many periods ask for the same one.
-        self._together = functools.cache(lambda cap_s: JoinDelay.of(self.remaining.sf, cap_s))
-        # A rollout, and each M with the same R, ask for beats and laws of t that the costs of values have asked for.
-        self._beats = functools.cache(self._beat)
-        self._join_delay = functools.cache(self._hear)
+        self._members = GroupMembers(profile)
+        self._group = self._members.group
         self._rows: list[Array] = []
         self._pauses = self._add(_rates(profile.pauses), profile.pauses.upper_per_day)
         self._nodes = self._add(_rates(profile.node_pauses), profile.node_pauses.upper_per_day)
@@ -162,16 +120,17 @@ class CostModel:
         slow = profile.slow_handlers
         self._slow = self._add(_turns(profile), None if slow is None else slow.upper_per_day)
         self.table = RateTable.of(self._rows)
-        self.floor_per_day = self._floor(floor_s)
+        self.floor_per_day = self._members.floor_per_day(floor_s)
 
     def costs(self, *, interval_s: float, wait_s: float, poll_limit_s: float | None, sessions_s: Array) -> Costs:
         """Return what settings cost; the arguments are those of the function `costs`."""
-        cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
-        limit_s = None if poll_limit_s is None else poll_limit_s * self.card.poll_limit_factor
-        cap_s = self._cap(limit_s)
-        join_delay = self._join_delay(cadence, cap_s)
-        ways = self._rebalance_cost(join_delay, cadence, cap_s, drops=limit_s != cap_s)
-        at = Sessions(np.asarray(sessions_s, dtype=np.float64), cadence, self.table, ways.barrier, self._polls_s)
+        cadence = self._members.cadence(interval_s=interval_s, wait_s=wait_s)
+        limit_s = None if poll_limit_s is None else poll_limit_s * self._members.card.poll_limit_factor
+        cap_s = self._members.cap_s(limit_s)
+        join_delay = self._members.join_delay(cadence, cap_s)
+        ways = self._members.rebalance_cost(join_delay, cadence, cap_s, drops=limit_s != cap_s)
+        sessions = np.asarray(sessions_s, dtype=np.float64)
+        at = Sessions(sessions, cadence, self.table, ways.barrier, self._members.polls_s)
         terms = self._terms(at, join_delay, ways, limit_s, cap_s)
         total = functools.reduce(operator.add, (term.evictions for term in terms.values()))
         upper = functools.reduce(operator.add, (term.upper for term in terms.values()))
@@ -190,25 +149,15 @@ class CostModel:
             poll_evictions_per_month=polls[0],
             poll_evictions_upper_per_month=polls[1],
             rebalances_per_day=rebalances,
-            rebalancing_share=rebalances * (ways.barrier.mean_s + self.group.settle_s) / DAY_S,
+            rebalancing_share=rebalances * (ways.barrier.mean_s + self._group.settle_s) / DAY_S,
             detection_s=at.sessions_s - cadence.mean_age_s,
             period_s=cadence.period_s,
         )
 
-    def cadence(self, *, interval_s: float, wait_s: float) -> Cadence:
-        """Return how the members beat."""
-        return self._beats(interval_s, wait_s)
-
-    def _beat(self, interval_s: float, wait_s: float) -> Cadence:
-        if self.in_turns:
-            profile = self.profile
-            return beat_phase.in_turns(profile.handlers, idle=profile.idle_turns, interval_s=interval_s, wait_s=wait_s)
-        return beat_phase.by_clock(beat_phase.period_of(self.card, interval_s=interval_s, wait_s=wait_s))
-
     def _terms(
         self, at: Sessions, join_delay: JoinDelay, ways: RebalanceCost, limit_s: float | None, cap_s: float
     ) -> dict[str, Term]:
-        profile, group = self.profile, self.group
+        profile, group = self.profile, self._group
         none = Term.none(at.sessions_s.size)
         terms = dict.fromkeys(("pauses", "nodePauses", "outages", "crashes", "restarts", "hangs", "slowHandlers"), none)
         if profile.pauses.per_day:
@@ -216,12 +165,12 @@ class CostModel:
         if at.cadence.turns is None and at.sessions_s.min() < at.cadence.period_s:
             terms["pauses"] += hang_terms.never_in_time(group, at, ways)
         if profile.node_pauses.per_day:
-            gone = self.together if group.waits else 1
-            together = self._rebalance_cost(join_delay, at.cadence, cap_s, gone=gone, drops=limit_s != cap_s)
-            node = Node(self.together, self._last_polls_s, self._together(cap_s))
+            gone = self._members.together if group.waits else 1
+            together = self._members.rebalance_cost(join_delay, at.cadence, cap_s, gone=gone, drops=limit_s != cap_s)
+            node = Node(self._members.together, self._members.last_polls_s, self._members.joins_together(cap_s))
             terms["nodePauses"] = cost_terms.node_absences(group, at, together, self._nodes, node)
         if profile.outages.per_day:
-            returns = self._returning(join_delay, at.cadence, cap_s)
+            returns = self._members.returning(join_delay, at.cadence, cap_s)
             terms["outages"] = outage_terms.outages(group, at, ways, returns, profile.delivery, self._outages)
         if profile.crashes.per_day:
             terms["crashes"] = self._crashed(at, ways, cap_s)
@@ -239,41 +188,32 @@ class CostModel:
             terms["hangs"] = hang_terms.hangs(group, at, ways, self._hangs[0], limit, triggers)
         return terms
 
-    def _hear(self, cadence: Cadence, cap_s: float) -> JoinDelay:
-        """Return the law of t, the time from a rebalance's begin to a member's join."""
-        turns = cadence.turns
-        later = after_a_beat(self.remaining, cadence.period_s) if turns is None else turns.later(self.gaps)
-        return JoinDelay.of(later, cap_s)
-
     def _crashed(self, at: Sessions, ways: RebalanceCost, cap_s: float) -> Term:
         """A static member that died takes its place again, but in KIP-848, where its id is refused until S is over."""
-        if self.static and self.group.waits:
-            return cost_terms.absences(self.group, at, ways, self._crashes[0], None)
-        return cost_terms.crashes(self.group, at, ways, self._crashes[0], cap_s)
+        if self._members.is_static and self._group.waits:
+            return cost_terms.absences(self._group, at, ways, self._crashes[0], None)
+        return cost_terms.crashes(self._group, at, ways, self._crashes[0], cap_s)
 
     def _restarted(
         self, at: Sessions, join_delay: JoinDelay, ways: RebalanceCost, cap_s: float, *, drops: bool
     ) -> Term:
-        profile, group = self.profile, self.group
+        profile, group = self.profile, self._group
         law, often = profile.restarts.law, profile.restarts.per_day
-        if self.static:
+        if self._members.is_static:
             return cost_terms.absences(group, at, ways, self._restarts[0], None)
         if profile.surge:
-            ways = self._rebalance_cost(join_delay, at.cadence, cap_s, gone=0, drops=drops)
-            silent = 0.0 if self.leaves else at.weights @ at.left_s * self._participants(0).orphaned
-            apart = self._apart(ways.barrier) if self.leaves else 1.0
+            ways = self._members.rebalance_cost(join_delay, at.cadence, cap_s, gone=0, drops=drops)
+            orphaned = self._members.participants(0).orphaned
+            silent = 0.0 if self._members.leaves else at.weights @ at.left_s * orphaned
+            apart = self._members.apart(ways.barrier) if self._members.leaves else 1.0
             handover = ways.back + apart * ways.out
             return cost_terms.departures(group, at, often, handover + silent, ways.rounds + apart)
-        if not self.leaves:
+        if not self._members.leaves:
             return cost_terms.crashes(group, at, ways, self._restarts[0], cap_s)
         if group.alone:
             return cost_terms.departures(group, at, often, group.partitions * (law.mean_s + group.anew_s), 1.0)
-        apart = self._apart(ways.barrier)
+        apart = self._members.apart(ways.barrier)
         return cost_terms.departures(group, at, often, ways.out + apart * ways.back, 1.0 + apart * ways.rounds)
-
-    def _apart(self, barrier: JoinBarrier) -> float:
-        """P(D > T_pre): the share of restarts whose two members take a rebalance each."""
-        return float(mean(self.profile.restarts.law.sf(barrier.quantiles_s)))
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
         """Return the cost of replacing every pod; the arguments are those of `rollout_cost`.
@@ -283,98 +223,46 @@ class CostModel:
         singly = self._rollout_of_each(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
         if not self.profile.at_once:
             return singly
-        anew_s = 0.0 if self.static else self.group.anew_s
-        return max(singly, self.group.partitions * (self.profile.restarts.law.mean_s + anew_s))
+        anew_s = 0.0 if self._members.is_static else self._group.anew_s
+        return max(singly, self._group.partitions * (self.profile.restarts.law.mean_s + anew_s))
 
     def _rollout_of_each(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        profile, group = self.profile, self.group
+        profile, group = self.profile, self._group
         if not profile.restarts.per_day:
             once = dataclasses.replace(profile, restarts=FailureProcess(1.0, profile.restarts.law), at_once=False)
             return CostModel(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
-        cadence = self.cadence(interval_s=interval_s, wait_s=wait_s)
-        cap_s = self._cap(None)
-        join_delay = self._join_delay(cadence, cap_s)
-        ways = self._rebalance_cost(join_delay, cadence, cap_s, drops=False)
+        cadence = self._members.cadence(interval_s=interval_s, wait_s=wait_s)
+        cap_s = self._members.cap_s(None)
+        join_delay = self._members.join_delay(cadence, cap_s)
+        ways = self._members.rebalance_cost(join_delay, cadence, cap_s, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
         restarts = float(self._restarted(at, join_delay, ways, cap_s, drops=False).cost[0]) / profile.restarts.per_day
-        if not self.in_step or self.static or not self.leaves or (group.alone and not profile.surge):
+        if (
+            not self._members.in_step
+            or self._members.is_static
+            or not self._members.leaves
+            or (group.alone and not profile.surge)
+        ):
             return restarts
-        participants = self._participants(0 if profile.surge else 1)
+        participants = self._members.participants(0 if profile.surge else 1)
         moved = rebalance_cost_in_step(
-            profile.rebalancing, self._together(cap_s), participants, period_s=cadence.period_s
+            profile.rebalancing, self._members.joins_together(cap_s), participants, period_s=cadence.period_s
         )
         before, after = reversed(moved) if profile.surge else moved
-        later = before + self._apart(join_delay.last_of(participants.stay)) * after
+        later = before + self._members.apart(join_delay.last_of(participants.stay)) * after
         return restarts / group.members + (group.members - 1) * later
 
     def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> HangLimit:
         """When a member whose handler hangs is removed: by its library's card."""
-        if self.card.hung is Hung.UNNOTICED:
+        if self._members.card.hung is Hung.UNNOTICED:
             return HangLimit(None, at.weights, cap_s)
-        if self.card.hung is Hung.PLACEMENT:
+        if self._members.card.hung is Hung.PLACEMENT:
             return HangLimit(at.left_s, at.weights, cap_s)
         limit = cap_s if limit_s is None else limit_s
-        if self.static and self.group.waits:
+        if self._members.is_static and self._group.waits:
             # It stops beating and does not say that it leaves.
             return HangLimit(limit + at.left_s, at.weights, cap_s)
         return HangLimit(np.full((1, 1), limit), np.ones(1), cap_s)
-
-    def _rebalance_cost(
-        self, join_delay: JoinDelay, cadence: Cadence, cap_s: float, *, gone: int = 1, drops: bool
-    ) -> RebalanceCost:
-        """Return what it costs that members leave together and come back, or that one joins and another leaves.
-
-        The first rebalance finds members at any phase, and the second one finds them in step.
-
-        Args:
-            join_delay: the law of t.
-            cadence: of the members.
-            cap_s: R.
-            gone: how many leave together; of none: one joins before another leaves.
-            drops: whether members that join after R are not counted elsewhere, as those are that exceed M = R.
-        """
-        participants = self._participants(gone)
-        ways = rebalance_cost(self.profile.rebalancing, join_delay, participants)
-        out, back = ways.out, ways.back
-        if self.in_step:
-            together = self._together(cap_s)
-            out, back = rebalance_cost_in_step(
-                self.profile.rebalancing, together, participants, period_s=cadence.period_s
-            )
-        again = min(ways.barrier.dropped, 1.0) * back if drops else 0.0
-        out, back = (ways.out, back) if gone else (out, ways.back)
-        return RebalanceCost(out + again, back + again, ways.barrier, ways.hears_s, ways.rounds)
-
-    def _returning(self, join_delay: JoinDelay, cadence: Cadence, cap_s: float) -> JoinDelay:
-        """Return the law of the time from the end of an outage to a member's join."""
-        delivery = self.profile.delivery
-        if cadence.turns is not None or delivery is Delivery.LATE:
-            return self._together(cap_s)
-        if delivery is Delivery.RETRIED:
-            return JoinDelay.of(after_a_beat(self.remaining, 2 * cost_terms.RETRY_S), cap_s)
-        return join_delay
-
-    def _participants(self, gone: int) -> RebalanceParticipants:
-        group = self.group
-        if gone:
-            moved, orphaned = math.floor(gone * group.share), gone * group.share
-        else:
-            moved = math.floor(group.partitions / (group.members + 1))
-            orphaned = (group.partitions - moved) / group.members
-        return RebalanceParticipants(
-            stay=group.members - gone,
-            come=max(gone, 1),
-            partitions=group.partitions,
-            orphaned=orphaned,
-            moved=moved,
-            settle_s=group.settle_s,
-        )
-
-    def _cap(self, limit_s: float | None) -> float:
-        """R: M itself for most libraries, else what they use unless it is set."""
-        if self.card.rebalance_wait is Setting.MAX_POLL_INTERVAL and limit_s is not None:
-            return limit_s
-        return self.card.defaults[self.card.rebalance_wait].total_seconds()
 
     def _add(self, rates: Array, upper: Array | None) -> tuple[int, int]:
         self._rows.append(rates)
@@ -383,19 +271,6 @@ class CostModel:
             return row, row
         self._rows.append(upper)
         return row, row + 1
-
-    def _floor(self, floor_s: float) -> float:
-        profile, group = self.profile, self.group
-        absences = [profile.pauses, profile.crashes]
-        if self.static or (not profile.surge and (group.alone or not self.leaves)):
-            absences.append(profile.restarts)
-        if group.alone:
-            absences += [profile.node_pauses, profile.hangs]
-            return group.partitions * sum(absence.per_day * absence.law.mean_s for absence in absences)
-        away = group.members * sum(absence.per_day * float(absence.law.integral(floor_s)) for absence in absences)
-        together = profile.node_pauses
-        away += self.together * together.per_day * float(together.law.integral(floor_s))
-        return profile.share * away
 
 
 def rollout_cost(profile: Profile, *, interval_s: float, wait_s: float, session_s: float) -> float:
@@ -421,11 +296,3 @@ def _turns(profile: Profile) -> Array:
     if profile.slow_handlers is None:
         return profile.handlers.exceedances * (DAY_S / max(profile.handlers.mean_s, 1e-3))
     return _rates(profile.slow_handlers)
-
-
-def _gaps(profile: Profile) -> Array:
-    """P(T > x) of poll gaps, with the rare long ones."""
-    usual = profile.handlers
-    if profile.slow_handlers is None:
-        return usual.exceedances
-    return np.maximum(usual.exceedances, np.minimum(_rates(profile.slow_handlers) * usual.mean_s / DAY_S, 1.0))

@@ -31,8 +31,8 @@ RESTARTS = often(100 / 6, 20.0, 0.35)
 def reckon(profile: Profile, session_s: float, interval_s: float = 3.0, limit_s: float | None = 300.0) -> Costs:
     """Return the costs of one session, for members that join as soon as they wake, and never beat in step."""
     reckoner = CostModel(profile)
-    reckoner.in_step = False
-    reckoner._polls_s = np.zeros(1)
+    reckoner._members.in_step = False
+    reckoner._members.polls_s = np.zeros(1)
     return reckoner.costs(
         interval_s=interval_s, wait_s=0.5, poll_limit_s=limit_s, sessions_s=np.array([float(session_s)])
     )
