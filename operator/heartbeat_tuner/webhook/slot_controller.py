@@ -1,33 +1,28 @@
-"""Looks after slots and gated pods between admissions, in every replica.
+"""Looks after slots and gated pods between admissions, in every replica: where, when, and for how long.
 
-What the rules say is written, and what came second is refused by the API server and looked at again. Places at which
-nothing moves cost nothing. A gated pod that no policy stands for any more is replaced: its id may be in use, and its
-successor starts without one.
+Places at which nothing moves cost nothing; what is done at the others says `place_tending`. A gated pod that no policy
+stands for any more is replaced: its id may be in use, and its successor starts without one.
 """
 
 import asyncio
 import collections
 import dataclasses
-import functools
 import time
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import structlog
 
-from heartbeat_tuner.api.slot_names import Owner, SlotPlace
-from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
-from heartbeat_tuner.membership.lifting import lift
-from heartbeat_tuner.membership.limits import MOST_PODS, crowded
-from heartbeat_tuner.membership.settling import settle
-from heartbeat_tuner.membership.status import waits
-from heartbeat_tuner.membership.values import Lift, Remove, SlotPod, View, Write
+from heartbeat_tuner.api.slot_names import SlotPlace
+from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.membership.values import SlotPod
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadSizes
 from heartbeat_tuner.ports.static_slots import SlotPods, Slots
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.webhook.admission.enrolment import Enrolment
 from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
+from heartbeat_tuner.webhook.place_tending import PlaceTending
 from heartbeat_tuner.webhook.rests import Rests
 from heartbeat_tuner.webhook.touched import Touched
 from heartbeat_tuner.webhook.webhook_telemetry import WebhookTelemetry
@@ -57,8 +52,6 @@ AT_ONCE: Final = 16
 
 SHOWN: Final = 5
 """Namespaces that a message names."""
-
-Result = TypeVar("Result")
 
 _log = structlog.get_logger()
 
@@ -103,15 +96,13 @@ class SlotController:
         self._enrolments = enrolments
         self._slots = slots
         self._pods = pods
-        self._sizes = sizes
         self._clock = clock
         self._telemetry = telemetry
         self._touched = touched
-        self._aside = aside
         self.namespace_s = NAMESPACE_S
-        self._restless: set[SlotPlace] = set()
         self._busy: dict[str, asyncio.Task[bool]] = {}
         self._rests = Rests()
+        self._places = PlaceTending(slots, pods, sizes, clock, telemetry, aside, self._rests)
         self._well_until_s = 0.0
         self._rights_until_s = 0.0
 
@@ -148,8 +139,8 @@ class SlotController:
         as_of, enrolments = self._slots.as_of, self._enrolments()
         if as_of is None or enrolments is None:
             return False
-        looked_at = self._touched.take() | (set() if news_only else self._restless)
-        self._restless -= looked_at
+        looked_at = self._touched.take() | (set() if news_only else self._places.restless)
+        self._places.restless -= looked_at
         try:
             if looked_at and self._clock.now() - as_of > LIST_AGE:
                 await self._slots.refresh()
@@ -157,7 +148,7 @@ class SlotController:
             if not answered or time.monotonic() >= self._rights_until_s:
                 self._rights_until_s = time.monotonic() + RIGHTS_AGE_S if await self._pods.may_lift() else 0.0
         except TunerError as error:
-            self._restless |= looked_at
+            self._places.restless |= looked_at
             _log.warning("slots not looked after", error=str(error))
             return True
         if time.monotonic() < self._rights_until_s:
@@ -177,7 +168,7 @@ class SlotController:
         for place in waiting.keys() - {enrolment.slots for enrolment in enrolments} if waiting else ():
             tasks[place.namespace].stranded.extend((place, pod) for pod in waiting[place])
         for namespace in tasks.keys() & (self._busy.keys() | self._rests.resting()):
-            self._restless |= {enrolment.slots for enrolment in tasks.pop(namespace).places}
+            self._places.restless |= {enrolment.slots for enrolment in tasks.pop(namespace).places}
         return tasks
 
     async def _look_after(self, tasks: Mapping[str, _Tasks]) -> bool:
@@ -205,109 +196,16 @@ class SlotController:
             self._rests.begin(namespace)
             try:
                 for enrolment in tasks.places:
-                    await self._within(enrolment.slots, self._tend(enrolment, until_s=began_s + self.namespace_s))
+                    await self._places.tend(enrolment, until_s=began_s + self.namespace_s)
                 for place, pod in tasks.stranded:
                     if time.monotonic() >= began_s + self.namespace_s:
                         break  # the pods that are left still wait at the next turn
-                    await self._within(place, self._replace(place, pod, "its policy gives no ids any more"))
+                    await self._places.replace_stranded(place, pod)
             except TunerError as error:
-                self._restless |= {enrolment.slots for enrolment in tasks.places}
+                self._places.restless |= {enrolment.slots for enrolment in tasks.places}
                 _log.warning("slots not looked after", namespace=namespace, error=str(error))
                 return False
             finally:
                 self._rests.end(namespace)
                 self._telemetry.namespace_looked_after(duration_s=time.monotonic() - began_s)
             return True
-
-    async def _within(self, place: SlotPlace, work: Coroutine[Any, Any, None]) -> None:
-        """Do what concerns one place; what fails there costs no other place, nor what else is to be done there.
-
-        An answer that is an error of a server may be of one place, too: another webhook of its namespace that is down.
-
-        Raises:
-            ApiServerError: the API server did not answer: then no other place of the namespace has a chance either.
-        """
-        try:
-            await work
-        except WriteConflictError:
-            self._restless.add(place)
-        except ApiServerError as error:
-            if error.status is None:
-                raise
-            self._restless.add(place)
-            _log.warning("place not looked after", namespace=place.namespace, slots=place.prefix, error=str(error))
-        except Exception:  # noqa: BLE001 - what stands in one tenant's objects must not end the work for all others
-            self._restless.add(place)
-            _log.exception("surprise at a place", namespace=place.namespace, slots=place.prefix)
-
-    async def _tend(self, enrolment: Enrolment, *, until_s: float) -> None:
-        place, view = enrolment.slots, self._view(enrolment.slots)
-        if not view.slots and not view.pods:
-            return  # all policies are noted when they are first seen, and most have nothing to look after
-        if crowded(view):
-            self._restless.add(place)
-            why = f"more than {MOST_PODS} pods or Leases have its ids; delete those that were made by hand"
-            _log.warning("place left alone", namespace=place.namespace, slots=place.prefix, why=why)
-            return
-        pool = enrolment.pool(await self._sizes.size(enrolment.workload))
-        view = self._view(place)
-        now = self._clock.now()
-        for step in await self._found(place, view, functools.partial(settle, view, pool, now=now)):
-            if self._is_over(place, until_s):
-                return
-            await self._within(place, self._settle(enrolment, step))
-        view = self._view(place)
-        if await self._found(place, view, functools.partial(waits, view, pool)):
-            self._restless.add(place)
-        now = self._clock.now()
-        for todo in await self._found(place, view, functools.partial(lift, view, pool, now=now)):
-            if self._is_over(place, until_s):
-                return
-            if isinstance(todo, Lift):
-                await self._within(place, self._lift(place, todo.pod))
-            else:
-                await self._within(place, self._replace(place, todo.pod, todo.reason.value))
-
-    def _is_over(self, place: SlotPlace, until_s: float) -> bool:
-        """Whether a namespace's time is over; then the rest of a place is left to the next turn."""
-        if time.monotonic() < until_s:
-            return False
-        self._restless.add(place)
-        return True
-
-    async def _found(self, place: SlotPlace, view: View, work: Callable[[], Result]) -> Result:
-        """Return what a rule finds at a place, and take note of how long that took."""
-
-        def timed() -> tuple[Result, float]:
-            began_s = time.perf_counter()
-            return work(), time.perf_counter() - began_s
-
-        result, spent_s = await self._aside.run(place.namespace, len(view.pods) + len(view.slots), timed)
-        self._rests.spend(place.namespace, spent_s)
-        return result
-
-    async def _settle(self, enrolment: Enrolment, step: Write | Remove) -> None:
-        place = enrolment.slots
-        try:
-            if isinstance(step, Write):
-                await self._slots.write(place, Owner(enrolment.policy.name, enrolment.policy_uid), step)
-            else:
-                await self._slots.remove(place, step)
-        except WriteConflictError:
-            self._restless.add(place)
-            await self._slots.look(place, step.number)
-
-    async def _lift(self, place: SlotPlace, pod: SlotPod) -> None:
-        await self._pods.lift(place, pod)
-        self._telemetry.pod_lifted()
-
-    async def _replace(self, place: SlotPlace, pod: SlotPod, why: str) -> None:
-        _log.info("pod is replaced", pod=pod.name, namespace=place.namespace, why=why)
-        await self._pods.evict(place, pod)
-        self._telemetry.pod_replaced()
-
-    def _view(self, place: SlotPlace) -> View:
-        as_of = self._slots.as_of
-        if as_of is None:
-            raise ApiServerError("pods and slots are not kept up to date at the moment")
-        return View(self._slots.leases(place), self._slots.pods(place), as_of)
