@@ -12,7 +12,7 @@ import pytest
 from kubernetes.aio import client, config
 
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.domain.errors import NotLeaderError
 from sandbox.control_plane import ControlPlane
 from sandbox.network import LOOPBACK
 from sandbox.proxy import FaultProxy

@@ -86,3 +86,7 @@ class WriteConflictError(TunerError):
 
 class FieldOwnedError(TunerError):
     """Server-side apply met a field of another manager: nothing was written."""
+
+
+class NotLeaderError(TunerError):
+    """Another replica may lead by now: nothing more is written, and nothing is reported."""

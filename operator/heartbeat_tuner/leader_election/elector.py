@@ -18,11 +18,11 @@ from typing import Final
 
 import structlog
 
-from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
+from heartbeat_tuner.domain.errors import NotLeaderError, TunerError, WriteConflictError
 from heartbeat_tuner.leader_election import leadership
 from heartbeat_tuner.leader_election.claim_turns import ClaimTurns
 from heartbeat_tuner.leader_election.leadership import Standing, Timing
-from heartbeat_tuner.ports.leader_lease import Leases, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Leases
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 

@@ -5,12 +5,6 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heartbeat_tuner.domain.errors import TunerError
-
-
-class NotLeaderError(TunerError):
-    """Another replica may lead by now: nothing more is written, and nothing is reported."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:

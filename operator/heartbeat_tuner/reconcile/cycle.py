@@ -16,7 +16,13 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of, writing_of
-from heartbeat_tuner.domain.errors import ApiServerError, FieldOwnedError, InvalidPolicyError, WriteConflictError
+from heartbeat_tuner.domain.errors import (
+    ApiServerError,
+    FieldOwnedError,
+    InvalidPolicyError,
+    NotLeaderError,
+    WriteConflictError,
+)
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Policy, WorkloadRef
@@ -24,7 +30,6 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock

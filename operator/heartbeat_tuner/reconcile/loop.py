@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.domain.errors import NotLeaderError
 from heartbeat_tuner.reconcile.cycle import CycleReport
 
 LOOK_EVERY_S: Final = 0.5

@@ -13,11 +13,10 @@ from typing import Any, Final
 
 import structlog
 
-from heartbeat_tuner.domain.errors import TunerError, WriteConflictError
+from heartbeat_tuner.domain.errors import NotLeaderError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.reconcile.status.troubles import Troubles
 

@@ -8,9 +8,10 @@ from datetime import timedelta
 
 import pytest
 
+from heartbeat_tuner.domain.errors import NotLeaderError
 from heartbeat_tuner.leader_election.candidates import Candidates
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports.leader_lease import Claim, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Claim
 from tests.support.electors import FakeLeases, until
 
 SHARDS = 3

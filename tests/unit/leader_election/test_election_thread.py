@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError
 from heartbeat_tuner.leader_election import election_thread
 from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector
-from heartbeat_tuner.ports.leader_lease import Claim, Lease, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Claim, Lease
 from tests.support.electors import QUICK, FakeLeases, until
 
 DEADLINE_S = QUICK.renew_deadline.total_seconds()

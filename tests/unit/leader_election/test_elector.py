@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError
 from heartbeat_tuner.leader_election.elector import Elector
 from heartbeat_tuner.leader_election.leadership import Timing
-from heartbeat_tuner.ports.leader_lease import Claim, NotLeaderError
+from heartbeat_tuner.ports.leader_lease import Claim
 from tests.support.electors import QUICK, FakeLeases, until
 
 LONG = timedelta(minutes=1)

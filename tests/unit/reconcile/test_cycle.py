@@ -13,6 +13,7 @@ from heartbeat_tuner.domain.errors import (
     FieldOwnedError,
     MetricsCause,
     MetricsUnavailableError,
+    NotLeaderError,
     TunerError,
     WriteConflictError,
 )
@@ -22,7 +23,6 @@ from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import Application, ObjectKey
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.metrics.record import STALE_SCRAPES
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
 from tests.support import counters, manifests, stages, worlds
 from tests.support.fakes import Write
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.domain.errors import NotLeaderError
 from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import CycleReport
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.domain.errors import ApiServerError, TunerError, WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
 from tests.support import stages
 from tests.support.stages import CONSUMER, ORDERS, Stage
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.domain.errors import NotLeaderError
 from heartbeat_tuner.reconcile.liveness.progress import Moved
 
 LONGEST_S: Final = 0.02

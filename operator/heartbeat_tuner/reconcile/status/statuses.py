@@ -16,12 +16,11 @@ from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import writing_of
 from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
-from heartbeat_tuner.domain.errors import ApiServerError, TunerError
+from heartbeat_tuner.domain.errors import ApiServerError, NotLeaderError, TunerError
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile.liveness.progress import Moved

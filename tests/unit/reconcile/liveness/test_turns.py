@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from heartbeat_tuner.ports.leader_lease import NotLeaderError
+from heartbeat_tuner.domain.errors import NotLeaderError
 from heartbeat_tuner.reconcile.liveness import turns
 from heartbeat_tuner.reconcile.liveness.progress import nobody_looks
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
