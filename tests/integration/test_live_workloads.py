@@ -19,15 +19,12 @@ from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from sandbox.control_plane import ControlPlane
-from tests.support import worlds
+from tests.support import sockets, worlds
 
 pytestmark = pytest.mark.timeout(180)
 
 SESSION, BEAT, WAIT = worlds.policy().env_names.values()
 PATIENCE = timedelta(seconds=3)
-
-TLS_CLOSE_S = 0.5
-"""Connections of watches that were just cancelled need a moment to close; asyncio warns of those that do not."""
 
 
 class CountingApi(KubernetesApi):
@@ -44,12 +41,13 @@ class CountingApi(KubernetesApi):
 @pytest.fixture
 async def api(control_plane: ControlPlane) -> AsyncIterator[CountingApi]:
     """The API server, as the administrator."""
+    before = sockets.open_sockets()
     configuration = client.Configuration()
     await config.load_kube_config(config_file=str(control_plane.kubeconfig), client_configuration=configuration)
     found = CountingApi(client.ApiClient(configuration), request_timeout=timedelta(seconds=10))
     yield found
     await found.close()
-    await asyncio.sleep(TLS_CLOSE_S)
+    await sockets.none_but(before)  # connections of watches that were just cancelled
 
 
 def _documents(name: str, *, session: str = "45000", settings: str = "settings") -> list[dict[str, Any]]:
@@ -216,6 +214,7 @@ async def test_config_maps_that_nobody_names_any_more_are_not_held(
 
 async def test_a_view_that_cannot_be_had_says_why(control_plane: ControlPlane, namespace: str) -> None:
     """A namespace whose pods may not be listed is unknown, and costs no other one's look."""
+    before = sockets.open_sockets()
     configuration = client.Configuration()
     await config.load_kube_config(config_file=str(control_plane.kubeconfig), client_configuration=configuration)
 
@@ -232,6 +231,6 @@ async def test_a_view_that_cannot_be_had_says_why(control_plane: ControlPlane, n
             await live.cover([_policy(namespace)])
             with pytest.raises(ApiServerError, match="pods with 403"):
                 await live.read(_policy(namespace))
-            await asyncio.sleep(0.5)  # a connection that is given up while it is made is left unclosed
     finally:
         await api.close()
+        await sockets.none_but(before)

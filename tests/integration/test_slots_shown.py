@@ -23,15 +23,12 @@ from heartbeat_tuner.membership import records
 from heartbeat_tuner.membership.values import SlotRecord
 from heartbeat_tuner.reconcile.status import slot_occupation
 from sandbox.control_plane import ControlPlane
-from tests.support import documents, worlds
+from tests.support import documents, sockets, worlds
 from tests.support.webhooks import USER
 
 pytestmark = pytest.mark.timeout(120)
 
 PATIENCE = timedelta(seconds=3)
-
-TLS_CLOSE_S = 0.5
-"""Connections of watches that were just cancelled need a moment to close."""
 
 UID = "5ee15ee1-0000"
 ROLE = documents.CHECKOUT / "sandbox" / "manifests" / "operator-role.yaml"
@@ -58,6 +55,7 @@ def allowed(control_plane: ControlPlane) -> Iterator[None]:
 @contextlib.asynccontextmanager
 async def looking(plane: ControlPlane, place: SlotPlace) -> AsyncIterator[LiveSlotViews]:
     """Give what the user sees of a namespace with a policy."""
+    before = sockets.open_sockets()
     configuration = client.Configuration()
     file = str(plane.kubeconfig_for(USER))
     await config.load_kube_config(config_file=file, client_configuration=configuration)
@@ -69,9 +67,9 @@ async def looking(plane: ControlPlane, place: SlotPlace) -> AsyncIterator[LiveSl
         async with live.running(), slots.running():
             await live.cover([worlds.policy(key=key, workload=WorkloadRef("Deployment", key, "app"))])
             yield slots
-        await asyncio.sleep(TLS_CLOSE_S)
     finally:
         await api.close()
+        await sockets.none_but(before)  # connections of watches that were just cancelled
 
 
 def lease(place: SlotPlace, number: int, record: SlotRecord) -> dict[str, Any]:
