@@ -12,7 +12,7 @@ import ssl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import yaml
 
@@ -34,6 +34,7 @@ _SERVER_NAMES: Final = ("localhost", "kubernetes.default.svc", LOOPBACK, _FIRST_
 _CONTROLLER_MANAGER: Final = "system:kube-controller-manager"
 _KUBECTL_TIMEOUT_S: Final = 120.0
 _PROBE_TIMEOUT_S: Final = 2.0
+_REQUEST_TIMEOUT_S: Final = 30.0
 
 
 class ControlPlane:
@@ -178,7 +179,7 @@ class ControlPlane:
         """Wait until all CustomResourceDefinitions are served; `kubectl wait` fails on one that has no status yet."""
 
         def established() -> bool:
-            found = json.loads(self.kubectl("get", "crd", "--output=json"))["items"]
+            found = self.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]
             return all(
                 any(
                     (one["type"], one["status"]) == ("Established", "True")
@@ -189,15 +190,32 @@ class ControlPlane:
 
         wait_until(established, part="kube-apiserver", what="its definitions", timeout_s=30)
 
+    def get(self, path: str) -> dict[str, Any]:
+        """Return what the API server answers the administrator at a path, without the start of a program.
+
+        Raises:
+            SandboxError: it does not answer, or with an error; the message is what it said.
+        """
+        status, body = self._answer(path, timeout_s=_REQUEST_TIMEOUT_S)
+        if status != http.HTTPStatus.OK:
+            raise SandboxError(f"GET {path}: {status or 'no answer'}: {body.decode(errors='replace')}")
+        document: dict[str, Any] = json.loads(body)
+        return document
+
     def _status(self, path: str) -> int:
         """Return the HTTP status the administrator gets, 0 when nobody answers."""
+        return self._answer(path, timeout_s=_PROBE_TIMEOUT_S)[0]
+
+    def _answer(self, path: str, *, timeout_s: float) -> tuple[int, bytes]:
+        """Return status and body of what the administrator gets; status 0, and why, when nobody answers."""
         context = ssl.create_default_context(cafile=str(self.ca_file))
-        connection = http.client.HTTPSConnection(self._address, self._port, timeout=_PROBE_TIMEOUT_S, context=context)
+        connection = http.client.HTTPSConnection(self._address, self._port, timeout=timeout_s, context=context)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self._tokens[ADMIN]}"})
-            return connection.getresponse().status
-        except (OSError, http.client.HTTPException):
-            return 0
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            return 0, str(error).encode()
         finally:
             connection.close()
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 
 import yaml
 
-from sandbox import consumers, network
+from sandbox import consumers, network, reads
 from sandbox.environment import OPERATOR_USER, Environment
 from sandbox.processes import Process, wait_until
 
@@ -76,10 +76,9 @@ class Tenant:
         """Run kubectl as the administrator."""
         return self.sandbox.control_plane.kubectl(*args, stdin=stdin)
 
-    def get(self, *what: str) -> dict[str, Any]:
-        """Return an object of this namespace, as in `kubectl get`."""
-        document: dict[str, Any] = json.loads(self.kubectl("get", *what, f"--namespace={self.namespace}", "-o", "json"))
-        return document
+    def get(self, kind: str, name: str = "", *, labels: str = "", fields: str = "") -> dict[str, Any]:
+        """Return an object of this namespace, or those that the selectors choose (`sandbox.reads`)."""
+        return reads.read(self.sandbox.control_plane, self.namespace, kind, name, labels=labels, fields=fields)
 
     def apply(self, manifest: str) -> None:
         """Apply a manifest in this namespace."""
@@ -135,12 +134,12 @@ class Tenant:
 
     def policy(self, name: str) -> dict[str, Any]:
         """Return a policy."""
-        return self.get("cgp", name)
+        return self.get("consumergrouppolicies", name)
 
     def _is_rolled_out(self, name: str) -> bool:
-        deployment = self.get("deployment", name)
+        deployment = self.get("deployments", name)
         status, replicas = deployment.get("status", {}), deployment["spec"]["replicas"]
-        pods = self.get("pods", f"--selector=app={name}")["items"]
+        pods = self.get("pods", labels=f"app={name}")["items"]
         return bool(
             status.get("observedGeneration") == deployment["metadata"]["generation"]
             and status.get("availableReplicas", 0) == status.get("updatedReplicas", 0) == replicas

@@ -105,7 +105,7 @@ def _cure(story: Story, tenant: Tenant) -> None:
             part="operator",
             what="the patch of the Deployment",
         )
-        telling.patched(tenant.get("deployment", GROUP))
+        telling.patched(tenant.get("deployments", GROUP))
         tenant.await_available(GROUP)
         telling.say("all pods run with the new values")
         time.sleep(SETTLING_S)

@@ -160,26 +160,26 @@ class Crew(Team):
 
     def kill_pod(self) -> str:
         """Take one of the pods away by force, its process with it; return its static id."""
-        pod = self.get("pod", self.pods()[0])
+        pod = self.get("pods", self.pods()[0])
         name = pod["metadata"]["name"]
         self.kubectl("delete", "pod", name, f"--namespace={self.namespace}", "--force", "--grace-period=0")
         return pod_lives.instance_id(pod)
 
     def pods_on(self, node: ProcessNode) -> list[str]:
         """Return the names of the pods on a node, Terminating ones too."""
-        items = self.get("pods", f"--selector=app={self.name}", f"--field-selector=spec.nodeName={node.name}")["items"]
+        items = self.get("pods", labels=f"app={self.name}", fields=f"spec.nodeName={node.name}")["items"]
         return sorted(one["metadata"]["name"] for one in items)
 
     def leaving(self) -> list[str]:
         """Return the names of the pods that are Terminating."""
-        items = self.get("pods", f"--selector=app={self.name}")["items"]
+        items = self.get("pods", labels=f"app={self.name}")["items"]
         return sorted(one["metadata"]["name"] for one in items if "deletionTimestamp" in one["metadata"])
 
     def await_ready(self, *, timeout_s: float) -> None:
         """Wait until as many pods as wanted are ready, whatever else there is."""
 
         def ready() -> bool:
-            status: Mapping[str, Any] = self.get("deployment", self.name).get("status", {})
+            status: Mapping[str, Any] = self.get("deployments", self.name).get("status", {})
             return int(status.get("readyReplicas", 0)) == self.size == int(status.get("replicas", 0))
 
         self._await(ready, "its pods to be ready", timeout_s)
@@ -188,7 +188,7 @@ class Crew(Team):
         """Wait until a rollout has replaced a pod, with others left, and works on the next."""
 
         def midway() -> bool:
-            found = self.get("deployment", self.name)
+            found = self.get("deployments", self.name)
             status: Mapping[str, Any] = found["status"]
             is_seen = status.get("observedGeneration") == found["metadata"]["generation"]
             return bool(is_seen and 2 <= status.get("updatedReplicas", 0) < self.size)
@@ -217,7 +217,7 @@ class Crew(Team):
 
     def ids(self) -> list[str]:
         """Return the static ids in the pods' environment, sorted; empty for one that has none."""
-        return sorted(map(pod_lives.instance_id, self.get("pods", f"--selector=app={self.name}")["items"]))
+        return sorted(map(pod_lives.instance_id, self.get("pods", labels=f"app={self.name}")["items"]))
 
     def lives(self) -> list[Life]:
         """Return when pods with static ids could have a process, by the API server's history."""

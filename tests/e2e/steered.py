@@ -107,7 +107,10 @@ def frozen(team: Team) -> Iterator[Team]:
     in_namespace = f"--namespace={team.namespace}"
     team.kubectl("create", "quota", "full", f"--hard=pods={len(team.pods())}", in_namespace)
     wait_until(
-        lambda: "used" in team.get("quota", "full").get("status", {}), part=team.name, what="its quota", timeout_s=30
+        lambda: "used" in team.get("resourcequotas", "full").get("status", {}),
+        part=team.name,
+        what="its quota",
+        timeout_s=30,
     )
     try:
         yield team

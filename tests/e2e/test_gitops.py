@@ -59,7 +59,7 @@ class Side:
 
     def state(self) -> dict[str, Any]:
         """Return what a rollout would change."""
-        deployment = self.team.get("deployment", self.team.name)
+        deployment = self.team.get("deployments", self.team.name)
         sets = self.team.get("replicasets")["items"]
         return {
             "generation": deployment["metadata"]["generation"],
@@ -240,7 +240,7 @@ def renamed(side: Side) -> Side:
 
 def names(team: Team) -> list[str]:
     """Return the containers of the template."""
-    containers = team.get("deployment", team.name)["spec"]["template"]["spec"]["containers"]
+    containers = team.get("deployments", team.name)["spec"]["template"]["spec"]["containers"]
     return [one["name"] for one in containers]
 
 

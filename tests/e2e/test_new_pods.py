@@ -31,7 +31,7 @@ def webhook(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def set_in_pods(team: Team) -> dict[str, dict[str, str]]:
     """Return which of the cure's variables each pod that is not ending sets as the cure says, by its name."""
     found = {}
-    for pod in team.get("pods", f"--selector=app={team.name}")["items"]:
+    for pod in team.get("pods", labels=f"app={team.name}")["items"]:
         env = {one["name"]: one.get("value", "") for one in pod["spec"]["containers"][0]["env"]}
         if "deletionTimestamp" not in pod["metadata"]:
             found[pod["metadata"]["name"]] = {name: env[name] for name in CURE.keys() & env.keys()}
@@ -42,7 +42,7 @@ def test_the_next_restart_brings_the_values_and_the_deployment_stays(new_team: N
     """A pod that is replaced starts with what is recommended, the others as they were; the template is untouched."""
     team = new_team("initial")
     team.deploy(scenario.STORMING)
-    before, pods = team.get("deployment", team.name), team.pods()
+    before, pods = team.get("deployments", team.name), team.pods()
     team.apply_policy(team.name, mode="Initial")
     told = team.await_condition("Applied", "AtNextRestart", status="False", timeout_s=90)
     assert "sessionTimeout 30s" in told["message"]
@@ -73,7 +73,7 @@ def test_the_next_restart_brings_the_values_and_the_deployment_stays(new_team: N
     done = team.await_condition("Applied", "Applied", status="True", timeout_s=150)
     assert "the webhook sets" in done["message"]
 
-    after = team.get("deployment", team.name)
+    after = team.get("deployments", team.name)
     assert after["spec"] == before["spec"]
     assert after["metadata"]["generation"] == before["metadata"]["generation"]
     assert team.operator_writes("deployments") == []

@@ -24,7 +24,7 @@ CURE = {
 def owned_entries(team: Team) -> dict[str, set[str]]:
     """Return which managers own which environment entries of the Deployment's container."""
     owners: dict[str, set[str]] = {}
-    document: dict[str, Any] = team.get("deployment", team.name, "--show-managed-fields")
+    document: dict[str, Any] = team.get("deployments", team.name)
     for entry in document["metadata"]["managedFields"]:
         fields = entry["fieldsV1"]
         for step in ("f:spec", "f:template", "f:spec", "f:containers", 'k:{"name":"app"}', "f:env"):
@@ -39,7 +39,7 @@ def test_storm_is_cured_in_mode_apply(new_team: NewTeam, operator: Operator) -> 
     team = new_team("storm")
     team.deploy(scenario.STORMING)
     watch = GroupWatch(team.sandbox.kafka.request_log, team.name)
-    config_map_before = team.get("configmap", team.name)
+    config_map_before = team.get("configmaps", team.name)
     began_s = time.time()
 
     team.apply_policy(team.name, mode="Apply")
@@ -68,4 +68,4 @@ def test_storm_is_cured_in_mode_apply(new_team: NewTeam, operator: Operator) -> 
     # A write that a changed resourceVersion refused would be no harm.
     assert [write.code for write in team.operator_writes("deployments")].count(200) == 1
     assert not team.operator_writes("configmaps")
-    assert team.get("configmap", team.name)["metadata"] == config_map_before["metadata"]
+    assert team.get("configmaps", team.name)["metadata"] == config_map_before["metadata"]

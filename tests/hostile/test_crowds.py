@@ -52,7 +52,7 @@ def test_a_crowd_that_shares_a_token_delays_nobody(sandbox: Sandbox, webhook: Re
         plane.kubectl("create", "namespace", one.namespace)
         one.apply(policy(staticMembership=spec), deployment(0))
     try:
-        uid = crowd.get("cgp", "orders")["metadata"]["uid"]
+        uid = crowd.get("consumergrouppolicies", "orders")["metadata"]["uid"]
         pods = (_sharing_a_token(uid, number) for number in range(PODS))
         flood.create(plane, f"/api/v1/namespaces/{crowd.namespace}/pods", pods)
         authority = webhooks.trusted_by(plane)

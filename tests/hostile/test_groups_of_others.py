@@ -84,7 +84,7 @@ def forge(team: Team, victim: Team) -> None:
     note = {
         "clusterRef": "main",
         "groupId": victim.name,
-        "workloadUid": team.get("deployment", victim.name)["metadata"]["uid"],
+        "workloadUid": team.get("deployments", victim.name)["metadata"]["uid"],
         "since": "2026-01-01T00:00:00Z",
     }
     team.kubectl(

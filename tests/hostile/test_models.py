@@ -130,7 +130,7 @@ def deceived(healthy: Team, operators: Operators) -> Iterator[Team]:
 @pytest.mark.row("B4")
 def test_a_forged_model_writes_nothing_into_a_healthy_group(deceived: Team, operators: Operators) -> None:
     """It may be recommended by half; what is written needs the group's own record, of half an hour and more."""
-    before = deceived.get("deployment", deceived.name)["spec"]["template"]
+    before = deceived.get("deployments", deceived.name)["spec"]["template"]
     operator = operators.get()
     wait_until(
         lambda: deceived.status().get("verdict") in {"Healthy", "Change"},
@@ -144,7 +144,7 @@ def test_a_forged_model_writes_nothing_into_a_healthy_group(deceived: Team, oper
     now = durations.parse(status["current"]["sessionTimeout"])
     target = (status.get("recommendation") or {}).get("target") or status["current"]
     assert durations.parse(target["sessionTimeout"]) >= now / 2
-    assert deceived.get("deployment", deceived.name)["spec"]["template"] == before
+    assert deceived.get("deployments", deceived.name)["spec"]["template"] == before
 
 
 @pytest.mark.row("B4")

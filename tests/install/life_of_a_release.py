@@ -189,7 +189,7 @@ def _uninstall(stage: Stage, before: set[str]) -> None:
     except Exception:
         assert left == expected
         raise
-    env = shop.get("deployment", ORDERS)["spec"]["template"]["spec"]["containers"][0]["env"]
+    env = shop.get("deployments", ORDERS)["spec"]["template"]["spec"]["containers"][0]["env"]
     assert {"name": "KAFKA_SESSION_TIMEOUT_MS", "value": "30000"} in env
     assert shop.policy(ORDERS)["status"]["applied"]
     # Nobody is asked about a pod any more: it starts, as a dynamic member.
@@ -235,8 +235,8 @@ def _await_healthy(stage: Stage) -> None:
 
 
 def _ids(shop: Tenant) -> list[str]:
-    return sorted(map(pod_lives.instance_id, shop.get("pods", f"--selector=app={STOCK}")["items"]))
+    return sorted(map(pod_lives.instance_id, shop.get("pods", labels=f"app={STOCK}")["items"]))
 
 
 def _names(shop: Tenant) -> set[str]:
-    return {one["metadata"]["name"] for one in shop.get("pods", f"--selector=app={STOCK}")["items"]}
+    return {one["metadata"]["name"] for one in shop.get("pods", labels=f"app={STOCK}")["items"]}

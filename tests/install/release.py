@@ -1,6 +1,5 @@
 """The chart's release on the container node: what Helm is told, and what stands in the cluster for it."""
 
-import json
 import os
 import subprocess
 import urllib.request
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from sandbox import commands, progress
+from sandbox import commands, progress, reads
 from sandbox.binaries import Binaries
 from sandbox.container_node.cluster import Cluster
 from sandbox.errors import SandboxError
@@ -93,9 +92,9 @@ class Release:
         """Uninstall it and wait until its objects are gone."""
         self._run("uninstalling", "uninstall", NAME, wait=True)
 
-    def get(self, *what: str) -> Any:
-        """Return objects of its namespace, as in `kubectl get`."""
-        return json.loads(self.kubectl("get", *what, "--output=json"))
+    def get(self, kind: str, name: str = "", *, labels: str = "") -> dict[str, Any]:
+        """Return an object of its namespace, or those that a selector chooses (`sandbox.reads`)."""
+        return reads.read(self._cluster.control_plane, NAME, kind, name, labels=labels)
 
     def kubectl(self, *words: str) -> str:
         """Run kubectl in its namespace."""
@@ -103,12 +102,12 @@ class Release:
 
     def pods(self, component: str) -> list[Any]:
         """Return the pods of operator or webhook that are not Terminating."""
-        items = self.get("pods", f"--selector=app.kubernetes.io/component={component}")["items"]
+        items = self.get("pods", labels=f"app.kubernetes.io/component={component}")["items"]
         return [one for one in items if "deletionTimestamp" not in one["metadata"]]
 
     def leader(self) -> str:
         """Return who holds the operator's lease."""
-        return str(self.get("lease", NAME)["spec"].get("holderIdentity") or "")
+        return str(self.get("leases", NAME)["spec"].get("holderIdentity") or "")
 
     def await_leader(self) -> None:
         """Wait until one of the operator's pods leads."""
@@ -121,7 +120,7 @@ class Release:
 
     def configuration(self) -> Any:
         """Return the operator's configuration."""
-        return yaml.safe_load(self.get("configmap", NAME)["data"]["config.yaml"])
+        return yaml.safe_load(self.get("configmaps", NAME)["data"]["config.yaml"])
 
     def counted(self, pod: Any, series: str) -> float:
         """Return the value of one of the metrics of a pod; 0 while it has none."""

@@ -1,12 +1,13 @@
 """The control plane of the sandbox behaves as a cluster's."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from sandbox import audit
+from sandbox import audit, reads
 from sandbox.binaries import Binaries
 from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError
@@ -91,3 +92,19 @@ def test_kubectl_failures_say_what_kubectl_said(control_plane: ControlPlane) -> 
     """A failed kubectl is a sentence with its reason, not an exit status."""
     with pytest.raises(SandboxError, match=r"no-such-pod.*not found"):
         control_plane.kubectl("get", "pod", "no-such-pod")
+
+
+def test_reads_see_what_kubectl_sees(control_plane: ControlPlane, namespace: str) -> None:
+    """An object with all its fields, those that a label chooses, and a sentence about one that is not there."""
+    for name in ("chosen", "other"):
+        control_plane.kubectl("create", "configmap", name, f"--namespace={namespace}", f"--from-literal=is={name}")
+    control_plane.kubectl("label", "configmap", "chosen", f"--namespace={namespace}", "chosen=yes")
+    shown = control_plane.kubectl(
+        "get", "configmap", "chosen", f"--namespace={namespace}", "--show-managed-fields", "--output=json"
+    )
+    assert reads.read(control_plane, namespace, "configmaps", "chosen") == json.loads(shown)
+    for selector in ({"labels": "chosen=yes"}, {"fields": "metadata.name=chosen"}):
+        (item,) = reads.read(control_plane, namespace, "configmaps", **selector)["items"]
+        assert item["data"] == {"is": "chosen"}
+    with pytest.raises(SandboxError, match=r'404: .*configmaps \\"gone\\" not found'):
+        reads.read(control_plane, namespace, "configmaps", "gone")

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from sandbox import reads
 from sandbox.control_plane import ControlPlane
 from sandbox.node import ProcessNode
 from sandbox.processes import wait_until
@@ -71,13 +72,14 @@ class _Cluster:
     """Questions about one namespace."""
 
     def __init__(self, control_plane: ControlPlane, node: ProcessNode, namespace: str) -> None:
+        self._plane = control_plane
         self.kubectl = control_plane.kubectl
         self.node = node
         self.namespace = namespace
 
     def pods(self) -> list[Document]:
         """All pods, also those being deleted."""
-        listed: list[Document] = json.loads(self.kubectl("get", "pods", "-n", self.namespace, "-o", "json"))["items"]
+        listed: list[Document] = reads.read(self._plane, self.namespace, "pods")["items"]
         return listed
 
     def container(self) -> Document:

@@ -4,6 +4,7 @@ import json
 from typing import Any, Final
 
 from heartbeat_tuner.api.slot_names import SLOT_LABEL
+from sandbox import reads
 from sandbox.control_plane import ControlPlane
 from sandbox.processes import wait_until
 
@@ -21,9 +22,9 @@ class Shop:
         """Run kubectl here."""
         return self._plane.kubectl(*args, f"--namespace={self.namespace}", stdin=stdin)
 
-    def get(self, *what: str) -> Any:
-        """Return objects as `kubectl get` shows them."""
-        return json.loads(self.kubectl("get", *what, "--output=json"))
+    def get(self, kind: str, name: str = "", *, labels: str = "") -> dict[str, Any]:
+        """Return an object, or those that a selector chooses (`sandbox.reads`)."""
+        return reads.read(self._plane, self.namespace, kind, name, labels=labels)
 
     def apply(self, *documents: dict[str, Any]) -> None:
         """Apply documents."""
@@ -44,7 +45,7 @@ class Shop:
         """Return the slots' holders by id."""
         return {
             one["metadata"]["name"]: one["spec"].get("holderIdentity", "")
-            for one in self.get("leases", f"--selector={SLOT_LABEL}")["items"]
+            for one in self.get("leases", labels=SLOT_LABEL)["items"]
         }
 
 

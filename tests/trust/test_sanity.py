@@ -169,7 +169,7 @@ def test_a_group_that_another_deployment_disturbs_is_not_healthy(fleet: Fleet) -
     """Its own members are well; who makes it rebalance is named, and nothing of ours is changed."""
     team = fleet.shared
     found = team.await_condition("Recommended", "RebalancedByOthers", status="Unknown", timeout_s=200)
-    others = {one["metadata"]["name"] for one in team.get("pods", f"--selector=app={OTHERS}")["items"]}
+    others = {one["metadata"]["name"] for one in team.get("pods", labels=f"app={OTHERS}")["items"]}
     assert any(f"{name} at " in found["message"] for name in others)
     assert "recommendation" not in team.status()
     assert written(team) == 0

@@ -38,7 +38,7 @@ def test_each_pod_has_an_id_of_its_own_and_the_lease_says_so(shop: Shop, known: 
     shop.apply(deployment(3))
     pods = shop.await_pods(3)
     leases = shop.leases()
-    uid = shop.get("cgp", "orders")["metadata"]["uid"]
+    uid = shop.get("consumergrouppolicies", "orders")["metadata"]["uid"]
     assert sorted(ids_of(pods)) == [f"orders-consumer-{uid[:8]}-{number}" for number in range(3)] == sorted(leases)
     assert all("env" not in pod["spec"]["containers"][0] for pod in pods)
     assert all(pod["spec"]["containers"][1]["env"][-1]["name"] == "OTHER" for pod in pods)

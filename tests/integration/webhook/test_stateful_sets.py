@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(180)
 def test_a_stateful_set_s_pods_have_their_numbers(shop: Shop, replicas: tuple[Replica, Replica]) -> None:
     """By their names, without a Lease; a pod that is deleted comes back with the same."""
     shop.apply(policy(workloadRef={"kind": "StatefulSet", "name": "orders-consumer", "container": "app"}))
-    uid = shop.get("cgp", "orders")["metadata"]["uid"]
+    uid = shop.get("consumergrouppolicies", "orders")["metadata"]["uid"]
     stateful = {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -41,7 +41,7 @@ def test_a_stateful_set_s_pods_have_their_numbers(shop: Shop, replicas: tuple[Re
     wait_until(has_ids, part="webhook", what="the policy", timeout_s=90, poll_s=1)
     wanted = {f"orders-consumer-{number}": f"orders-consumer-{uid[:8]}-s{number}" for number in range(3)}
     assert named() == wanted
-    first = shop.get("pod", "orders-consumer-1")["metadata"]["uid"]
+    first = shop.get("pods", "orders-consumer-1")["metadata"]["uid"]
     shop.kubectl("delete", "pod", "orders-consumer-1", "--wait=false", "--grace-period=0", "--force")
     wait_until(
         lambda: any(pod["metadata"]["uid"] != first for pod in shop.pods() if pod["metadata"]["name"][-1] == "1"),
