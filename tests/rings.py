@@ -4,10 +4,12 @@ Three lanes run beside each other: rings that mostly wait for real parts, the lo
 real parts, at a lower priority; and rings without real parts. A lane that is through helps with those that wait. All
 rings run even when one fails, so that one run shows everything. Where very few tests on real parts failed, these are
 run once more with nothing beside them: one that passes then fails nothing, but is named as unsteady, for somebody to
-look into. At the end stands what each ring took, what failed, and what was skipped and why.
+look into; its first report stays. At the end stands what each ring took, how long it kept a core busy, what failed, and
+what was skipped and why.
 """
 
 import dataclasses
+import os
 import subprocess
 import sys
 import textwrap
@@ -17,6 +19,7 @@ import xml.etree.ElementTree as ET
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 CHECKOUT = Path(__file__).parents[1]
 REPORTS = CHECKOUT / "build" / "rings"
@@ -125,6 +128,8 @@ class Result:
 
     name: str
     took_s: float = 0.0
+    computed_s: float = 0.0
+    """For how long it kept a core busy: its commands, and what they started and saw end."""
     ok: bool = True
     passed: int = 0
     failed: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -149,25 +154,32 @@ def run(ring: Ring, *, beside: bool = False, only_failed: bool = False) -> Resul
     print(f"\n━━ {ring.name}{f' (beside the others; its output goes to {log})' if beside else ''}", flush=True)
     with log.open("wb") as kept:
         for number, command in enumerate(ring.commands):
-            report = REPORTS / f"{ring.name}-{number}.xml"
+            report = REPORTS / f"{ring.name}-{number}{'-again' if only_failed else ''}.xml"
             report.unlink(missing_ok=True)
             words = [
                 word.format(report=report, cache=REPORTS / f"{ring.name}-{number}.cache") for word in command
             ] + again
-            done = subprocess.run(
-                words if ring.waits or not beside else ["nice", "-n", "10", *words],
-                cwd=CHECKOUT,
-                check=False,
-                stdout=kept if beside else None,
-                stderr=subprocess.STDOUT if beside else None,
+            status, computed_s = _ended(
+                words if ring.waits or not beside else ["nice", "-n", "10", *words], kept if beside else None
             )
-            result.ok = result.ok and done.returncode == 0
+            result.ok = result.ok and status == 0
+            result.computed_s += computed_s
             _count(result, report)
     result.took_s = time.monotonic() - began
     if beside:
         verdict = "ok" if result.ok else "FAILED"
         print(f"\n━━ {ring.name}: {verdict} after {result.took_s:.0f} s\n{log.read_text(errors='replace')}", flush=True)
     return result
+
+
+def _ended(words: Sequence[str], output: IO[bytes] | None) -> tuple[int, float]:
+    """Run a command to its end; return its exit status, and for how many seconds it kept a core busy."""
+    with subprocess.Popen(
+        words, cwd=CHECKOUT, stdout=output, stderr=None if output is None else subprocess.STDOUT
+    ) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, used.ru_utime + used.ru_stime
 
 
 def run_all(rings: Sequence[Ring]) -> list[Result]:
@@ -209,6 +221,7 @@ def try_again(ring: Ring, first: Result) -> Result:
         first,
         ok=second.ok,
         took_s=first.took_s + second.took_s,
+        computed_s=first.computed_s + second.computed_s,
         passed=first.passed + second.passed,
         failed=second.failed,
         unsteady={name: words for name, words in first.failed.items() if name not in second.failed},
@@ -243,7 +256,8 @@ def main() -> None:
     print("\n━━ summary")
     for one in results:
         verdict = "ok    " if one.ok else "FAILED"
-        print(f"{verdict} {one.name:12} {one.took_s:6.0f} s  {one.passed} passed, {len(one.failed)} failed")
+        spent = f"{one.took_s:6.0f} s, {one.computed_s:5.0f} s of a core"
+        print(f"{verdict} {one.name:12} {spent}  {one.passed} passed, {len(one.failed)} failed")
         for name, words in one.failed.items():
             print(textwrap.indent(f"FAILED {name}: {words[:SHOWN]}", 9 * " "))
         for name, words in one.unsteady.items():
@@ -254,7 +268,9 @@ def main() -> None:
     for ring in RINGS:
         if ring.left_out and not sys.argv[1:]:
             print(f"skipped {ring.name}: {ring.left_out}")
-    print(f"total: {time.monotonic() - began:.0f} s, skipped: {sum(len(one.skipped) for one in results)}")
+    computed_s = sum(one.computed_s for one in results)
+    print(f"total: {time.monotonic() - began:.0f} s, {computed_s:.0f} s of a core")
+    print(f"skipped: {sum(len(one.skipped) for one in results)}")
     print(f"{sum(one.passed for one in results)} passed, {sum(len(one.failed) for one in results)} failed", flush=True)
     if not all(one.ok for one in results):
         sys.exit(1)
