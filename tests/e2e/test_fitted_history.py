@@ -21,11 +21,18 @@ from sandbox.fleet import KAFKAJS, GroupTruth, fleet
 from sandbox.prometheus import Prometheus
 from tests.e2e.operators import Operators
 from tests.e2e.teams import Team
+from tests.support import java
 
 pytestmark = pytest.mark.timeout(600)
 
 GROUPS: Final = 12
 DAYS: Final = 2
+
+
+@pytest.fixture(autouse=True)
+def _quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Spark's Java use its first compiler alone, as in the ring spark."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", java.SMALL)
 
 
 @pytest.fixture
