@@ -92,7 +92,8 @@ def log_e_of_record(
         exposure: in which.
         record: with some exposure.
         ratios: the bets; all above 1, or all below.
-        dispersion: as for `log_e`. So many episodes are worth one.
+        dispersion: how much more days scatter than chance makes them. So many episodes are worth one, and the root is
+            taken of each bet.
     """
     episodes, bets = np.asarray(count, dtype=np.float64)[..., None], np.asarray(ratios, dtype=np.float64)
     since = np.asarray(exposure, dtype=np.float64)[..., None]
