@@ -62,7 +62,7 @@ def test_the_mean_against_a_record_is_one_for_every_rate(rate: float, before: fl
 
 
 def test_a_long_record_is_a_known_rate() -> None:
-    """Three a day for longer than anyone watched. Where days scatter, the root is taken of each bet, not of their mean."""
+    """Three a day for longer than anyone watched. Where days scatter, each bet loses its own root."""
     record = PastCount(3e9, 1e9)
     count, expected = (values.ravel() for values in np.meshgrid([0.0, 1.0, 5.0, 200.0], [0.0, 0.5, 5.0, 200.0]))
     for ratios in (HARMFUL_OF_RECORD, HELPFUL):
