@@ -90,7 +90,14 @@ def test_days_of_the_usual_kind_are_added_to_those_that_were_seen() -> None:
 
 
 def test_a_shorter_record_leaves_more_possible() -> None:
-    """Four days instead of twelve of the same kind."""
+    """Four days instead of twelve of the same kind; to two days six are added, by hand."""
+    pair = np.array([6.0, 14.0])
+    single = 3.2
+    variation = (1 * (single - 1) / 10.0 + 6 * 0.5) / 7
+    together, square = -1.6, 3.2
+    correlation = (together + 7.5 * single) / (square * (single - 1) / single + 10 * single)
+    expected = 1 + variation * 21 / 2 * (1 + correlation) / (1 - correlation)
+    assert possible(pair) == pytest.approx(expected)
     assert possible(np.array([5.0, 15.0, 10.0, 10.0])) > possible(np.array([5.0, 15.0, 10.0, 10.0] * 3))
 
 

@@ -14,6 +14,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.verification import answers, references
+from heartbeat_tuner.verification import verify as room
 from heartbeat_tuner.verification.answers import Known
 from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, PromisedRate, Verification, Watched
 from heartbeat_tuner.verification.e_process import PastCount
@@ -301,6 +302,23 @@ def test_an_episode_more_is_never_less_harm(days: list[float], at: float) -> Non
     fewer, more = asked(*apart, days=20), asked(*apart, at, days=20)
     assert more.log_harm >= fewer.log_harm or more.episodes == fewer.episodes
     assert not (fewer.outcome is Outcome.WORSE and more.outcome is not Outcome.WORSE and more.episodes > fewer.episodes)
+
+
+def test_harm_is_measured_with_what_a_record_leaves_possible() -> None:
+    """Not with what it shows, which a fortnight of one kind of days may hide."""
+    counted = room.count(CHANGE, seen(*EVEN, *(0.2 * place for place in range(10))), LANDED, LANDED + 3 * DAY)
+    wider = dataclasses.replace(counted.before, possible_dispersion=10.0)
+    plain, wide = room.harm_by_record(counted), room.harm_by_record(dataclasses.replace(counted, before=wider))
+    assert wide[-1] < 0.2 * plain[-1]
+
+
+def test_benefit_is_measured_against_what_was_no_incident() -> None:
+    """Of a hundred episodes in a fortnight 86 were one: one a day after it is no better than before."""
+    counted = room.count(CHANGE, seen(*EVEN, *(day + 0.4 for day in range(20))), LANDED, LANDED + 20 * DAY)
+    hundred = dataclasses.replace(counted.before, episodes=100, calm=PastCount(14, 14.0))
+    all_of_them = dataclasses.replace(hundred, calm=hundred.whole)
+    assert room._benefit(dataclasses.replace(counted, before=hundred), None) is None
+    assert room._benefit(dataclasses.replace(counted, before=all_of_them), None) is not None
 
 
 def test_whatever_would_not_show_is_said_so() -> None:
