@@ -56,7 +56,8 @@ def test_a_storm_in_the_last_hours_is_an_incident() -> None:
     short = record(1.5, 3.5, 5.5, 7.5, 9.5, 11.5, 13.96, 13.97, 13.98, 13.99)
     assert short.in_incident
     assert short.whole.episodes == 10
-    assert short.calm == (6, pytest.approx(14.0 - 1 / 24))
+    assert short.calm.episodes == 6
+    assert short.calm.days == pytest.approx(14.0 - 1 / 24)
     assert short.lower == pytest.approx(counts.garwood(6, 14.0 - 1 / 24, alpha=0.1).lower, rel=0.05)
 
 

@@ -324,7 +324,7 @@ def test_benefit_is_measured_against_what_was_no_incident() -> None:
 def test_whatever_would_not_show_is_said_so() -> None:
     """A record of one quiet hour allows 89 a day, and thirty times as many."""
     hour = PastCount(1, 0.01)
-    before = references.Before(*hour, dispersion=8.0, possible_dispersion=50.0, lower=0.0, upper=700.0, calm=hour)
+    before = references.Before(1, 0.01, dispersion=8.0, possible_dispersion=50.0, lower=0.0, upper=700.0, calm=hour)
     known = Known(before, 700.0, None, is_trade=False, episodes=0, days=1.0, log_harm=0.0)
     assert answers.patience(known) == "Even 30 times as many as 1e+02 a day would not show within 28 days"
     with pytest.raises(ValueError, match="must have a reference"):
