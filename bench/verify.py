@@ -19,9 +19,9 @@ import numpy as np
 
 from bench import verify_others, verify_worlds
 from bench.verify_worlds import AFTER_DAYS, LANDED, WORLDS, Drawn, World
-from heartbeat_tuner.verification import canary, fleet, references
+from heartbeat_tuner.verification import canary, fleet
 from heartbeat_tuner.verification.change import HORIZON, Outcome
-from heartbeat_tuner.verification.verify import count, harm, verify
+from heartbeat_tuner.verification.verify import count, harm_by_promise, shown, verify
 
 SEED: Final = 20_261_125
 GROUPS: Final = 2_000
@@ -92,10 +92,9 @@ def _answers(group: Drawn) -> tuple[float, float]:
     verified = _days(answer.reached) if answer.outcome is Outcome.VERIFIED else math.inf
     if not group.world.known:
         return (_days(answer.reached) if answer.outcome is Outcome.WORSE else math.inf), verified
-    shown, _ = harm(
-        count(change, watched, LANDED, now), references.by_promise(verify_worlds.counted_rate(group.world, group.rate))
-    )
-    return _days(shown), verified
+    counted = count(change, watched, LANDED, now)
+    broken = shown(counted, harm_by_promise(counted, verify_worlds.counted_rate(group.world, group.rate)))
+    return _days(broken), verified
 
 
 def _days(moment: datetime | None) -> float:
@@ -159,7 +158,7 @@ def interval(share: float, groups: int) -> list[float]:
 def cells(groups: int) -> list[Cell]:
     """Return all that is judged: nothing in each world, harm and benefit in those that tell most."""
     few = max(groups // _DETECTED_PART, 1)
-    some = [world for world in WORLDS if world.name.startswith(("even", "all"))]
+    some = [world for world in WORLDS if world.name.startswith(("even", "all", "regimes of days, record"))]
     return [
         *(Cell(world, rate, 1.0, groups) for world in WORLDS for rate in RATES),
         *(Cell(world, rate, times, few) for world in some for rate in RATES for times in (*HARMS, BENEFIT)),
@@ -224,12 +223,7 @@ def _finite(days: float) -> float | None:
 
 def missed(figures: dict[str, Any]) -> list[str]:
     """Return the goals that are missed, as sentences."""
-    too_often = [
-        f"false revert {share:.3f} in '{world}' at {rate} a day: at most {_MOST}"
-        for world, rates in figures["false_revert"].items()
-        for rate, share in rates.items()
-        if share > _MOST
-    ]
+    too_often = _too_often("false revert", figures["false_revert"])
     late = [
         f"5x at 1 a day after {days} days ({name}): at most {most}"
         for name, most in (
@@ -240,6 +234,23 @@ def missed(figures: dict[str, Any]) -> list[str]:
     ]
     falsely = figures["falsely_verified"]
     return too_often + late + ([f"falsely verified {falsely:.3f}: at most {_MOST}"] if falsely > _MOST else [])
+
+
+def missed_beyond(figures: dict[str, Any]) -> list[str]:
+    """Return where the worlds without a goal would miss it, as sentences."""
+    return [
+        *_too_often("false revert", figures["false_revert_beyond_the_record"]),
+        *_too_often("falsely verified", figures["falsely_verified_beyond_the_record"]),
+    ]
+
+
+def _too_often(what: str, table: dict[str, dict[str, float]]) -> list[str]:
+    return [
+        f"{what} {share:.3f} in '{world}' at {rate} a day: at most {_MOST}"
+        for world, rates in table.items()
+        for rate, share in rates.items()
+        if share > _MOST
+    ]
 
 
 def main(*arguments: str) -> int:
@@ -260,9 +271,10 @@ def main(*arguments: str) -> int:
         extra = {"fleets_stopped_in_a_day": stopped.result(), "canaries_taken_out": taken_out.result()}
     figures = {"seed": SEED, "groups": groups, **report(results), **extra}
     failures = missed(figures)
-    print(json.dumps({**extra, "missed": failures}, indent=2))
+    short = {"missed": failures, "missed_beyond_the_record": missed_beyond(figures)}
+    print(json.dumps({**extra, **short}, indent=2))
     _REPORT.parent.mkdir(parents=True, exist_ok=True)
-    _REPORT.write_text(json.dumps({**figures, "missed": failures}, indent=2) + "\n")
+    _REPORT.write_text(json.dumps({**figures, **short}, indent=2) + "\n")
     return 1 if failures else 0
 
 

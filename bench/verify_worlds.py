@@ -77,8 +77,12 @@ WORLDS: Final = (
     World("all, record", bursts=True, swing=0.9, scatter=True),
     World("all, record of 3 days", record_days=3, bursts=True, swing=0.9, scatter=True),
     World("office hours, record", office=True),
-    World("regimes of days, record", scatter=True, memory=0.7, beyond=True),
+    World("regimes of days, record", scatter=True, memory=0.7),
     World("in an incident, record", storm=True),
+    World("regimes, bursts, swing, record", bursts=True, swing=0.9, scatter=True, memory=0.7),
+    World("regimes, record of 7 days", record_days=7, scatter=True, memory=0.7),
+    World("regimes of weeks, record", scatter=True, memory=0.85, beyond=True),
+    World("regimes of days, B known", known=True, scatter=True, memory=0.7, beyond=True),
 )
 
 

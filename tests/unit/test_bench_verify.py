@@ -76,6 +76,21 @@ def test_goals_that_are_missed_are_named() -> None:
     ]
 
 
+def test_what_worlds_without_a_goal_miss_is_named_apart() -> None:
+    """It fails nothing, and is not hidden either."""
+    weeks = next(world for world in WORLDS if world.name == "regimes of weeks, record")
+    results = [
+        Judged(Cell(world, 1.0, times, 10), [1.0] * 10, [math.inf] * 10, {})
+        for world in (WORLDS[0], WORLDS[5], weeks)
+        for times in (1.0, 5.0)
+    ]
+    figures = figures_of(results)
+    assert verify.missed_beyond(figures) == [
+        "false revert 1.000 in 'regimes of weeks, record' at 1 a day: at most 0.05"
+    ]
+    assert not any("regimes" in sentence for sentence in verify.missed(figures))
+
+
 def figures_of(results: list[Judged]) -> dict[str, object]:
     """Return the report of results in which no other procedure was asked."""
     nothing = dict.fromkeys(verify_others.PROCEDURES, 0.0)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.verification import counts, e_process
+from heartbeat_tuner.verification import e_process, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, Verification
 from heartbeat_tuner.verification.references import Before
 
@@ -22,6 +22,7 @@ class Known:
         before: the record.
         accepted: the rate per day beyond which a change is harm; None without a record.
         promised: the rate per day that the model promised; None if none did.
+        is_trade: whether harm is what is more than both the record and the promise.
         episodes: since the change.
         days: exposure since the change.
         log_harm: logarithm of the strongest evidence of harm.
@@ -30,6 +31,7 @@ class Known:
     before: Before
     accepted: float | None
     promised: float | None
+    is_trade: bool
     episodes: int
     days: float
     log_harm: float
@@ -114,7 +116,7 @@ def stormy(known: Known, reference: float, at: datetime, hours_allowed: float) -
     )
 
 
-def worse(known: Known, reference: float, at: datetime, *, is_trade: bool) -> Verification:
+def worse(known: Known, reference: float, at: datetime) -> Verification:
     """Say that evictions are more frequent than before, or than was accepted."""
     return known.answer(
         Outcome.WORSE,
@@ -122,7 +124,7 @@ def worse(known: Known, reference: float, at: datetime, *, is_trade: bool) -> Ve
             "{since}, {limit}: shown at {at:%Y-%m-%dT%H:%M:%SZ}, and chance alone shows so much with a probability of "
             "at most {alpha:.0%}",
             since=known.since,
-            limit=_limit(known, reference, is_trade=is_trade),
+            limit=_limit(known, reference),
             at=at,
             alpha=e_process.ALPHA,
         ),
@@ -146,9 +148,9 @@ def worse_than_promised(known: Known, promised: float, at: datetime) -> Verifica
     )
 
 
-def verified(known: Known, at: datetime, *, is_trade: bool) -> Verification:
+def verified(known: Known, at: datetime) -> Verification:
     """Say that evictions are rarer than before, or no more than was accepted."""
-    shown = "no more than was accepted for this change" if is_trade else "fewer than before"
+    shown = "no more than was accepted for this change" if known.is_trade else "fewer than before"
     return known.answer(
         Outcome.VERIFIED,
         say(
@@ -194,8 +196,7 @@ def patience(known: Known) -> Sentence:
     if reference is None:
         raise ValueError("known: must have a reference")
     mean = known.before.mean if known.before.is_known and known.before.episodes else reference
-    scatter = known.before.dispersion if known.before.is_known else counts.usual_dispersion(reference)
-    days = {times: e_process.days_to_show(times * mean, reference, scatter) for times in _TIMES}
+    days = {times: _days_to_show(times * mean, known, reference) for times in _TIMES}
     shows = next((times for times, after in days.items() if after <= HORIZON.days), None)
     if shows is None:
         return say(
@@ -211,6 +212,17 @@ def patience(known: Known) -> Sentence:
         days=days[shows],
         not_sooner="" if shows == _TIMES[0] else f"; a doubling would not within {HORIZON.days}",
     )
+
+
+def _days_to_show(rate: float, known: Known, reference: float) -> float:
+    """Return after how many days a rate would show as harm; without a record, as more than was promised."""
+    before, promised = known.before, known.promised
+    if not before.is_known:
+        return e_process.days_to_show(rate, reference, scatter.usual(reference))
+    days = e_process.days_to_show_by_record(rate, before.whole, before.possible_dispersion)
+    if known.is_trade and promised is not None:
+        return max(days, e_process.days_to_show(rate, promised, before.possible_dispersion))
+    return days
 
 
 def _record(known: Known) -> Sentence:
@@ -230,7 +242,7 @@ def _against_record(known: Known) -> Sentence:
     return say("not shown to be worse than before ({before})", before=_record(known))
 
 
-def _limit(known: Known, reference: float, *, is_trade: bool) -> Sentence:
-    if is_trade:
+def _limit(known: Known, reference: float) -> Sentence:
+    if known.is_trade:
         return say("more than the {accepted:.2g} a day that were accepted", accepted=reference)
     return say("more than before ({before})", before=_record(known))

@@ -1,4 +1,4 @@
-"""What a count of rare events says of their rate: Garwood's exact bounds, and how much the days scatter.
+"""What a count of rare events says of their rate: Garwood's exact bounds.
 
 Garwood's bounds are quantiles of gamma laws: with n events in a time T the rate is at most the quantile at 1 - a/2 of
 shape n + 1, over T, and at least that at a/2 of shape n. Where days scatter more than chance makes them, n events are
@@ -12,16 +12,6 @@ import math
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
-import numpy as np
-
-from heartbeat_tuner.tails.gpd import Array
-
-ENOUGH_DAYS: Final = 8
-"""Days of a record from which their own scatter is believed."""
-
-_USUAL_SCATTER: Final = 0.5  # squared coefficient of variation of a group's daily rates, where too few days tell
-_UNSEEN: Final = 1.25  # scatter rests on rare bad days, and two weeks mostly hold fewer of them than their share
-_MOST_MEMORY: Final = 0.7  # correlation of one day with the next, of what two weeks can show
 _STEPS: Final = 100
 _TERMS: Final = 100_000  # a million episodes take a few thousand
 _NEAR: Final = 1e-12
@@ -51,40 +41,6 @@ def garwood(count: float, days: float, *, alpha: float, dispersion: float = 1.0)
     events, exposure = count / dispersion, days / dispersion
     lower = gamma_quantile(events, 0.5 * alpha) / exposure if events > 0.0 else 0.0
     return RateBounds(lower, gamma_quantile(events + 1.0, 1.0 - 0.5 * alpha) / exposure)
-
-
-def dispersion(counts: Array, exposure: Array) -> float:
-    """Return variance over mean of daily counts, each against its own day's exposure; 1 at least.
-
-    Days that are missing to `ENOUGH_DAYS` are taken to scatter as days usually do.
-    """
-    watched = exposure > 0.0
-    counts, exposure = counts[watched], exposure[watched]
-    if not counts.sum() > 0.0:
-        return 1.0
-    expected = counts.sum() / exposure.sum() * exposure
-    missing = max(0, ENOUGH_DAYS - counts.size)
-    apart = (counts - expected) / np.sqrt(expected)
-    squares = float((apart**2).sum()) + missing * usual_dispersion(float(expected.mean()))
-    single = max(1.0, squares / (counts.size - 1 + missing))
-    return 1.0 + (single - 1.0) * _UNSEEN * _memory(apart, single)
-
-
-def _memory(apart: Array, single: float) -> float:
-    """Return by how much a bad day that is followed by bad ones makes sums of days scatter more: 1 if it is not.
-
-    Chance is not followed by chance, so what days share is that part of their correlation which is not diluted by it.
-    """
-    if apart.size < ENOUGH_DAYS or single <= 1.0:
-        return 1.0
-    correlation = float((apart[1:] * apart[:-1]).sum() / (apart**2).sum()) * single / (single - 1.0)
-    shared = min(max(correlation, 0.0), _MOST_MEMORY)
-    return (1.0 + shared) / (1.0 - shared)
-
-
-def usual_dispersion(per_day: float) -> float:
-    """Return the dispersion of daily counts where the rate itself is another every day, as it usually is."""
-    return 1.0 + _USUAL_SCATTER * per_day
 
 
 def gamma_quantile(shape: float, probability: float) -> float:
@@ -147,8 +103,3 @@ def _fraction(shape: float, x: float) -> float:
         step = d * c
         value *= step
     return value
-
-
-def daily(times_s: Array, days_s: Array) -> Array:
-    """Return how many times, in order, fall into each day, whose edges are given."""
-    return np.diff(np.searchsorted(times_s, days_s)).astype(np.float64)

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.verification import counts, e_process
+from heartbeat_tuner.verification import counts, e_process, scatter
 from heartbeat_tuner.verification.e_process import ALPHA, HARMFUL
 from heartbeat_tuner.verification.verify import EpisodeCount
 
@@ -71,7 +71,7 @@ def _common_dispersion(groups: Sequence[EpisodeCount]) -> float:
     """Return the dispersion of all groups' days added up: more than each has alone where bad days are shared."""
     days = min(group.before.by_day.size for group in groups)
     together = np.sum([group.before.by_day[group.before.by_day.size - days :] for group in groups], axis=0)
-    return counts.dispersion(np.asarray(together, dtype=np.float64), np.ones(days))
+    return scatter.shown(np.asarray(together, dtype=np.float64), np.ones(days))
 
 
 def _mean_dispersion(groups: Sequence[EpisodeCount]) -> float:

@@ -17,8 +17,8 @@ import numpy as np
 
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.verification import counts
-from heartbeat_tuner.verification.e_process import ALPHA
+from heartbeat_tuner.verification import counts, scatter
+from heartbeat_tuner.verification.e_process import ALPHA, PastCount
 from heartbeat_tuner.verification.exposure import ExposureClock
 
 _INCIDENT_HOURS: Final = (1.0, 2.0, 3.0, 6.0, 12.0, 24.0)
@@ -33,18 +33,22 @@ class Before:
     Attributes:
         episodes: in it.
         days: its exposure.
-        dispersion: how much more its days scatter than chance makes them.
+        dispersion: how much more its days scatter than chance makes them, as they show.
+        possible_dispersion: how much more they may scatter, for all that the record shows.
         lower: bound of the rate per day, of what was no incident.
         upper: bound of the rate per day.
         in_incident: whether its last hours were clearly worse than the rest.
+        calm: what was no incident.
         by_day: episodes of each whole day, the last at the end.
     """
 
     episodes: int
     days: float
     dispersion: float
+    possible_dispersion: float
     lower: float
     upper: float
+    calm: PastCount
     in_incident: bool = False
     by_day: Array = dataclasses.field(default_factory=lambda: np.zeros(0), compare=False)
 
@@ -58,6 +62,16 @@ class Before:
         """Rate per day."""
         return self.episodes / self.days if self.is_known else math.nan
 
+    @property
+    def middle_dispersion(self) -> float:
+        """What benefit is measured with: to call useless values good takes nothing back, so half of what may be."""
+        return 0.5 * (self.dispersion + self.possible_dispersion)
+
+    @property
+    def whole(self) -> PastCount:
+        """All of it: what harm is measured against."""
+        return PastCount(self.episodes, self.days)
+
 
 def before(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock) -> Before:
     """Return what a record says.
@@ -69,16 +83,31 @@ def before(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClo
         clock: of the group.
     """
     days = float(clock.days(since_s, until_s))
-    scatter = _dispersion(episodes_s, since_s, until_s, clock)
-    lower, upper = counts.garwood(episodes_s.size, days, alpha=ALPHA, dispersion=scatter)
-    by_day = counts.daily(episodes_s, _days(since_s, until_s))
-    plain = Before(episodes_s.size, days, scatter, lower, upper, by_day=by_day)
-    incident = _in_incident(episodes_s, since_s, until_s, clock)
-    return plain if incident is None else dataclasses.replace(plain, lower=min(lower, incident), in_incident=True)
+    edges = _days(since_s, until_s)
+    by_day, exposure = scatter.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges))
+    dispersion = scatter.shown(by_day, exposure)
+    lower, upper = counts.garwood(episodes_s.size, days, alpha=ALPHA, dispersion=dispersion)
+    plain = Before(
+        episodes=episodes_s.size,
+        days=days,
+        dispersion=dispersion,
+        possible_dispersion=scatter.possible(by_day, exposure, episodes_s.size, days),
+        lower=lower,
+        upper=upper,
+        calm=PastCount(episodes_s.size, days),
+        by_day=by_day,
+    )
+    incident = _without_incident(episodes_s, since_s, until_s, clock)
+    if incident is None:
+        return plain
+    calm, rate = incident
+    return dataclasses.replace(plain, lower=min(lower, rate), calm=calm, in_incident=True)
 
 
-def _in_incident(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock) -> float | None:
-    """Return the lower bound of the rate of a record without its last hours, if those were an incident; else None."""
+def _without_incident(
+    episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock
+) -> tuple[PastCount, float] | None:
+    """Return a record without its last hours, and the lower bound of its rate, if those were an incident; else None."""
     in_last = [(hours, int(np.count_nonzero(episodes_s >= until_s - 3600.0 * hours))) for hours in _INCIDENT_HOURS]
     suspicious = [(hours, lately) for hours, lately in in_last if lately >= _INCIDENT_EPISODES]
     if not suspicious:
@@ -93,7 +122,7 @@ def _in_incident(episodes_s: Array, since_s: float, until_s: float, clock: Expos
         others = episodes_s.size - lately
         rest = counts.garwood(others, days - exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
         if last.lower > rest.upper:
-            return rest.lower
+            return PastCount(others, days - exposed), rest.lower
     return None
 
 
@@ -115,7 +144,7 @@ def larger(record: float | None, promise: float | None) -> float | None:
 def _dispersion(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClock) -> float:
     """Return the dispersion of the whole days that end with the record."""
     edges = _days(since_s, until_s)
-    return counts.dispersion(counts.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges)))
+    return scatter.shown(scatter.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges)))
 
 
 def _days(since_s: float, until_s: float) -> Array:

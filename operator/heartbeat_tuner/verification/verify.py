@@ -13,7 +13,7 @@ import numpy as np
 
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.verification import answers, counts, e_process, episodes, exposure, fast_paths, references
+from heartbeat_tuner.verification import answers, e_process, episodes, exposure, fast_paths, references, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, PromisedRate, Verification, Watched
 from heartbeat_tuner.verification.exposure import ExposureClock
 from heartbeat_tuner.verification.references import Before
@@ -92,31 +92,58 @@ def _judged(counted: EpisodeCount, promise: PromisedRate | None, *, is_over: boo
     most = references.larger(before, promised)
     if most is None:
         return answers.nothing_to_compare(counted.times_s.size, is_over=is_over)
-    is_trade = promise is not None and promise.is_trade
-    accepted = most if is_trade and before is not None else before
-    harmed, log_harm = harm(counted, accepted)
-    known = answers.Known(counted.before, accepted, promised, counted.times_s.size, counted.exposed, log_harm)
+    is_trade = promise is not None and promise.is_trade and before is not None and promised is not None
+    accepted = most if is_trade else before
+    against_record, against_promise = harm_by_record(counted), harm_by_promise(counted, promised)
+    against = np.minimum(against_record, against_promise) if is_trade else against_record
+    known = answers.Known(
+        counted.before, accepted, promised, is_trade, counted.times_s.size, counted.exposed, _strongest(against)
+    )
     stormy = _storm(counted, most, known)
     if stormy is not None:
         return stormy
+    harmed = shown(counted, against)
     if harmed is not None and accepted is not None:
-        return answers.worse(known, accepted, harmed, is_trade=is_trade)
-    broken, _ = harm(counted, promised)
+        return answers.worse(known, accepted, harmed)
+    broken = shown(counted, against_promise)
     if broken is not None and promised is not None:
         return answers.worse_than_promised(known, promised, broken)
-    better = None if accepted is None else _benefit(counted, accepted, is_trade=is_trade)
+    better = _benefit(counted, accepted if is_trade else None)
     if better is not None:
-        return answers.verified(known, better, is_trade=is_trade)
+        return answers.verified(known, better)
     return answers.inconclusive(known) if is_over else answers.verifying(known)
 
 
-def harm(counted: EpisodeCount, reference: float | None) -> tuple[datetime | None, float]:
-    """Return when harm had shown, if it has, and the logarithm of the strongest evidence."""
-    if reference is None:
-        return None, 0.0
-    logs = e_process.harm(reference * counted.days, _dispersion(counted.before, reference))
+def harm_by_record(counted: EpisodeCount) -> Array:
+    """Return the logarithm of the evidence that the rate is higher than before, at each episode; nothing if unknown."""
+    before = counted.before
+    if not before.is_known:
+        return _nothing(counted)
+    return e_process.harm_of_record(counted.days, before.whole, before.possible_dispersion)
+
+
+def harm_by_promise(counted: EpisodeCount, promised: float | None) -> Array:
+    """Return the logarithm of the evidence that the rate is higher than promised, at each episode; nothing if unknown.
+
+    It takes nothing back, so days are taken to scatter as they show, not as they may.
+    """
+    if promised is None:
+        return _nothing(counted)
+    return e_process.harm(promised * counted.days, _dispersion(counted.before, promised))
+
+
+def shown(counted: EpisodeCount, logs: Array) -> datetime | None:
+    """Return when harm had shown, if it has."""
     place = e_process.first(logs >= e_process.THRESHOLD)
-    return None if place is None else _moment(counted.times_s[place]), max(0.0, float(logs.max(initial=0.0)))
+    return None if place is None else _moment(counted.times_s[place])
+
+
+def _nothing(counted: EpisodeCount) -> Array:
+    return np.full(counted.times_s.size, -np.inf)
+
+
+def _strongest(logs: Array) -> float:
+    return max(0.0, float(logs.max(initial=0.0)))
 
 
 def _storm(counted: EpisodeCount, reference: float, known: answers.Known) -> Verification | None:
@@ -132,25 +159,26 @@ def _storm(counted: EpisodeCount, reference: float, known: answers.Known) -> Ver
     return answers.stormy(known, reference, _moment(counted.times_s[place]), allowed)
 
 
-def _benefit(counted: EpisodeCount, reference: float, *, is_trade: bool) -> datetime | None:
-    """Return when benefit had shown; None if it has not."""
-    rate = reference if is_trade else counted.before.lower
+def _benefit(counted: EpisodeCount, accepted: float | None) -> datetime | None:
+    """Return when benefit had shown, against the calm part of the record or what was accepted; None if it has not."""
+    before = counted.before
     first_s = counted.since_s + _LEAST_DAYS * DAY_S
-    if not rate > 0.0 or counted.until_s < first_s:
+    if not before.calm.days > 0.0 or counted.until_s < first_s:
         return None
     looks = np.append(np.arange(first_s, counted.until_s, _LOOK_S), counted.until_s)
     days = counted.clock.days(counted.since_s, looks)
-    seen = np.searchsorted(counted.times_s, looks, side="right")
-    logs = e_process.log_e(
-        seen.astype(np.float64), rate * days, e_process.HELPFUL, _dispersion(counted.before, reference)
-    )
+    seen = np.searchsorted(counted.times_s, looks, side="right").astype(np.float64)
+    if accepted is None:
+        logs = e_process.log_e_of_record(seen, days, before.calm, e_process.HELPFUL, before.middle_dispersion)
+    else:
+        logs = e_process.log_e(seen, accepted * days, e_process.HELPFUL, before.middle_dispersion)
     place = e_process.first((logs >= e_process.THRESHOLD) & (days > 0.0))
     return None if place is None else _moment(float(looks[place]))
 
 
 def _dispersion(before: Before, reference: float) -> float:
     """Return how much days scatter: as in the record, or as is usual where none says so."""
-    return before.dispersion if before.is_known else counts.usual_dispersion(reference)
+    return before.dispersion if before.is_known else scatter.usual(reference)
 
 
 def _moment(at_s: float) -> datetime:

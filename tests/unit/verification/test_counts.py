@@ -1,8 +1,7 @@
-"""Bounds of rates beside SciPy's, and how much days scatter."""
+"""Bounds of rates beside SciPy's."""
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,35 +58,3 @@ def test_gamma_probabilities_are_scipy_s(shape: float, away: float) -> None:
     """On both sides of the mean."""
     x = shape * math.exp(away / math.sqrt(shape + 1))
     assert counts.gamma_cumulative(shape, x) == pytest.approx(special.gammainc(shape, x), abs=1e-9)
-
-
-def test_even_days_are_not_taken_to_scatter() -> None:
-    """No record scatters less than chance makes it."""
-    assert counts.dispersion(np.full(14, 3.0), np.ones(14)) == 1.0
-    assert counts.dispersion(np.zeros(14), np.ones(14)) == 1.0
-    assert counts.dispersion(np.array([]), np.array([])) == 1.0
-
-
-def test_scatter_is_variance_over_mean_and_a_quarter_more() -> None:
-    """Of days one by one, as good days and bad ones alternate. What is beyond chance rests on rare days."""
-    days = np.array([0.0, 10.0] * 7)
-    assert counts.dispersion(days, np.ones(14)) == pytest.approx(1 + 1.25 * (days.var(ddof=1) / days.mean() - 1))
-
-
-def test_bad_days_that_follow_each_other_scatter_more() -> None:
-    """A fortnight of one good and one bad week tells less than 14 days."""
-    assert counts.dispersion(np.array([0.0] * 7 + [10.0] * 7), np.ones(14)) > 20.0
-
-
-def test_a_short_day_is_compared_with_its_own_exposure() -> None:
-    """Half a day with half the episodes does not scatter; a day that was not watched is none."""
-    exposure = np.array([1.0] * 9 + [0.5, 0.0])
-    assert counts.dispersion(np.array([4.0] * 9 + [2.0, 0.0]), exposure) == 1.0
-
-
-def test_few_days_are_taken_to_scatter_as_days_do() -> None:
-    """One day shows no scatter of its own, and a record of eight has to speak for itself."""
-    usual = counts.usual_dispersion(10.0)
-    assert counts.dispersion(np.array([10.0]), np.ones(1)) == pytest.approx(1 + 1.25 * (usual - 1))
-    assert 1.0 < counts.dispersion(np.full(4, 10.0), np.ones(4)) < usual
-    assert counts.dispersion(np.full(8, 10.0), np.ones(8)) == 1.0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from heartbeat_tuner.verification import counts, references
+from heartbeat_tuner.verification.e_process import PastCount
 from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
 from heartbeat_tuner.verification.references import Before
 
@@ -24,6 +25,12 @@ def test_an_even_record_has_garwood_s_bounds() -> None:
     assert (even.episodes, even.days, even.dispersion, even.in_incident) == (14, 14.0, 1.0, False)
     assert (even.lower, even.upper) == counts.garwood(14, 14.0, alpha=0.05)
     assert even.mean == 1.0
+    assert even.whole == even.calm == PastCount(14, 14.0)
+    assert even.possible_dispersion == 1.0
+    uneven = record(*(day + 0.5 for day in range(0, 14, 2)))
+    assert uneven.dispersion == 1.0
+    assert uneven.possible_dispersion > 1.05
+    assert uneven.middle_dispersion == 0.5 * (1.0 + uneven.possible_dispersion)
 
 
 def test_a_record_without_exposure_is_none() -> None:
@@ -48,6 +55,9 @@ def test_a_storm_in_the_last_hours_is_an_incident() -> None:
     assert stormy.upper >= counts.garwood(21, 14.0, alpha=0.05).upper
     short = record(1.5, 3.5, 5.5, 7.5, 9.5, 11.5, 13.96, 13.97, 13.98, 13.99)
     assert short.in_incident
+    assert short.whole.episodes == 10
+    assert short.calm.episodes == 6
+    assert short.calm.days == pytest.approx(14.0 - 1 / 24)
     assert short.lower == pytest.approx(counts.garwood(6, 14.0 - 1 / 24, alpha=0.1).lower, rel=0.05)
 
 

@@ -14,8 +14,10 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.verification import answers, references
+from heartbeat_tuner.verification import verify as room
 from heartbeat_tuner.verification.answers import Known
 from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, PromisedRate, Verification, Watched
+from heartbeat_tuner.verification.e_process import PastCount
 from heartbeat_tuner.verification.verify import verify
 
 WRITTEN = datetime(2026, 3, 16, tzinfo=UTC)
@@ -44,7 +46,7 @@ def test_nothing_has_shown_yet_and_it_says_how_long_that_takes() -> None:
     assert answer.days == pytest.approx(2)
     assert answer.message == (
         "2 episodes of evictions in 2 days since the change; 14 in 14 days before it, so at most 1.7 a day. "
-        "3 times the rate of 1 a day would show after about 13 days; a doubling would not within 28"
+        "3 times the rate of 1 a day would show after about 8.3 days; a doubling would not within 28"
     )
 
 
@@ -86,7 +88,7 @@ def test_quiet_days_verify_but_never_within_the_first() -> None:
     answer = asked(days=28)
     assert answer.outcome is Outcome.VERIFIED
     assert answer.reached is not None
-    assert 7 < (answer.reached - LANDED) / DAY < 9
+    assert 4 < (answer.reached - LANDED) / DAY < 7
     assert "fewer than before" in answer.message
     busy = [-14 * (place + 0.5) / 2_000 for place in range(2_000)]
     assert asked(days=0.99, before=busy).outcome is Outcome.VERIFYING
@@ -144,6 +146,20 @@ def test_a_trade_is_judged_by_what_was_accepted() -> None:
     assert asked(*three, days=12).outcome is Outcome.WORSE
 
 
+def test_a_trade_is_harm_only_where_both_the_record_and_the_promise_are_exceeded() -> None:
+    """A promise of less than there was is no reason to go back to it."""
+    same = [day + 0.4 for day in range(12)]
+    traded = asked(*same, days=12, promise=PromisedRate(0.1, is_trade=True))
+    assert (traded.outcome, traded.log_harm) == (Outcome.WORSE_THAN_PROMISED, 0.0)
+
+
+def test_what_was_accepted_makes_harm_show_later() -> None:
+    """Five times as many is hardly more than six a day."""
+    plain, traded = asked(days=0.1), asked(days=0.1, promise=PromisedRate(6.0, is_trade=True))
+    assert "3 times the rate of 1 a day would show after about" in plain.message
+    assert "10 times the rate of 1 a day would show after about" in traded.message
+
+
 def test_a_storm_in_the_first_hour_is_worse_without_any_record() -> None:
     """The prediction alone allows for it."""
     change = dataclasses.replace(CHANGE, promise=PromisedRate(0.1))
@@ -172,6 +188,16 @@ def test_an_incident_is_waited_for() -> None:
     assert asked(*goes_on, days=2, before=storm).episodes == 0
     lasting = [1.0 + 0.02 * place for place in range(100)]
     assert asked(*goes_on, *lasting, days=4, before=storm).outcome is Outcome.WORSE
+
+
+def test_after_an_incident_no_hour_is_the_first() -> None:
+    """Counting begins a day late: what comes then is judged as ever, and is no storm of the new values."""
+    storm = [*EVEN, -0.036, -0.024, -0.012]
+    again = [1.001, 1.012, 1.023, 1.034]
+    answer = asked(*again, days=1.1, before=storm)
+    assert answer.outcome is Outcome.WORSE
+    assert "first hour" not in answer.message
+    assert "first hour" in asked(*(at - 1.0 for at in again), days=0.1).message
 
 
 def test_what_happens_to_all_groups_of_a_broker_is_left_out() -> None:
@@ -278,9 +304,28 @@ def test_an_episode_more_is_never_less_harm(days: list[float], at: float) -> Non
     assert not (fewer.outcome is Outcome.WORSE and more.outcome is not Outcome.WORSE and more.episodes > fewer.episodes)
 
 
+def test_harm_is_measured_with_what_a_record_leaves_possible() -> None:
+    """Not with what it shows, which a fortnight of one kind of days may hide."""
+    counted = room.count(CHANGE, seen(*EVEN, *(0.2 * place for place in range(10))), LANDED, LANDED + 3 * DAY)
+    wider = dataclasses.replace(counted.before, possible_dispersion=10.0)
+    plain, wide = room.harm_by_record(counted), room.harm_by_record(dataclasses.replace(counted, before=wider))
+    assert wide[-1] < 0.2 * plain[-1]
+
+
+def test_benefit_is_measured_against_what_was_no_incident() -> None:
+    """Of a hundred episodes in a fortnight 86 were one: one a day after it is no better than before."""
+    counted = room.count(CHANGE, seen(*EVEN, *(day + 0.4 for day in range(20))), LANDED, LANDED + 20 * DAY)
+    hundred = dataclasses.replace(counted.before, episodes=100, calm=PastCount(14, 14.0))
+    all_of_them = dataclasses.replace(hundred, calm=hundred.whole)
+    assert room._benefit(dataclasses.replace(counted, before=hundred), None) is None
+    assert room._benefit(dataclasses.replace(counted, before=all_of_them), None) is not None
+
+
 def test_whatever_would_not_show_is_said_so() -> None:
     """A record of one quiet hour allows 89 a day, and thirty times as many."""
-    known = Known(references.Before(1, 0.01, 8.0, 0.0, 700.0), 90_000.0, None, 0, 1.0, 0.0)
+    hour = PastCount(1, 0.01)
+    before = references.Before(1, 0.01, dispersion=8.0, possible_dispersion=50.0, lower=0.0, upper=700.0, calm=hour)
+    known = Known(before, 700.0, None, is_trade=False, episodes=0, days=1.0, log_harm=0.0)
     assert answers.patience(known) == "Even 30 times as many as 1e+02 a day would not show within 28 days"
     with pytest.raises(ValueError, match="must have a reference"):
         answers.patience(dataclasses.replace(known, accepted=None))
