@@ -5,32 +5,48 @@ not be work.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
 from sandbox.control_plane import ControlPlane
 
-_SERVED_AT: Final[Mapping[str, str]] = {
+Kind = Literal[
+    "configmaps",
+    "events",
+    "pods",
+    "resourcequotas",
+    "deployments",
+    "replicasets",
+    "jobs",
+    "leases",
+    "consumergrouppolicies",
+    "consumergroupmodels",
+]
+"""What is read here, by the plural that stands in a path of the API."""
+
+_SERVED_AT: Final[Mapping[Kind, str]] = {
     "configmaps": "/api/v1",
     "events": "/api/v1",
     "pods": "/api/v1",
     "resourcequotas": "/api/v1",
     "deployments": "/apis/apps/v1",
     "replicasets": "/apis/apps/v1",
+    "jobs": "/apis/batch/v1",
     "leases": "/apis/coordination.k8s.io/v1",
     "consumergrouppolicies": "/apis/heartbeat-tuner.dev/v1alpha1",
+    "consumergroupmodels": "/apis/heartbeat-tuner.dev/v1alpha1",
 }
 
 
 def read(
-    plane: ControlPlane, namespace: str, kind: str, name: str = "", *, labels: str = "", fields: str = ""
+    plane: ControlPlane, namespace: str, kind: Kind, name: str = "", *, labels: str = "", fields: str = ""
 ) -> dict[str, Any]:
     """Return an object as the administrator sees it, or a list of all that the selectors choose.
 
     Args:
         plane: where.
         namespace: of the objects.
-        kind: their plural, as in a path of the API.
+        kind: of them.
         name: of the one object that is meant; all if empty.
         labels: a label selector.
         fields: a field selector.

@@ -76,7 +76,7 @@ class Tenant:
         """Run kubectl as the administrator."""
         return self.sandbox.control_plane.kubectl(*args, stdin=stdin)
 
-    def get(self, kind: str, name: str = "", *, labels: str = "", fields: str = "") -> dict[str, Any]:
+    def get(self, kind: reads.Kind, name: str = "", *, labels: str = "", fields: str = "") -> dict[str, Any]:
         """Return an object of this namespace, or those that the selectors choose (`sandbox.reads`)."""
         return reads.read(self.sandbox.control_plane, self.namespace, kind, name, labels=labels, fields=fields)
 

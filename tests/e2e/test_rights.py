@@ -164,7 +164,7 @@ def test_every_right_is_used_and_none_is_missing(
     break_the_certificate(sandbox)
     with release.webhook() as webhook:
         webhook.await_ready()
-    assert fitted.get("cgm")["items"]
+    assert fitted.get("consumergroupmodels")["items"]
 
     def watches_ended() -> bool:
         asked = rights.used(audit.accesses(log)[before:])

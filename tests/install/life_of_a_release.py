@@ -133,12 +133,12 @@ def _fit(stage: Stage) -> None:
     release.kubectl("create", "job", "first-fit", f"--from=cronjob/{NAME}-fit")
 
     def ended() -> bool:
-        status: Mapping[str, Any] = release.get("job", "first-fit").get("status", {})
+        status: Mapping[str, Any] = release.get("jobs", "first-fit").get("status", {})
         return any(one["type"] in {"Complete", "Failed"} for one in status.get("conditions", ()))
 
     wait_until(ended, part="fit", what="its end", timeout_s=300, poll_s=1)
     log = release.kubectl("logs", "job/first-fit", "--tail=40")
-    assert release.get("job", "first-fit")["status"].get("succeeded") == 1, log
+    assert release.get("jobs", "first-fit")["status"].get("succeeded") == 1, log
     found = json.loads(stage.shop.kubectl("get", "consumergroupmodels", "--all-namespaces", "--output=json"))["items"]
     fitted = {(one["metadata"]["namespace"], one["spec"]["groupId"]) for one in found}
     assert fitted == {(one.namespace, one.group) for one in stage.fitted}

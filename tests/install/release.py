@@ -92,7 +92,7 @@ class Release:
         """Uninstall it and wait until its objects are gone."""
         self._run("uninstalling", "uninstall", NAME, wait=True)
 
-    def get(self, kind: str, name: str = "", *, labels: str = "") -> dict[str, Any]:
+    def get(self, kind: reads.Kind, name: str = "", *, labels: str = "") -> dict[str, Any]:
         """Return an object of its namespace, or those that a selector chooses (`sandbox.reads`)."""
         return reads.read(self._cluster.control_plane, NAME, kind, name, labels=labels)
 

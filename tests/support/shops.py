@@ -22,7 +22,7 @@ class Shop:
         """Run kubectl here."""
         return self._plane.kubectl(*args, f"--namespace={self.namespace}", stdin=stdin)
 
-    def get(self, kind: str, name: str = "", *, labels: str = "") -> dict[str, Any]:
+    def get(self, kind: reads.Kind, name: str = "", *, labels: str = "") -> dict[str, Any]:
         """Return an object, or those that a selector chooses (`sandbox.reads`)."""
         return reads.read(self._plane, self.namespace, kind, name, labels=labels)
 
