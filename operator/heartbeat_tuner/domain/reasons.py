@@ -56,9 +56,7 @@ class Reason(enum.StrEnum):
     # Applied
     APPLIED = "Applied"  # ready pods run with the values the tuner wrote, and have stayed ready for a minute
     ROLLING_OUT = "RollingOut"  # the tuner wrote values; not all pods run with them yet, or not for a minute
-    ROLLOUT_FAILED = (
-        "RolloutFailed"  # the tuner wrote values, and pods with them do not become ready, or do not stay so
-    )
+    ROLLOUT_FAILED = "RolloutFailed"  # values were written, and pods with them do not become ready, or stay so
     SCALED_TO_ZERO = "ScaledToZero"  # the tuner wrote values, and there is no pod that could run with them
     NOTHING_TO_APPLY = "NothingToApply"  # there is no recommendation
     RECOMMEND_MODE = "RecommendMode"  # the policy asks for recommendations only
