@@ -62,7 +62,7 @@ class Judged(NamedTuple):
     Attributes:
         cell: they.
         harm_days: after how many days harm showed, infinite where it did not.
-        verified_days: after how many days benefit showed, likewise.
+        verified_days: after how many days benefit showed; infinite where it never did.
         others: the share that each other procedure takes back.
     """
 

@@ -14,6 +14,7 @@ Counts = npt.NDArray[np.float64]
 """Groups x hours."""
 
 _DAY: Final = 24
+_FAILURE_LIMIT: Final = 3
 _LOOKED_AT_DAYS: Final = 14
 _ERROR: Final = 0.05
 
@@ -25,7 +26,7 @@ def failure_limit_0(_before: Counts, after: Counts) -> npt.NDArray[np.bool_]:
 
 def failure_limit_3(_before: Counts, after: Counts) -> npt.NDArray[np.bool_]:
     """More than three bad hours in the first day."""
-    return np.asarray((after[:, :_DAY] > 0).sum(axis=1) > 3)  # noqa: PLR2004 - what it is called by
+    return np.asarray((after[:, :_DAY] > 0).sum(axis=1) > _FAILURE_LIMIT)
 
 
 def hourly_binomial(before: Counts, after: Counts) -> npt.NDArray[np.bool_]:

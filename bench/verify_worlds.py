@@ -1,6 +1,6 @@
 """Groups whose truth is known, for `bench.verify`: evictions of 14 days before a change of values, and of 28 after.
 
-The laws are none of those that the test is made of: bursts, hours, days and regimes are drawn here, by thinning, and
+The test is not made of these laws: bursts, hours, days and regimes are drawn here, by thinning, and
 only times come out. Rates are of what begins per day, on average over days and hours; where that is often, some come
 within 15 minutes of each other, and are counted as one episode.
 """

@@ -51,6 +51,9 @@ if TYPE_CHECKING:  # heavy, and of no use where a reader is only made or unpickl
 
 NAME: Final = "prometheus"
 
+SHOWN: Final = 3
+"""Namespaces that a message names."""
+
 CONTRACT: Final = ", ".join(f"{name} {kind}" for name, kind in contract.SPARK_TYPES.items())
 """The columns of the histogram contract, as Spark writes them."""
 
@@ -211,8 +214,8 @@ def _asking(reading: SourceOptions) -> "Iterator[tuple[asyncio.Runner, Asker]]":
 
 
 def _place(time_slice: Slice) -> str:
-    names = ", ".join(time_slice.namespaces[:3])
-    more = f" and {len(time_slice.namespaces) - 3} more" if len(time_slice.namespaces) > 3 else ""  # noqa: PLR2004 - three are shown
+    names = ", ".join(time_slice.namespaces[:SHOWN])
+    more = f" and {len(time_slice.namespaces) - SHOWN} more" if len(time_slice.namespaces) > SHOWN else ""
     return f"{time_slice.window.start:%Y-%m-%d %H:%M} UTC, {names}{more}"
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.verification import e_process, scatter
+from heartbeat_tuner.verification import e_process, fast_paths, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, Verification
 from heartbeat_tuner.verification.references import Before
 
@@ -107,7 +107,7 @@ def stormy(known: Known, reference: float, at: datetime, hours_allowed: float) -
         say(
             "the first hour with the new values had at least {least} episodes of evictions more than the {allowed} "
             "that {rate:.2g} a day allow, by {at:%Y-%m-%dT%H:%M:%SZ}",
-            least=3,
+            least=fast_paths.STORM,
             allowed=math.floor(hours_allowed),
             rate=reference,
             at=at,

@@ -48,7 +48,7 @@ class WatchedKind:
     Attributes:
         path: of the list over all namespaces.
         selector: labels, as the API server takes them; empty for all objects.
-        may_be_missing: whether the kind itself may not be there: then there is none of it, and that is no failure.
+        may_be_missing: whether the kind itself may be missing; the list is empty then, without an error.
         page: objects per request of a list.
     """
 
