@@ -19,8 +19,9 @@ import numpy as np
 
 from bench import verify_others, verify_worlds
 from bench.verify_worlds import AFTER_DAYS, LANDED, WORLDS, Drawn, World
+from heartbeat_tuner.domain.verifications import Outcome
 from heartbeat_tuner.verification import canary, fleet
-from heartbeat_tuner.verification.change import HORIZON, Outcome
+from heartbeat_tuner.verification.change import HORIZON
 from heartbeat_tuner.verification.verify import count, harm_by_promise, shown, verify
 
 SEED: Final = 20_261_125

@@ -14,9 +14,10 @@ import numpy as np
 
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.rollouts import Rollout
+from heartbeat_tuner.domain.verifications import PromisedRate
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.verification import episodes
-from heartbeat_tuner.verification.change import Change, PromisedRate, Watched
+from heartbeat_tuner.verification.change import Change, Watched
 
 WRITTEN: Final = datetime(2026, 3, 16, 12, tzinfo=UTC)  # a Monday, at the peak of the day
 LANDED: Final = WRITTEN + timedelta(minutes=10)

@@ -14,7 +14,7 @@ import pydantic
 from heartbeat_tuner.api.v1alpha1 import fields
 from heartbeat_tuner.api.v1alpha1 import status_v1alpha1 as api
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Applied, SettingValues, SomeValues
-from heartbeat_tuner.domain import durations, moments
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Intent, TakenBack
 
@@ -113,7 +113,7 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
-        if application.workload_uid == workload_uid and known and moments.may_be_ours(application.at):
+        if application.workload_uid == workload_uid and known and durations.may_be_ours(application.at):
             applications[container] = application
     return applications
 

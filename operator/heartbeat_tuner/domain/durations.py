@@ -6,7 +6,7 @@ Used at every edge where a person reads or writes a duration: policies, status, 
 
 import functools
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 GO_DURATION_PATTERN: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
@@ -22,6 +22,9 @@ MONTH_DAYS: Final = 30.0
 
 LONGEST: Final = timedelta(hours=2_562_047)
 """What Go's durations hold, in whole hours: 292 years."""
+
+YEARS: Final = range(2020, 2200)
+"""The years in which we may have written; others are not ours, and arithmetic with them may overflow."""
 
 
 _CACHED: Final = 4_096
@@ -88,3 +91,8 @@ def to_ms(duration: timedelta) -> int:
 def ceil_to_second(duration: timedelta) -> timedelta:
     """Return `duration` rounded up to whole seconds, computed in whole milliseconds."""
     return timedelta(seconds=-(-to_ms(duration) // 1_000))
+
+
+def may_be_ours(moment: datetime) -> bool:
+    """Whether we may have written a moment down: anybody who may edit an object can write any moment there."""
+    return moment.year in YEARS

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from heartbeat_tuner.domain import moments
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.membership.values import Promise, SlotRecord
 
 PREFIX: Final = "heartbeat-tuner.dev/"
@@ -76,7 +76,7 @@ def _time(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
-    if not moments.may_be_ours(moment):
+    if not durations.may_be_ours(moment):
         raise ValueError(f"{text} is of another age")
     return moment
 

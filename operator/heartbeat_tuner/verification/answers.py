@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.verifications import Outcome
 from heartbeat_tuner.verification import e_process, fast_paths, scatter
-from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, Verification
+from heartbeat_tuner.verification.change import HORIZON, Change, Verification
 from heartbeat_tuner.verification.references import Before
 
 _TIMES: Final = (2, 3, 5, 10, 30)

@@ -1,30 +1,17 @@
 """What a verdict is asked of: a change of ours, and what was seen of the group before and after it. Values only."""
 
 import dataclasses
-import enum
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import Outcome, PromisedRate
 from heartbeat_tuner.verification.episodes import Stretch
 
 HORIZON: Final = timedelta(days=28)
 """What has not shown by then is not waited for."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PromisedRate:
-    """What the model said of the new values when they were written.
-
-    Attributes:
-        upper_per_day: evictions of the whole group a day at most, at 95 %.
-        is_trade: whether more evictions than before were accepted for something else.
-    """
-
-    upper_per_day: float
-    is_trade: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,18 +50,6 @@ class Watched:
     evictions_s: Sequence[float]
     left_out: Sequence[Stretch] = ()
     others_s: Sequence[Sequence[float]] = ()
-
-
-class Outcome(enum.StrEnum):
-    """The answer at a glance."""
-
-    VERIFYING = "Verifying"  # nothing has shown yet
-    VERIFIED = "Verified"  # evictions are rarer than before; after a trade, no more than was accepted
-    WORSE = "Worse"  # they are more frequent than before, or than was accepted
-    WORSE_THAN_PROMISED = "WorseThanPromised"  # they are more frequent than the model said, not shown worse than before
-    NO_EFFECT = "NoEffect"  # the application does not use the values
-    ROLLOUT_FAILED = "RolloutFailed"  # pods with the values do not become ready, or do not stay so
-    INCONCLUSIVE = "Inconclusive"  # nothing has shown, and nothing will
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from typing import Final
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE
 from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.domain.verifications import Outcome
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.verification.change import Change, Outcome, Verification
+from heartbeat_tuner.verification.change import Change, Verification
 
 FIRST_HOUR_S: Final = 3600.0
 

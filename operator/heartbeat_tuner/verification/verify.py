@@ -12,9 +12,10 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.domain.durations import DAY_S
+from heartbeat_tuner.domain.verifications import PromisedRate
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.verification import answers, e_process, episodes, exposure, fast_paths, references, scatter
-from heartbeat_tuner.verification.change import HORIZON, Change, PromisedRate, Verification, Watched
+from heartbeat_tuner.verification.change import HORIZON, Change, Verification, Watched
 from heartbeat_tuner.verification.exposure import ExposureClock
 from heartbeat_tuner.verification.references import Before
 

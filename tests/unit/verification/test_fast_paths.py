@@ -8,8 +8,9 @@ import numpy as np
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import Outcome
 from heartbeat_tuner.verification import fast_paths
-from heartbeat_tuner.verification.change import Change, Outcome
+from heartbeat_tuner.verification.change import Change
 
 WRITTEN = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LANDED = WRITTEN + timedelta(minutes=5)

@@ -13,10 +13,11 @@ from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import Outcome, PromisedRate
 from heartbeat_tuner.verification import answers, references
 from heartbeat_tuner.verification import verify as room
 from heartbeat_tuner.verification.answers import Known
-from heartbeat_tuner.verification.change import HORIZON, Change, Outcome, PromisedRate, Verification, Watched
+from heartbeat_tuner.verification.change import HORIZON, Change, Verification, Watched
 from heartbeat_tuner.verification.e_process import PastCount
 from heartbeat_tuner.verification.verify import verify
 
