@@ -5,18 +5,20 @@ it, even if this one never got its answer or died before it wrote a status.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pydantic
 
+from heartbeat_tuner.api.v1alpha1 import changes_v1alpha1 as api
 from heartbeat_tuner.api.v1alpha1 import fields
-from heartbeat_tuner.api.v1alpha1 import status_v1alpha1 as api
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Applied, SettingValues, SomeValues
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import Applied, SettingValues
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import SomeValues
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Intent, TakenBack
+from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, PromisedRate
 
 ANNOTATION: Final = f"{fields.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
@@ -37,10 +39,14 @@ def applied_of(application: Application) -> Applied:
     return Applied(
         values=values_of(application.values),
         previous=values_of(application.previous),
-        at=f"{application.at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        at=timestamp(application.at),
         workload_uid=application.workload_uid,
         container=application.container or None,
         entries=dict(application.entries) or None,
+        previous_entries=None if application.entries_before is None else dict(application.entries_before),
+        promise=_promise_status(application.promise),
+        reverts=None if application.reverts is None else timestamp(application.reverts),
+        failed=failed_statuses(application.failed),
     )
 
 
@@ -53,6 +59,42 @@ def application_of(applied: Applied) -> Application:
         workload_uid=applied.workload_uid,
         container=applied.container or "",
         entries=applied.entries or {},
+        entries_before=applied.previous_entries,
+        promise=None if applied.promise is None else _promised(applied.promise),
+        reverts=None if applied.reverts is None else datetime.fromisoformat(applied.reverts),
+        failed=failed_of(applied.failed),
+    )
+
+
+def failed_statuses(failed: Sequence[FailedValues]) -> list[api.FailedStatus] | None:
+    """Return values that failed in the API's notation, the newest last; None if there are none."""
+    return [
+        api.FailedStatus(
+            values=values_of(values.values),
+            previous=values_of(values.previous),
+            at=timestamp(values.at),
+            outcome=values.outcome,
+            message=values.message[: api.MAX_FAILED_MESSAGE],
+            spec=values.spec,
+            promised_per_day=values.promised_per_day,
+        )
+        for values in failed[-MOST_FAILED:]
+    ] or None
+
+
+def failed_of(noted: Sequence[api.FailedStatus] | None) -> tuple[FailedValues, ...]:
+    """Return the values that are noted as failed."""
+    return tuple(
+        FailedValues(
+            values=settings_of(failed.values),
+            previous=settings_of(failed.previous),
+            at=datetime.fromisoformat(failed.at),
+            outcome=failed.outcome,
+            message=failed.message,
+            spec=failed.spec,
+            promised_per_day=failed.promised_per_day,
+        )
+        for failed in noted or ()
     )
 
 
@@ -70,7 +112,7 @@ def noted_of(taken_back: TakenBack) -> api.TakenBackStatus:
     """Return values that were taken back, in the API's notation."""
     return api.TakenBackStatus(
         applied=applied_of(taken_back.application),
-        seen=f"{taken_back.seen.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        seen=timestamp(taken_back.seen),
         generation=taken_back.generation,
         by=taken_back.by[:MAX_MANAGER] or None,
     )
@@ -118,6 +160,11 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
     return applications
 
 
+def timestamp(at: datetime) -> str:
+    """Return a moment as the API writes it, to the second."""
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def settings_of(values: SettingValues) -> LivenessSettings:
     """Return what was written in the API's notation."""
     return LivenessSettings.of(durations_of(values))
@@ -127,3 +174,13 @@ def durations_of(values: SettingValues | SomeValues) -> dict[Setting, timedelta]
     """Return the values that there are, by setting."""
     given = values.model_dump(by_alias=True, exclude_none=True)
     return {Setting(name): durations.parse(text) for name, text in given.items()}
+
+
+def _promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
+    if promise is None:
+        return None
+    return api.PromiseStatus(evictions_per_day_upper=promise.upper_per_day, trade=promise.is_trade)
+
+
+def _promised(noted: api.PromiseStatus) -> PromisedRate:
+    return PromisedRate(noted.evictions_per_day_upper, noted.trade)

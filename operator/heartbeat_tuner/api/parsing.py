@@ -5,19 +5,29 @@ stored under an older schema, say) becomes an `InvalidPolicyError` that names th
 """
 
 import dataclasses
+import hashlib
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo
 
 import pydantic
 
-from heartbeat_tuner.api.applied import application_of, intent_of, taken_back_of
+from heartbeat_tuner.api.applied import application_of, failed_of, intent_of, taken_back_of
+from heartbeat_tuner.api.followed import followed_of, history_of
 from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
+    Applied,
+    FailedStatus,
+    HistoryStatus,
+    TakenBackStatus,
+    VerificationStatus,
+)
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import Bounds, ClientSpec, DeclaredSettings, Spec
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, Applied, OwnershipStatus, Status, TakenBackStatus
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import CONSUMER, OwnershipStatus, Status
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as Seen
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
@@ -39,6 +49,9 @@ from heartbeat_tuner.metrics.conventions import custom
 
 M = TypeVar("M", bound=pydantic.BaseModel)
 
+_FINGERPRINT: Final = 16
+"""Hex digits: nobody gains by two specs that are taken for one."""
+
 
 def key_of(body: Mapping[str, Any]) -> ObjectKey:
     """Return an object's namespace and name."""
@@ -55,6 +68,9 @@ def status_of(body: Mapping[str, Any]) -> Status:
             taken_back=_readable(body, "takenBack", TakenBackStatus),
             contradicted=_readable(body, "contradicted", Seen),
             group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
+            verification=_readable(body, "verification", VerificationStatus),
+            history=_readable(body, "history", HistoryStatus),
+            reverted=_readable_reverted(body),
         )
 
 
@@ -62,6 +78,14 @@ def _readable(body: Mapping[str, Any], field: str, model: type[M]) -> M | None:
     """Return one field alone: what holds back writes must outlive a word that only another version knows."""
     try:
         return model.model_validate(body["status"][field])
+    except (pydantic.ValidationError, KeyError, TypeError):
+        return None
+
+
+def _readable_reverted(body: Mapping[str, Any]) -> list[FailedStatus] | None:
+    """Return the values that failed of an unreadable status, as far as they can be read: likewise."""
+    try:
+        return pydantic.TypeAdapter(list[FailedStatus] | None).validate_python(body["status"]["reverted"])
     except (pydantic.ValidationError, KeyError, TypeError):
         return None
 
@@ -119,6 +143,8 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         naming=_naming(spec.metrics, spec.client.library),
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
+        reverts=spec.rollout.verification.revert,
+        spec=_fingerprint(body.get("spec") or {}),
         **_of_status(status),
     )
 
@@ -132,7 +158,16 @@ def _of_status(status: Status) -> dict[str, Any]:
         "observed_generation": status.observed_generation,
         "intent": None if status.writing is None else intent_of(status.writing),
         "taken_back": None if status.taken_back is None else taken_back_of(status.taken_back),
+        "followed": None if status.verification is None else followed_of(status.verification),
+        "history": None if status.history is None else history_of(status.history),
+        "failed": failed_of(status.reverted),
     }
+
+
+def _fingerprint(spec: Mapping[str, Any]) -> str:
+    """Return what tells one spec from another, but for what only says whether something is written at all."""
+    asked = {name: value for name, value in spec.items() if name not in {"mode", "suspend"}}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
 def _ownership(status: Status) -> GroupOwnership | None:

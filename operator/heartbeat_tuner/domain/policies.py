@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verifications import EvictionHistory, FailedValues, FollowedChange, PromisedRate
 
 
 class StaticMembership(enum.StrEnum):
@@ -92,6 +93,11 @@ class Application:
         container: that was written to, likewise; empty where that was not noted.
         entries: the policy's variables that were ours in the container after it, with their texts; empty where that was
             not noted.
+        entries_before: likewise before it: to write these again leaves the template as it was, so that the pods before
+            the change are the pods after it; None where that was not noted.
+        promise: what a model said of the values; None where none was asked.
+        reverts: when the change was written that this one takes back; None where it takes none back.
+        failed: values that were taken back by the tuner until then, the newest last.
     """
 
     values: LivenessSettings
@@ -100,6 +106,10 @@ class Application:
     workload_uid: str
     container: str = ""
     entries: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    entries_before: Mapping[str, str] | None = None
+    promise: PromisedRate | None = None
+    reverts: datetime | None = None
+    failed: tuple[FailedValues, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -212,7 +222,9 @@ class Policy:
     Where it has `windows`, a rollout begins only while one of them is open; without, at any time. `instance_id_env` is
     the variable by which pods are given static ids; None where they never are. `observed_generation` is that of the
     spec which its status speaks of; None before the first look. `taken_back` is what of ours somebody took back last,
-    `intent` the last write of which nobody knows yet whether it was done.
+    `intent` the last write of which nobody knows yet whether it was done. `reverts` says whether what did harm is taken
+    back. `followed` is how far the last change is, `history` when members were evicted, `failed` what must not be tried
+    again under the spec whose fingerprint is `spec`.
     """
 
     key: ObjectKey
@@ -241,6 +253,11 @@ class Policy:
     observed_generation: int | None = None
     taken_back: TakenBack | None = None
     intent: Intent | None = None
+    reverts: bool = True
+    spec: str = ""
+    followed: FollowedChange | None = None
+    history: EvictionHistory | None = None
+    failed: tuple[FailedValues, ...] = ()
 
     @property
     def forbidden(self) -> TakenBack | None:

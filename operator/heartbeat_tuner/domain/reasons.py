@@ -65,6 +65,8 @@ class Reason(enum.StrEnum):
     TOO_LITTLE_DATA = "TooLittleData"  # the group was not watched for long enough
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody took the tuner's values out, or replaced them; nothing is written again
+    FAILED_BEFORE = "FailedBefore"  # the tuner took these values back before, and what is known has hardly changed
+    REVERT_DISABLED = "RevertDisabled"  # values did harm or failed, and rollout.verification.revert is false
     ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused: what is written reaches no pod
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # what is set now cannot be seen, only assumed
@@ -75,3 +77,11 @@ class Reason(enum.StrEnum):
     FLEET_BUDGET_SPENT = "FleetBudgetSpent"  # as many rollouts of ours are under way as the operator may have at once
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused
+
+    # Verified
+    VERIFYING = "Verifying"  # nothing has shown yet whether the last change helped; a saving waits for that
+    VERIFIED = "Verified"  # evictions are rarer than before it; after a trade, no more than was accepted
+    WORSE = "Worse"  # evictions are more frequent than before it, or than was accepted
+    WORSE_THAN_PROMISED = "WorseThanPromised"  # they are more frequent than the model said, not shown worse than before
+    INCONCLUSIVE = "Inconclusive"  # nothing has shown, and nothing will
+    REVERTED = "Reverted"  # the change did harm or failed, and the values before it were written again

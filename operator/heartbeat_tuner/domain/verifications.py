@@ -51,7 +51,7 @@ class EvictionHistory:
     """When a group's live members were evicted while the same values were set, and under the change after them.
 
     Attributes:
-        since: where it begins.
+        since: where it begins: a whole second, as all moments here, so that a status keeps what it says.
         values: that are set at its end.
         episodes_s: when episodes began, in order, in Unix seconds; none within 15 minutes of another.
         left_out: from and to of stretches in which nothing could be learnt, in Unix seconds: in order and apart.

@@ -109,8 +109,9 @@ def test_printer_columns_show_fields_that_exist(kind: crd.ObjectKind) -> None:
     known = {"metadata.creationTimestamp"}
     for part in {"spec", "status"} & version["schema"]["openAPIV3Schema"]["properties"].keys():
         known |= {path for path, _ in nodes(schema_of(part, kind), part)}
+    conditions = {f'status.conditions[?(@.type=="{condition}")].reason' for condition in ConditionType}
     for column in version["additionalPrinterColumns"]:
-        assert column["jsonPath"].removeprefix(".") in known
+        assert column["jsonPath"].removeprefix(".") in known | conditions
 
 
 def node_of(annotation: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from heartbeat_tuner.domain import durations
@@ -33,6 +33,11 @@ def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
     return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
 
 
+def open_word(description: str) -> WithJsonSchema:
+    """Return the schema of a word that later versions may add to: an operator may be newer than the definition."""
+    return WithJsonSchema({"type": "string", "maxLength": 64, "description": description})
+
+
 def first_error(error: ValidationError, root: str) -> str:
     """Return the first thing that is wrong below `root`: field, rule and value."""
     first = error.errors()[0]
@@ -52,6 +57,11 @@ def moment(text: str) -> str:
     if datetime.fromisoformat(text).tzinfo is None:
         raise ValueError("must have a time zone")
     return text
+
+
+def moment_or_none(text: str | None) -> str | None:
+    """Return a time as it was written, or nothing; errors as of `moment`."""
+    return None if text is None else moment(text)
 
 
 def printable(text: str) -> str:

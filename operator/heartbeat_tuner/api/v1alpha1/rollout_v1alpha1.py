@@ -141,6 +141,15 @@ class WindowSpec(Model):
     ] = "UTC"
 
 
+class VerificationSpec(Model):
+    """What follows when a change did harm, or its pods fail."""
+
+    revert: Annotated[
+        bool,
+        Field(description="Whether the values before it are written again; else the condition Verified says so."),
+    ] = True
+
+
 class RolloutSpec(Model):
     """How changes reach the pods."""
 
@@ -153,3 +162,4 @@ class RolloutSpec(Model):
         Annotated[list[WindowSpec], Field(max_length=MAX_WINDOWS)] | None,
         Field(description="Times in which a rollout may begin, a cure's too; none: always."),
     ] = None
+    verification: VerificationSpec = VerificationSpec()

@@ -8,34 +8,28 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from heartbeat_tuner.api.names import LabelName, Uid
-from heartbeat_tuner.api.slot_names import MOST_SLOTS
-from heartbeat_tuner.api.v1alpha1.fields import MAX_MESSAGE, Model, PositiveDuration, moment
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
+    Applied,
+    FailedStatus,
+    HistoryStatus,
+    SettingValues,
+    TakenBackStatus,
+    VerificationStatus,
+    Writing,
+)
+from heartbeat_tuner.api.v1alpha1.fields import MAX_MESSAGE, Model, PositiveDuration, moment, open_word
+from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import SlotsStatus
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Verdict, Worth
+from heartbeat_tuner.domain.verifications import MOST_FAILED
 
-MAX_CONDITIONS: Final = 8
+MAX_CONDITIONS: Final = 10
 
 CONSUMER: Final = "Consumer"
 """The protocol of a KIP-848 group, as `groupProtocol` names it."""
 
-MAX_SLOTS: Final = 16
-"""Slots that a status names one by one; of larger groups it has the numbers, and the Leases have all."""
-
-MAX_ENTRIES: Final = 8
-"""Variables that a change is remembered by: each is one setting's."""
-
-MAX_GATED: Final = 10
-"""Likewise, of pods that wait."""
-
-
-def _open(description: str) -> WithJsonSchema:
-    """Return the schema of a word that later versions may add to: an operator may be newer than the definition."""
-    return WithJsonSchema({"type": "string", "maxLength": 64, "description": description})
-
-
-OpenReason = Annotated[Reason, _open("Why it is so; the reference of reasons explains each.")]
-OpenVerdict = Annotated[Verdict, _open("The answer at a glance: Healthy, Change, Infeasible or Unknown.")]
+OpenReason = Annotated[Reason, open_word("Why it is so; the reference of reasons explains each.")]
+OpenVerdict = Annotated[Verdict, open_word("The answer at a glance: Healthy, Change, Infeasible or Unknown.")]
 
 
 class ConditionStatus(enum.StrEnum):
@@ -55,6 +49,7 @@ class ConditionType(enum.StrEnum):
     OBJECTIVE_MET = "ObjectiveMet"
     RECOMMENDED = "Recommended"
     APPLIED = "Applied"
+    VERIFIED = "Verified"
 
 
 class Condition(Model):
@@ -66,15 +61,6 @@ class Condition(Model):
     message: Annotated[str, Field(max_length=MAX_MESSAGE)]
     last_transition_time: Annotated[str, Field(json_schema_extra={"format": "date-time"})]
     observed_generation: int
-
-
-class SettingValues(Model):
-    """One value per setting, as durations."""
-
-    session_timeout: PositiveDuration
-    heartbeat_interval: PositiveDuration
-    fetch_wait: PositiveDuration
-    max_poll_interval: PositiveDuration | None = None
 
 
 class Recommendation(Model):
@@ -128,44 +114,6 @@ class Predicted(Model):
             {"type": "string", "maxLength": 64, "description": "On how much data it rests: Low, Medium or High."}
         ),
     ]
-
-
-class Applied(Model):
-    """The last change the tuner made to the workload."""
-
-    values: SettingValues
-    previous: SettingValues
-    at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
-    workload_uid: Annotated[Uid, Field(description="Of the object that was written to.")]
-    container: Annotated[LabelName | None, Field(description="Of it, that was written to.")] = None
-    entries: Annotated[
-        dict[str, Annotated[str, Field(max_length=64)]] | None,
-        Field(max_length=MAX_ENTRIES, description="The variables that were the tuner's after it, and their values."),
-    ] = None
-
-
-class Writing(Model):
-    """A change that is about to be made: noted first, so that it is known of whatever becomes of its author."""
-
-    change: Applied
-    revision: Annotated[int, Field(description="Of the workload before it: the number of its rollouts.")]
-
-
-class TakenBackStatus(Model):
-    """Values of the tuner's that somebody took out of the workload, or replaced."""
-
-    applied: Annotated[Applied, Field(description="The change that they are of.")]
-    seen: Annotated[
-        str,
-        AfterValidator(moment),
-        Field(description="When that was noticed.", json_schema_extra={"format": "date-time"}),
-    ]
-    generation: Annotated[
-        int, Field(description="Of the policy at that time: nothing is written to the workload until it is another.")
-    ]
-    by: Annotated[
-        str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
-    ] = None
 
 
 class ContradictedStatus(Model):
@@ -252,63 +200,12 @@ class StaticIds(Model):
     ]
     worth: Annotated[
         Worth,
-        _open(
+        open_word(
             "What the cost says: Pays, Close (not by enough to begin with them, nor to give them up), Costs, Refused "
             "(by the client library) or Unknown."
         ),
     ]
     message: Annotated[str, Field(max_length=MAX_MESSAGE, description="The same with its numbers.")]
-
-
-class SlotStatus(Model):
-    """One slot of static membership, and who has it."""
-
-    id: Annotated[str, Field(max_length=253, description="The group.instance.id, which is also its Lease's name.")]
-    state: Annotated[
-        str,
-        Field(
-            max_length=64,
-            description="Held, Terminating (its pod ends), Claimed (its pod was not seen yet), Gone (its pod is, which "
-            "is not written down yet), Resting (until a session is surely over), Free, or Edited (by somebody else).",
-        ),
-    ]
-    pod: Annotated[str | None, Field(max_length=253, description="Who has it.")] = None
-    since: Annotated[
-        str | None,
-        Field(description="When it was given, freed or laid to rest.", json_schema_extra={"format": "date-time"}),
-    ] = None
-    waiting: Annotated[
-        str | None, Field(max_length=253, description="The gated pod that gets it when its holder is gone.")
-    ] = None
-
-
-class GatedPod(Model):
-    """A pod that is not scheduled before the slot that it was promised is its own."""
-
-    pod: Annotated[str, Field(max_length=253)]
-    id: Annotated[str | None, Field(max_length=253, description="The id that it waits for.")] = None
-    since: Annotated[str, Field(description="When it was created.", json_schema_extra={"format": "date-time"})]
-
-
-class SlotsStatus(Model):
-    """The slots of static membership: all in numbers, the first ones by name."""
-
-    size: Annotated[
-        int | None,
-        Field(description=f"How many may be given: the workload's replicas and its surge, {MOST_SLOTS} at most."),
-    ] = None
-    held: Annotated[int, Field(description="Slots that a pod has, one that ends among them.")]
-    free: Annotated[int, Field(description="Slots that had a holder and may be given at once.")]
-    unsettled: Annotated[int, Field(description="All others: claimed, gone, resting or edited.")]
-    gated: Annotated[int, Field(description="Pods that wait for their slot.")]
-    first: Annotated[
-        list[SlotStatus],
-        Field(max_length=MAX_SLOTS, description=f"The slots by number, {MAX_SLOTS} at most; the Leases have all."),
-    ]
-    gated_pods: Annotated[
-        list[GatedPod],
-        Field(max_length=MAX_GATED, description=f"Those that have waited longest, {MAX_GATED} at most."),
-    ]
 
 
 class Status(Model):
@@ -331,6 +228,12 @@ class Status(Model):
     taken_back: TakenBackStatus | None = None
     contradicted: ContradictedStatus | None = None
     writing: Writing | None = None
+    verification: VerificationStatus | None = None
+    reverted: Annotated[
+        list[FailedStatus] | None,
+        Field(max_length=MOST_FAILED, description="Values that the tuner took back; not proposed again to this spec."),
+    ] = None
+    history: HistoryStatus | None = None
     initial: Initial | None = None
     static_ids: StaticIds | None = None
     slots: SlotsStatus | None = None
@@ -353,6 +256,8 @@ PRINTER_COLUMNS: Final = (
     ("MaxPoll", "string", ".status.summary.maxPollInterval"),
     ("Evictions", "string", ".status.summary.evictionsPerMonth"),
     ("Reason", "string", ".status.reason"),
+    ("Applied", "string", '.status.conditions[?(@.type=="Applied")].reason'),
+    ("Verified", "string", '.status.conditions[?(@.type=="Verified")].reason'),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
 """Name, type and JSON path of what `kubectl get` shows."""

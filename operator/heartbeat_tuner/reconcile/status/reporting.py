@@ -12,9 +12,9 @@ from typing import Any
 
 from heartbeat_tuner.api.applied import applied_of, noted_of, values_of
 from heartbeat_tuner.api.standing_words import NOTHING_KNOWN, StandingWords, fitting
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import Applied, SettingValues
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
     CONSUMER,
-    Applied,
     Basis,
     Condition,
     ConditionStatus,
@@ -23,7 +23,6 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import (
     Predicted,
     PredictedFigures,
     Recommendation,
-    SettingValues,
     Status,
     Summary,
 )

@@ -15,7 +15,7 @@ import structlog
 
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import MAX_GATED, MAX_SLOTS, GatedPod, SlotsStatus, SlotStatus
+from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import MAX_GATED, MAX_SLOTS, GatedPod, SlotsStatus, SlotStatus
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, ObjectKey, Policy

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from heartbeat_tuner.api import parsing, slot_names
 from heartbeat_tuner.api.slot_names import SlotPlace
-from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import MAX_GATED, MAX_SLOTS
+from heartbeat_tuner.api.v1alpha1.slots_v1alpha1 import MAX_GATED, MAX_SLOTS
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.membership.values import Promise, Slot, SlotPod, SlotRecord, View

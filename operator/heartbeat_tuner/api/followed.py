@@ -1,0 +1,70 @@
+"""How far the last change is, and when members were evicted, in the notation of a policy's status.
+
+A person may edit a status, and another version may have written it: what cannot be true is not believed.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from heartbeat_tuner.api.applied import settings_of, timestamp, values_of
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
+
+_DIGITS: Final = 10
+"""Of seconds: three centuries."""
+
+
+def verification_of(followed: FollowedChange) -> VerificationStatus:
+    """Return a change that is followed, in the API's notation."""
+    return VerificationStatus(
+        at=timestamp(followed.at),
+        landed=None if followed.landed is None else timestamp(followed.landed),
+        template=followed.template,
+        outcome=followed.outcome,
+        message=followed.message,
+        reached=None if followed.reached is None else timestamp(followed.reached),
+    )
+
+
+def followed_of(noted: VerificationStatus) -> FollowedChange | None:
+    """Return the change that is followed; None where its moments cannot be ours."""
+    at, landed, reached = (
+        None if text is None else datetime.fromisoformat(text) for text in (noted.at, noted.landed, noted.reached)
+    )
+    if at is None or not all(moment is None or durations.may_be_ours(moment) for moment in (at, landed, reached)):
+        return None
+    return FollowedChange(at, landed, noted.template, noted.outcome, noted.message, reached)
+
+
+def history_status(history: EvictionHistory) -> HistoryStatus:
+    """Return a history in the API's notation: whole seconds since it begins."""
+    since_s = history.since.timestamp()
+    return HistoryStatus(
+        since=timestamp(history.since),
+        values=values_of(history.values),
+        episodes=" ".join(f"{at - since_s:.0f}" for at in history.episodes_s),
+        left_out=" ".join(f"{begin - since_s:.0f}-{end - since_s:.0f}" for begin, end in history.left_out),
+    )
+
+
+def history_of(noted: HistoryStatus) -> EvictionHistory | None:
+    """Return the history that is noted; None where it is none of ours: no numbers, out of order, of no time of ours."""
+    since = datetime.fromisoformat(noted.since)
+    given = [pair.split("-") for pair in noted.left_out.split()]
+    numbers = [*noted.episodes.split(), *(edge for pair in given for edge in pair)]
+    if not durations.may_be_ours(since) or not all(_is_number(text) for text in numbers):
+        return None
+    since_s = since.timestamp()
+    episodes = [since_s + int(text) for text in noted.episodes.split()]
+    edges = [since_s + int(edge) for pair in given for edge in pair]
+    pairs = all(len(pair) == 2 for pair in given)  # noqa: PLR2004 - from and to
+    if not pairs or episodes != sorted(episodes) or edges != sorted(edges):
+        return None
+    stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
+    return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number of seconds that a history may have."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS

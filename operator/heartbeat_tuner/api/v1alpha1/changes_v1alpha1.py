@@ -1,0 +1,155 @@
+"""`ConsumerGroupPolicy` v1alpha1, of its status: the changes that the tuner made, and what became of them.
+
+The same documents stand in the annotation of a workload that was written to.
+"""
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
+
+from heartbeat_tuner.api.names import LabelName, Uid
+from heartbeat_tuner.api.v1alpha1.fields import (
+    MAX_MESSAGE,
+    Model,
+    PositiveDuration,
+    moment,
+    moment_or_none,
+    open_word,
+)
+from heartbeat_tuner.domain.verifications import MOST_FAILED, Outcome
+
+MAX_ENTRIES: Final = 8
+"""Variables that a change is remembered by: each is one setting's."""
+
+MAX_FAILED_MESSAGE: Final = 512
+"""Of values that failed, which a workload's annotation has as well."""
+
+
+class SettingValues(Model):
+    """One value per setting, as durations."""
+
+    session_timeout: PositiveDuration
+    heartbeat_interval: PositiveDuration
+    fetch_wait: PositiveDuration
+    max_poll_interval: PositiveDuration | None = None
+
+
+class PromiseStatus(Model):
+    """What the fitted model said of the values when they were written."""
+
+    evictions_per_day_upper: Annotated[float, Field(description="Live members removed a day at most, at 95 %.")]
+    trade: Annotated[
+        bool, Field(description="Whether more evictions than before were accepted, for a faster detection.")
+    ] = False
+
+
+class FailedStatus(Model):
+    """Values that the tuner wrote and took back: it does not propose them again to the same spec."""
+
+    values: SettingValues
+    previous: SettingValues
+    at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    outcome: Annotated[Outcome, open_word("What was found: Worse or RolloutFailed.")]
+    message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
+    spec: Annotated[str, Field(max_length=64, description="A fingerprint of the policy's spec at that time.")]
+    promised_per_day: Annotated[
+        float | None, Field(description="Evictions a day at most that the model had promised.")
+    ] = None
+
+
+class Applied(Model):
+    """The last change the tuner made to the workload."""
+
+    values: SettingValues
+    previous: SettingValues
+    at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    workload_uid: Annotated[Uid, Field(description="Of the object that was written to.")]
+    container: Annotated[LabelName | None, Field(description="Of it, that was written to.")] = None
+    entries: Annotated[
+        dict[str, Annotated[str, Field(max_length=64)]] | None,
+        Field(max_length=MAX_ENTRIES, description="The variables that were the tuner's after it, and their values."),
+    ] = None
+    previous_entries: Annotated[
+        dict[str, Annotated[str, Field(max_length=64)]] | None,
+        Field(max_length=MAX_ENTRIES, description="Likewise before it: what a revert writes."),
+    ] = None
+    promise: PromiseStatus | None = None
+    reverts: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(description="The time of the change that it takes back.", json_schema_extra={"format": "date-time"}),
+    ] = None
+    failed: Annotated[
+        list[FailedStatus] | None, Field(max_length=MOST_FAILED, description="What was taken back until then.")
+    ] = None
+
+
+class Writing(Model):
+    """A change that is about to be made: noted first, so that it is known of whatever becomes of its author."""
+
+    change: Applied
+    revision: Annotated[int, Field(description="Of the workload before it: the number of its rollouts.")]
+
+
+class TakenBackStatus(Model):
+    """Values of the tuner's that somebody took out of the workload, or replaced."""
+
+    applied: Annotated[Applied, Field(description="The change that they are of.")]
+    seen: Annotated[
+        str,
+        AfterValidator(moment),
+        Field(description="When that was noticed.", json_schema_extra={"format": "date-time"}),
+    ]
+    generation: Annotated[
+        int, Field(description="Of the policy at that time: nothing is written to the workload until it is another.")
+    ]
+    by: Annotated[
+        str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
+    ] = None
+
+
+class VerificationStatus(Model):
+    """How far the last change is: whether its values are in the pods, and whether they helped."""
+
+    at: Annotated[
+        str,
+        AfterValidator(moment),
+        Field(description="Of the change.", json_schema_extra={"format": "date-time"}),
+    ]
+    landed: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(description="Since when all pods had stayed ready with it.", json_schema_extra={"format": "date-time"}),
+    ] = None
+    template: Annotated[str, Field(max_length=64, description="A fingerprint of the pods' template after it.")] = ""
+    outcome: Annotated[
+        Outcome,
+        open_word(
+            "Verifying, Verified, Worse, WorseThanPromised, NoEffect, RolloutFailed or Inconclusive; the condition "
+            "Verified says why."
+        ),
+    ]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE, description="What shows it.")] = ""
+    reached: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(description="When that showed.", json_schema_extra={"format": "date-time"}),
+    ] = None
+
+
+class HistoryStatus(Model):
+    """When live members of the group were evicted, for as long as the values before the last change were set."""
+
+    since: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    values: Annotated[SettingValues, Field(description="That are set at its end.")]
+    episodes: Annotated[
+        str,
+        Field(
+            max_length=MAX_MESSAGE,
+            description="Evictions, in seconds since then; those within 15 minutes of the first are one episode.",
+        ),
+    ] = ""
+    left_out: Annotated[
+        str,
+        Field(max_length=MAX_MESSAGE, description="From-to in seconds since then, where nothing could be learnt."),
+    ] = ""
