@@ -1,7 +1,7 @@
 """Parts of the decision pipeline, each by itself."""
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision import reviews
+from heartbeat_tuner.decision import pipeline, reviews
 from heartbeat_tuner.decision.derived import Derived
 from heartbeat_tuner.decision.evictions import contradictions, expected_evictions
 from heartbeat_tuner.decision.gates import record_consent
@@ -27,7 +27,7 @@ def derived(of: DecisionInput) -> Derived:
 
 def first_hold(of: DecisionInput, target: LivenessSettings, saving: Answer | None = None) -> Finding | None:
     """Return what holds `target` back: demanded by the record, unless an answer is given."""
-    return PIPELINE.hold(of, ProposedChange(target, saving))[1]
+    return pipeline.first_hold(PIPELINE.gates, of, ProposedChange(target, saving))[1]
 
 
 def upheld(of: DecisionInput, decision: Decision) -> Decision:

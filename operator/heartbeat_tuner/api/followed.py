@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.api.applied import settings_of, timestamp, values_of
+from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
@@ -16,13 +17,13 @@ _DIGITS: Final = 10
 
 
 def verification_of(followed: FollowedChange) -> VerificationStatus:
-    """Return a change that is followed, in the API's notation."""
+    """Return a change that is followed, in the API's notation; what is said while nothing shows moves by itself."""
     return VerificationStatus(
         at=timestamp(followed.at),
         landed=None if followed.landed is None else timestamp(followed.landed),
         template=followed.template,
         outcome=followed.outcome,
-        message=followed.message,
+        message=fitting(followed.message) if followed.is_harmful else "",
         reached=None if followed.reached is None else timestamp(followed.reached),
     )
 

@@ -13,6 +13,7 @@ from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, Member
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import GroupOwnership, Policy
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from heartbeat_tuner.limits.allowed_values import Limit
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 
@@ -34,6 +35,8 @@ class DecisionInput:
         ownership: that a member of the group was seen in the workload's pods, for the status to note; None if not.
         strangers: members that are not of the workload, as seen lately, though the group may not show them now.
         held: the least H that the budget of the cluster's heartbeats leaves to the group; None where it leaves any.
+        followed: how far our last change is, and whether it helped; None where there is none.
+        history: when members were evicted, for the status to note; None until the group was seen.
     """
 
     now: datetime
@@ -47,6 +50,8 @@ class DecisionInput:
     held: Limit | None = None
     ownership: GroupOwnership | None = None
     strangers: tuple[Member, ...] = ()
+    followed: FollowedChange | None = None
+    history: EvictionHistory | None = None
 
     @property
     def client(self) -> Client:

@@ -17,7 +17,7 @@ from typing import Final
 
 from heartbeat_tuner.decision import reviews, steps
 from heartbeat_tuner.decision.derived import Derived
-from heartbeat_tuner.decision.gates import write_gates
+from heartbeat_tuner.decision.gates import failed_values, write_gates
 from heartbeat_tuner.decision.gates.write_gates import Gate, ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import static_ids, tuning
@@ -41,11 +41,14 @@ class Pipeline:
     Attributes:
         steps: asked in turn; the first that speaks decides. The last one always speaks.
         gates: asked in turn where there is something to write; the first that speaks holds it back.
+        gates_of_reverts: likewise, where the target is what stood before a change of ours: what would hold a cure does
+            not hold that.
         reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
     """
 
     steps: tuple[Step, ...]
     gates: tuple[Gate, ...]
+    gates_of_reverts: tuple[Gate, ...]
     reviews: tuple[Review, ...]
 
     def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
@@ -54,21 +57,15 @@ class Pipeline:
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         hold = decision.hold
         if decision.target is not None:
-            asked, hold = self.hold(inputs, ProposedChange(decision.target, derived.saving))
-            trace = _joined(trace, _trace(_names(self.gates[:asked]), None if hold is None else hold.reason))
+            gates = self.gates_of_reverts if decision.reverts else self.gates
+            saving = None if decision.reverts else derived.saving
+            asked, hold = first_hold(gates, inputs, ProposedChange(decision.target, saving))
+            trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
             before, decision = decision, review(inputs, decision, derived)
             if decision.finding is not before.finding:
                 trace = _joined(trace, _trace((review.__name__,), decision.finding.reason))
         return dataclasses.replace(decision, hold=hold, trace=trace)
-
-    def hold(self, inputs: DecisionInput, change: ProposedChange) -> tuple[int, Finding | None]:
-        """Return how many gates were asked, and why a change must not be written now; None when it may."""
-        for number, gate in enumerate(self.gates, 1):
-            finding = gate(inputs, change)
-            if finding is not None:
-                return number, finding
-        return len(self.gates), None
 
     def _decided(self, inputs: DecisionInput, derived: Derived) -> tuple[int, Decision]:
         """Return which step decided, and what."""
@@ -79,6 +76,15 @@ class Pipeline:
         raise NothingDecidedError(f"no step of {len(self.steps)} decided on {inputs.policy.key}")
 
 
+def first_hold(gates: tuple[Gate, ...], inputs: DecisionInput, change: ProposedChange) -> tuple[int, Finding | None]:
+    """Return how many gates were asked, and why a change must not be written now; None when it may."""
+    for number, gate in enumerate(gates, 1):
+        finding = gate(inputs, change)
+        if finding is not None:
+            return number, finding
+    return len(gates), None
+
+
 class NothingDecidedError(Exception):
     """A pipeline whose last step may say nothing: an error of this program."""
 
@@ -87,6 +93,8 @@ PIPELINE: Final = Pipeline(
     steps=(
         # Is there anything to decide on?
         steps.nobody_watches_the_group,
+        # Did what we wrote last do harm? Pods that crash have no record.
+        steps.last_change_did_harm,
         steps.record_is_unknown,
         steps.no_pod_runs,
         steps.pods_differ,
@@ -118,15 +126,27 @@ PIPELINE: Final = Pipeline(
         # Is it the workload that is written? What follows is about rollouts.
         write_gates.mode_is_initial,
         write_gates.values_were_taken_back,
+        failed_values.values_failed_before,
         # Can what nothing urgent demands wait?
         write_gates.restart_comes_anyway,
         write_gates.group_is_rebalancing,
+        failed_values.last_change_is_being_verified,
         # Is now the time?
         write_gates.rollout_is_paused,
         write_gates.rollout_is_in_progress,
         write_gates.field_is_owned_by_another,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
+    ),
+    # Not the cooldown, windows or what else a cure waits for: to go back is the end of what had begun in time.
+    gates_of_reverts=(
+        write_gates.policy_is_suspended,
+        failed_values.reverts_are_disabled,
+        write_gates.mode_is_recommend,
+        write_gates.mode_is_initial,
+        write_gates.values_were_taken_back,
+        write_gates.rollout_is_paused,
+        failed_values.rollout_is_anothers,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

@@ -14,6 +14,7 @@ from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -46,6 +47,30 @@ def nobody_watches_the_group(inputs: DecisionInput, derived: Derived) -> Decisio
         advice=advice,
         target=answer.target if answer.verdict is Verdict.CHANGE else None,
         forecast=tuning.forecast(answer),
+    )
+
+
+def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Go back to the values before our last change if it did harm, or its pods fail; once, and not after a person did.
+
+    It comes before the record: pods that crash have none. What stood before is written entry by entry, so it is not
+    asked whether these values are good.
+    """
+    application, followed = inputs.policy.application, inputs.followed
+    if application is None or followed is None or followed.at != application.at or not followed.is_harmful:
+        return None
+    taken_back = inputs.policy.taken_back
+    if taken_back is not None and taken_back.application.at == application.at:
+        return None
+    if application.reverts is not None or application.entries_before is None:
+        return None
+    back = say("The values before it, {values}, are to be written again", values=_shown(application.previous))
+    return Decision(
+        Verdict.CHANGE,
+        Finding(Reason(followed.outcome.value), followed.message),
+        advice=back,
+        target=application.previous,
+        reverts=True,
     )
 
 
@@ -177,6 +202,10 @@ def other_values_are_better(inputs: DecisionInput, derived: Derived) -> Decision
         target=_target(derived),
         forecast=tuning.forecast(answer),
     )
+
+
+def _shown(settings: LivenessSettings) -> str:
+    return ", ".join(f"{setting} {durations.show(value)}" for setting, value in settings.by_setting.items())
 
 
 def _answer(derived: Derived) -> Answer:

@@ -39,16 +39,33 @@ class Failing:
         why: what its container's state says.
         restarts: how often that container was restarted.
         ready_since: when the pod became ready last; None while it is not.
+        container: that fails.
     """
 
     pod: str
     why: str
     restarts: int
     ready_since: datetime | None = None
+    container: str = ""
 
     def is_crashing(self, now: datetime) -> bool:
         """Whether it was restarted so often that waiting does not help, and has not stayed ready since."""
         return self.restarts >= MANY_CRASHES and not has_settled(self.ready_since, self.restarts, now)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UpdatedPod:
+    """A pod of the newest template that is ready.
+
+    Attributes:
+        pod: its name.
+        ready_since: when it became ready last.
+        restarts: how often its containers were restarted, of the one that was so most often.
+    """
+
+    pod: str
+    ready_since: datetime
+    restarts: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,6 +79,7 @@ class Rollout:
         exceeded: whether its controller says that this time is over.
         progressed: when the last progress was seen; None where nothing says so.
         failing: pods of the newest template that fail, by name.
+        ready: pods of the newest template that are ready.
     """
 
     wanted: int = 0
@@ -70,6 +88,7 @@ class Rollout:
     exceeded: bool = False
     progressed: datetime | None = None
     failing: tuple[Failing, ...] = ()
+    ready: tuple[UpdatedPod, ...] = ()
 
     def crashing(self, now: datetime) -> Failing | None:
         """Return the first pod that crashes again and again; None if none does."""
@@ -79,6 +98,10 @@ class Rollout:
         """Return the first pod that fails and has not stayed ready since; None if none does."""
         failing = (pod for pod in self.failing if not has_settled(pod.ready_since, pod.restarts, now))
         return self.crashing(now) or next(failing, None)
+
+    def settled(self, now: datetime) -> int:
+        """Return how many pods of the newest template have stayed ready."""
+        return sum(1 for pod in self.ready if has_settled(pod.ready_since, pod.restarts, now))
 
     def is_overdue(self, since: datetime, now: datetime) -> bool:
         """Whether a rollout that began at `since` has made no progress for longer than its deadline."""

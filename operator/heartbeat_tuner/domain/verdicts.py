@@ -145,6 +145,7 @@ class Decision:
         outlook: what a fitted model expects, or why none does, as a sentence.
         forecast: the same in figures; None where no model could be asked.
         static_ids: whether members should have static ids; None where nobody asked, or nothing is known now.
+        reverts: whether the target is what stood before a change of ours that did harm or failed.
         trace: how it was found. What was found another way is the same decision.
     """
 
@@ -156,6 +157,7 @@ class Decision:
     outlook: str = ""
     forecast: Forecast | None = None
     static_ids: StaticAdvice | None = None
+    reverts: bool = False
     trace: Trace = dataclasses.field(default=(), compare=False)
 
     @property

@@ -33,6 +33,10 @@ class Outcome(enum.StrEnum):
     INCONCLUSIVE = "Inconclusive"  # nothing has shown, and nothing will
 
 
+HARMFUL: Final = frozenset({Outcome.WORSE, Outcome.ROLLOUT_FAILED})
+"""What takes a change back."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class PromisedRate:
     """What the model said of the new values when they were written.
@@ -105,3 +109,8 @@ class FollowedChange:
     outcome: Outcome = Outcome.VERIFYING
     message: str = ""
     reached: datetime | None = None
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether it is to be taken back."""
+        return self.outcome in HARMFUL

@@ -81,6 +81,8 @@ class RolloutPlaces:
 
     def have_room(self, outcome: Decided) -> bool:
         """Whether a change may begin now."""
+        if outcome.decision.reverts and _holder(outcome.inputs.policy) in self.holders:
+            return True  # it takes the place of the rollout that it ends
         limit = self.limit if is_cure(outcome) else self.for_savings
         return self.busy < limit and self.held_in(_namespace(outcome)) < self.share
 
@@ -177,8 +179,8 @@ def held(outcome: Decided, places: RolloutPlaces) -> Decided:
 
 
 def is_cure(outcome: Decided) -> bool:
-    """Whether a group in trouble needs the change."""
-    return outcome.decision.finding.reason in CURES
+    """Whether a group in trouble needs the change, or a change of ours brought the trouble."""
+    return outcome.decision.reverts or outcome.decision.finding.reason in CURES
 
 
 def _named(places: RolloutPlaces, namespace: str) -> Sentence | str:

@@ -8,7 +8,6 @@ what else wants to. Nothing is written that is not different, and an error costs
 import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -34,6 +33,7 @@ from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, releasing
+from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
@@ -239,20 +239,10 @@ class Cycle:
             return UnexpectedFailure(error)
 
     async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
-        inputs, target, current = outcome.inputs, outcome.decision.to_apply, outcome.current
-        if target is None or current is None:
+        application = application_for(outcome, self._clock.now())
+        if application is None:
             return outcome
-        policy = inputs.policy
-        names = policy.env_names.values()
-        entries = inputs.workload.entries_after(policy, target)
-        application = Application(
-            values=target,
-            previous=current,
-            at=_later_than(policy, self._clock.now()),
-            workload_uid=inputs.workload.uid,
-            container=policy.workload.container,
-            entries={name: text for name, text in entries.items() if text and name in names},
-        )
+        policy = outcome.inputs.policy
         self._known[policy.key] = application  # before the write: its answer may be lost
         try:
             workload = await self._ready(bodies[policy.key], outcome)
@@ -276,8 +266,8 @@ class Cycle:
             reason=outcome.decision.finding.reason.value,
             found=dict(outcome.decision.finding.facts),
             step=outcome.decision.decided_by,
-            before=values_of(current).model_dump(exclude_none=True),
-            after=values_of(target).model_dump(exclude_none=True),
+            before=values_of(application.previous).model_dump(exclude_none=True),
+            after=values_of(application.values).model_dump(exclude_none=True),
         )
         return dataclasses.replace(outcome, application=application)
 
@@ -332,17 +322,6 @@ class Cycle:
         ):
             raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
         return dataclasses.replace(workload, resource_version=newest.resource_version)
-
-
-def _later_than(policy: Policy, now: datetime) -> datetime:
-    """Return the time of a write, to the second: the newest of two notes is found by it, whichever clock goes wrong."""
-    intended = None if policy.intent is None else policy.intent.application
-    earlier = [
-        application.at + timedelta(seconds=1)
-        for application in (policy.application, intended)
-        if application is not None
-    ]
-    return max([now.replace(microsecond=0), *earlier])
 
 
 def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy | Finding:

@@ -43,11 +43,12 @@ class Known:
 
     @property
     def since(self) -> Sentence:
-        """What was counted since the change."""
+        """What was counted since the change; in whole days, so that a status moves once a day for it."""
+        whole = math.floor(self.days)
         return say(
-            "{episodes} episodes of evictions in {days:.2g} days since the change",
-            episodes=Reading(self.episodes),
-            days=Reading(self.days),
+            "{episodes} episodes of evictions in {days} since the change",
+            episodes=self.episodes,
+            days=f"{whole} day{'s' if whole > 1 else ''}" if whole else "less than a day",
         )
 
 

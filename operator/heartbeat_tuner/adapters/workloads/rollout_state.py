@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.domain.policies import STATEFUL_SET
-from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, MANY_CRASHES, Failing, Rollout, Strategy
+from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, MANY_CRASHES, Failing, Rollout, Strategy, UpdatedPod
 
 _DEFAULT_UNAVAILABLE: Final = "25%"
 _PERCENT_DIGITS: Final = 9
@@ -83,6 +83,7 @@ def rollout_of(workload: Mapping[str, Any], kind: str, pods: Sequence[Mapping[st
         exceeded=seen and progressing.get("reason") == "ProgressDeadlineExceeded",
         progressed=_progressed(progressing, pods),
         failing=tuple(failing),
+        ready=tuple(ready for pod in pods if (ready := _ready_pod(pod)) is not None),
     )
 
 
@@ -104,8 +105,19 @@ def failing_pod(pod: Mapping[str, Any]) -> Failing | None:
         if why is not None:
             started = container.get("state", {}).get("running", {}).get("startedAt")
             since = None if started is None else ready_since(pod, datetime.fromisoformat(started))
-            return Failing(_name(pod), f"container {container['name']} {why}", container.get("restartCount", 0), since)
+            name, restarts = container["name"], container.get("restartCount", 0)
+            return Failing(_name(pod), f"container {name} {why}", restarts, since, name)
     return None
+
+
+def _ready_pod(pod: Mapping[str, Any]) -> UpdatedPod | None:
+    """Return a pod that is ready, with its last start; None for others."""
+    statuses = pod.get("status", {}).get("containerStatuses", ())
+    starts = [status.get("state", {}).get("running", {}).get("startedAt") for status in statuses]
+    started = max((datetime.fromisoformat(start) for start in starts if start is not None), default=None)
+    since = None if started is None else ready_since(pod, started)
+    restarts = max((status.get("restartCount", 0) for status in statuses), default=0)
+    return None if since is None else UpdatedPod(_name(pod), since, restarts)
 
 
 def _troubles(status: Mapping[str, Any]) -> Iterator[str]:

@@ -52,11 +52,11 @@ class KubernetesWorkloads:
             FieldOwnedError: another manager owns an entry.
             ApiServerError: anything else.
         """
-        if workload.current is None:
-            raise WriteConflictError(f"{policy.workload}: its pods differ")
-        reference = policy.workload
-        ours = workload.entries_after(policy, application.values)
-        entries = {**workload.kept_env, reference.container: ours}
+        reference, names = policy.workload, policy.env_names.values()
+        ours = workload.kept_env.get(reference.container, {})
+        # Of an entry without a text somebody else has the value: it stays as it is.
+        others = {name: text for name, text in ours.items() if name not in names or not text}
+        entries = {**workload.kept_env, reference.container: {**others, **application.entries}}
         applications = {**workload.applications, reference.container: application}
         version = (workload.uid, workload.resource_version)
         await self._hold(reference, version, entries, applications)

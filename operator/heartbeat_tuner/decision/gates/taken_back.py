@@ -15,6 +15,7 @@ from heartbeat_tuner.domain.policies import Application, Intent, Policy, TakenBa
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues
 
 
 def seen(policy: Policy, held: Holdings, *, now: datetime) -> Policy:
@@ -28,9 +29,10 @@ def seen(policy: Policy, held: Holdings, *, now: datetime) -> Policy:
     last = last_application(policy, held.uid, held.applications)
     taken_back = _taken_back(policy, last, held, now=now)
     intent = policy.intent if done is None else None
-    if (last, taken_back, intent) == (policy.application, policy.taken_back, policy.intent):
+    failed = _failed(policy, last)
+    if (last, taken_back, intent, failed) == (policy.application, policy.taken_back, policy.intent, policy.failed):
         return policy
-    return dataclasses.replace(policy, application=last, taken_back=taken_back, intent=intent)
+    return dataclasses.replace(policy, application=last, taken_back=taken_back, intent=intent, failed=failed)
 
 
 def last_application(policy: Policy, uid: str, noted: Mapping[str, Application]) -> Application | None:
@@ -92,6 +94,12 @@ def _was_done(policy: Policy, intent: Intent, held: Holdings) -> bool | None:
     return None if rollouts == 0 else rollouts > 1
 
 
+def _failed(policy: Policy, last: Application | None) -> tuple[FailedValues, ...]:
+    """Return what failed, by the status and by the workload's own note: either may be lost."""
+    by_time = {failed.at: failed for failed in (*(() if last is None else last.failed), *policy.failed)}
+    return tuple(by_time[at] for at in sorted(by_time))[-MOST_FAILED:]
+
+
 def _gone(policy: Policy, application: Application, held: Holdings) -> list[str]:
     """Return the entries of a write that stand there otherwise, or not at all."""
     standing = held.standing or {}
@@ -117,7 +125,7 @@ def _taken_back(policy: Policy, last: Application | None, held: Holdings, *, now
 
 def _entries(policy: Policy, last: Application) -> Mapping[str, str]:
     """Return the entries that a write left behind; of an older version's note, those that it surely made."""
-    if last.entries:
+    if last.entries or last.reverts is not None:
         return last.entries
     moved = liveness.changed(last.previous, last.values)
     return policy.entries({setting: last.values[setting] for setting in moved})

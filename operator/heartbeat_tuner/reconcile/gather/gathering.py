@@ -9,6 +9,7 @@ record where metrics are. A failure costs only the policies it concerns.
 
 import asyncio
 import dataclasses
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -28,6 +29,7 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
+from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
@@ -42,6 +44,7 @@ from heartbeat_tuner.reconcile.gather.unread import LastRead
 from heartbeat_tuner.reconcile.liveness.progress import Moved, MovingMetrics, nobody_looks
 from heartbeat_tuner.reconcile.liveness.turns import Turns
 from heartbeat_tuner.reconcile.outcomes import NotRead, UnexpectedFailure
+from heartbeat_tuner.reconcile.witness_pool import WitnessPool
 
 Gathered = DecisionInput | Finding | NotRead | UnexpectedFailure
 
@@ -74,6 +77,7 @@ class Gatherer:
         self._policy_workloads = PolicyWorkloads(workloads, self._turns, moved)
         self._kafka = KafkaLooks(groups, self._owners, sleep=sleep, turns=self._turns, moved=moved)
         self._resting = Resting[DecisionInput]()
+        self._witnesses = WitnessPool(())
         self.workloads: Mapping[ObjectKey, ReadWorkload] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -109,6 +113,7 @@ class Gatherer:
             (kafka, shown), failure = looking.result(), measuring.result()
         self._memories = {policy.key: self._memories.get(policy.key) or GroupMemory() for policy in policies}
         self._resting.begin(self._memories.keys(), healthy)
+        self._witnesses = WitnessPool(policies)
         gathered: dict[ObjectKey, Gathered] = {}
         for policy in policies:
             gathered[policy.key] = self._gathered(
@@ -265,6 +270,8 @@ class Gatherer:
             memory.last_read = LastRead(looked_at)
         elif memory.is_passed_over(policy, now):
             return NotRead()
+        look, witnesses = GroupLook(policy, workload, measured, now), functools.partial(self._witnesses.chosen, policy)
+        followed, history = memory.follow(look, witnesses)
         return DecisionInput(
             now,
             policy,
@@ -276,6 +283,8 @@ class Gatherer:
             memory.settled,
             ownership=seen.ownership,
             strangers=memory.strangers.members,
+            followed=followed,
+            history=history,
         )
 
 

@@ -11,6 +11,9 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
+from heartbeat_tuner.reconcile import following
+from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, Witnesses
 from heartbeat_tuner.reconcile.gather import foreign_members, member_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.foreign_members import ForeignMembers
 from heartbeat_tuner.reconcile.gather.member_ids import Ledger
@@ -30,12 +33,14 @@ class GroupMemory:
         strangers: members that are not of the workload.
         settled: the group when it was last seen with all partitions assigned; None if it never was.
         last_read: when it was read last; None before the first cycle that tried.
+        following: what is remembered of our last change to it.
     """
 
     ledger: Ledger = dataclasses.field(default_factory=Ledger)
     strangers: ForeignMembers = dataclasses.field(default_factory=ForeignMembers)
     settled: Group | None = None
     last_read: LastRead | None = None
+    following: FollowMemory = dataclasses.field(default_factory=FollowMemory)
 
     def see(self, workload: Workload, group: Group, *, at: datetime) -> None:
         """Take in one more look at the group's members."""
@@ -44,6 +49,11 @@ class GroupMemory:
         self.strangers = foreign_members.observe(
             self.strangers, workload.pods, group.members, now=at, keep_since=at - STRANGERS_KEPT
         )
+
+    def follow(self, look: GroupLook, witnesses: Witnesses) -> tuple[FollowedChange | None, EvictionHistory | None]:
+        """Return how far our last change is after a look at the group, and when its members were evicted."""
+        followed, history, self.following = following.follow(look, self.following, witnesses)
+        return followed, history
 
     def is_passed_over(self, policy: Policy, now: datetime) -> bool:
         """Note that this cycle did not reach a policy's group; return whether its status stands all the same."""

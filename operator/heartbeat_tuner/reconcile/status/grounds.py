@@ -6,6 +6,7 @@ find that out by making ten thousand statuses takes longer than everything else 
 a while, and by the end of what the webhook sets: who remembers a status makes it again every few minutes for that.
 """
 
+import dataclasses
 from typing import Any
 
 from heartbeat_tuner.domain.evidence import Unknown
@@ -44,6 +45,8 @@ def grounds_of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slot
         isinstance(inputs.record, Unknown),
         inputs.ownership,
         inputs.model,
+        inputs.history,
+        None if inputs.followed is None else dataclasses.replace(inputs.followed, message=""),
     )
 
 

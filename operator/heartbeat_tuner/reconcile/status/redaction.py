@@ -11,10 +11,22 @@ from typing import Final
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionType, OwnershipStatus, Status
 from heartbeat_tuner.domain.policies import GroupOwnership
 
-OF_OUR_WRITES: Final = ("observed_generation", "applied", "slots", "taken_back", "writing", "contradicted")
+OF_OUR_WRITES: Final = (
+    "observed_generation",
+    "applied",
+    "slots",
+    "taken_back",
+    "writing",
+    "contradicted",
+    "verification",
+    "reverted",
+)
 """What is about the workload, and must outlast whatever becomes of the group: it holds back writes."""
 
 FOR_NEW_PODS: Final = ("group_ownership", "group_protocol", "static_ids", "initial")
+
+OF_ITS_OWN_TIME: Final = ("history",)
+"""What was seen while the group was the policy's own, and a change is compared with later."""
 
 OF_THE_GROUP: Final = ("verdict", "reason", "current", "recommendation", "summary", "model", "predicted")
 """What is left out: each field of a status stands in one of these lists.
@@ -31,7 +43,7 @@ def without_group(previous: Status, *, is_edited: bool) -> Status:
     """
     fields: tuple[str, ...] = OF_OUR_WRITES
     if previous.group_ownership is not None and not is_edited:
-        fields += FOR_NEW_PODS
+        fields += FOR_NEW_PODS + OF_ITS_OWN_TIME
     ready = [condition for condition in previous.conditions if condition.type is ConditionType.READY]
     return Status(**{name: getattr(previous, name) for name in fields}, conditions=ready)
 

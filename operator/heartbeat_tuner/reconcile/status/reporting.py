@@ -34,7 +34,7 @@ from heartbeat_tuner.domain.verdicts import Decision, Forecast, Prediction, Verd
 from heartbeat_tuner.models.group_model import Unfitted
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Outcome
 from heartbeat_tuner.reconcile.status import (
-    contradicted,
+    change_notes,
     initial_values,
     redaction,
     statements,
@@ -97,7 +97,10 @@ def status_after(
         status = status.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
         stated = statements.with_veto(stated, policy)
     same = generation == previous.observed_generation and _values(status) == _values(previous)
-    conditions, words = _merged(previous, stated, words, same=same, generation=generation, now=now)
+    is_changed = status.applied is not None
+    conditions, words = _merged(
+        previous, stated, words, same=same, is_changed=is_changed, generation=generation, now=now
+    )
     if isinstance(outcome, Decided):
         status, words = _in_standing_words(previous, status, outcome.decision, words, same=same)
     return Reported(status.model_copy(update={"conditions": conditions, "observed_generation": generation}), words)
@@ -133,7 +136,8 @@ def _found(previous: Status, outcome: Decided) -> Status:
     update["predicted"] = _predicted(decision.forecast)
     last = outcome.last_application
     update["applied"] = None if last is None else applied_of(last)
-    update["contradicted"] = contradicted.next_contradicted(previous.contradicted, outcome)
+    update["contradicted"] = change_notes.next_contradicted(previous.contradicted, outcome)
+    update |= change_notes.followed_fields(outcome)
     status = previous.model_copy(update=update)
     return status.model_copy(update={"summary": _summary(status)})
 
@@ -215,14 +219,25 @@ def _target(status: Status) -> SettingValues | None:
 
 
 def _merged(
-    previous: Status, statements: list[Statement], words: StandingWords, *, same: bool, generation: int, now: datetime
+    previous: Status,
+    statements: list[Statement],
+    words: StandingWords,
+    *,
+    same: bool,
+    is_changed: bool,
+    generation: int,
+    now: datetime,
 ) -> tuple[list[Condition], StandingWords]:
     """Return the conditions that should stand, in their fixed order, and what their sentences say.
 
     One of which nothing was known because the policy was not Ready goes when it is Ready and nothing is known yet: its
-    cause is gone.
+    cause is gone; so does Verified where there is no change of ours any more.
     """
-    standing = {condition.type: condition for condition in previous.conditions}
+    standing = {
+        condition.type: condition
+        for condition in previous.conditions
+        if condition.type is not ConditionType.VERIFIED or is_changed
+    }
     for statement in statements:
         old, finding = standing.get(statement.type), statement.finding
         same_status = old is not None and old.status is statement.status

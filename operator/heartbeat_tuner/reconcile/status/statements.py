@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, join, say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided
-from heartbeat_tuner.reconcile.status import initial_values, landing
+from heartbeat_tuner.reconcile.status import change_notes, initial_values, landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
 
 _OF_OUR_ROLLOUT: Final = frozenset(
@@ -57,11 +57,16 @@ class Statement:
 
 
 def with_veto(statements: list[Statement], policy: Policy) -> list[Statement]:
-    """Return the statements, with what somebody took back in the place of whatever is said of applied values."""
+    """Return the statements, with what somebody took back in the place of whatever is said of applied values.
+
+    A person who takes values back has judged them.
+    """
     if policy.forbidden is None or policy.mode is not Mode.APPLY or policy.suspended:
         return statements
-    veto = Statement(ConditionType.APPLIED, ConditionStatus.FALSE, taken_back.finding(policy, policy.forbidden))
-    return [*(statement for statement in statements if statement.type is not ConditionType.APPLIED), veto]
+    kinds = (ConditionType.APPLIED, ConditionType.VERIFIED)
+    finding = taken_back.finding(policy, policy.forbidden)
+    vetoes = [Statement(kind, ConditionStatus.FALSE, finding) for kind in kinds]
+    return [*(statement for statement in statements if statement.type not in kinds), *vetoes]
 
 
 def rounded(number: float) -> float:
@@ -81,6 +86,9 @@ def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -
         yield _suspended(applied)
     elif is_known or outcome.last_application is not None:
         yield applied  # where values are does not depend on metrics: pods that crash have none
+    checked = change_notes.verified(outcome)
+    if checked is not None:
+        yield Statement(ConditionType.VERIFIED, *checked)
 
 
 def _of_evidence(outcome: Decided) -> Iterator[Statement]:
@@ -129,6 +137,8 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> Statement:
     """Say what stands between the recommendation and the pods, or that nothing does."""
     applied, decision = outcome.last_application, outcome.decision
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
+    if blocking is not None and blocking.reason is Reason.REVERT_DISABLED:
+        blocking = None  # the values are where they are: what they did is said of Verified
     landed = None if applied is None else landing.landing_of(change(outcome, applied, had_landed=had_landed))
     # The rollout that holds back these very values is the one that brings them; and what failed is never hidden.
     is_ours = applied is not None and decision.target == applied.values and outcome.inputs.workload.rolling_out

@@ -9,7 +9,7 @@ from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.reconcile.outcomes import Decided
-from heartbeat_tuner.reconcile.status import contradicted, reporting
+from heartbeat_tuner.reconcile.status import change_notes, reporting
 from tests.support import manifests, worlds
 
 CURED = worlds.settings("30s", "1s", "1s")
@@ -29,18 +29,18 @@ def decided(of: DecisionInput) -> Decided:
 
 def test_what_was_proven_is_remembered_in_its_first_words() -> None:
     """A status must not move while nothing happens."""
-    first = contradicted.next_contradicted(None, decided(storming()))
+    first = change_notes.next_contradicted(None, decided(storming()))
     assert first is not None
     assert (first.reason, first.generation, first.template) == (Reason.SETTINGS_NOT_IN_FORCE, 1, "abc")
-    assert contradicted.next_contradicted(first, decided(storming(95))) is first
+    assert change_notes.next_contradicted(first, decided(storming(95))) is first
 
 
 def test_what_nobody_knows_ends_nothing() -> None:
     """Prometheus may be down, or the group calm."""
     blind = dataclasses.replace(storming(), record=Unknown(Reason.METRICS_STALE, "old"))
     calm = dataclasses.replace(storming(), record=worlds.record(beat=worlds.seconds(1)))
-    assert contradicted.next_contradicted(SEEN, decided(blind)) is SEEN
-    assert contradicted.next_contradicted(SEEN, decided(calm)) is SEEN
+    assert change_notes.next_contradicted(SEEN, decided(blind)) is SEEN
+    assert change_notes.next_contradicted(SEEN, decided(calm)) is SEEN
 
 
 def test_an_edit_ends_it_and_a_new_proof_begins_anew() -> None:
@@ -48,16 +48,16 @@ def test_an_edit_ends_it_and_a_new_proof_begins_anew() -> None:
     calm = dataclasses.replace(storming(), record=worlds.record(beat=worlds.seconds(1)))
     changed = dataclasses.replace(calm, workload=dataclasses.replace(calm.workload, template="def"))
     edited = dataclasses.replace(calm, policy=worlds.policy(generation=2))
-    assert contradicted.next_contradicted(SEEN, decided(changed)) is None
-    assert contradicted.next_contradicted(SEEN, decided(edited)) is None
-    assert contradicted.next_contradicted(None, decided(calm)) is None
-    again = contradicted.next_contradicted(
+    assert change_notes.next_contradicted(SEEN, decided(changed)) is None
+    assert change_notes.next_contradicted(SEEN, decided(edited)) is None
+    assert change_notes.next_contradicted(None, decided(calm)) is None
+    again = change_notes.next_contradicted(
         SEEN, decided(dataclasses.replace(storming(), policy=worlds.policy(generation=2)))
     )
     assert again is not None
     assert again.generation == 2
     other = SEEN.model_copy(update={"reason": Reason.NO_EFFECT})
-    renamed = contradicted.next_contradicted(other, decided(storming()))
+    renamed = change_notes.next_contradicted(other, decided(storming()))
     assert renamed is not None
     assert renamed.reason is Reason.SETTINGS_NOT_IN_FORCE
 

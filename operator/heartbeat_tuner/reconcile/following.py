@@ -1,0 +1,254 @@
+"""Following a change of ours from look to look: has it landed, did it help, and when were members evicted? Pure.
+
+`follow` is asked at each look at a whole group. What a new leader must know is in its answer, for the status to note;
+what only spares work, or is over within the hour, is in `FollowMemory`.
+
+Evictions are gathered from records of an hour into a history, since a verdict needs weeks. The history belongs to the
+values that were set: it begins again when somebody else sets others, and at a change of ours it goes on, for what came
+before is what the change is compared with.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.policies import Application, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
+from heartbeat_tuner.reconcile.status import landing
+from heartbeat_tuner.reconcile.status.landing import WrittenChange
+from heartbeat_tuner.verification import eviction_history, rollout_blame
+from heartbeat_tuner.verification.change import HORIZON, Change, Verification, Watched
+from heartbeat_tuner.verification.episodes import Stretch
+from heartbeat_tuner.verification.verify import verify
+
+RECORD_BEFORE: Final = timedelta(days=14)
+"""How much of the time before a change it is compared with."""
+
+SCALE_SETTLES: Final = timedelta(minutes=10)
+"""After a step of scale, or a rollout, so long nothing is learnt: members join and leave for it."""
+
+_HOUR_S: Final = 3600.0
+
+Witnesses = Callable[[datetime], Sequence[Sequence[float]]]
+"""Evictions of groups that tell that something hit the whole broker, for a change that was written at a time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FollowMemory:
+    """What is remembered between two looks, during one leadership.
+
+    Attributes:
+        disturbed_s: since when nothing can be learnt, in Unix seconds; None while something can.
+        settles: until when that goes on at least.
+        replicas: that the workload had; None before the first look.
+        unknown_since: since when the record is unknown; None while it is known.
+        asked: what the last verdict rests on.
+        verification: that verdict.
+    """
+
+    disturbed_s: float | None = None
+    settles: datetime | None = None
+    replicas: int | None = None
+    unknown_since: datetime | None = None
+    asked: tuple[Any, ...] = ()
+    verification: Verification | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupLook:
+    """One look at a group.
+
+    Attributes:
+        policy: with what its status and the workload note.
+        workload: as it was looked up.
+        record: what happened to the group lately.
+        now: the time.
+    """
+
+    policy: Policy
+    workload: Workload
+    record: Record | Unknown
+    now: datetime
+
+    @property
+    def change(self) -> Application | None:
+        """The last change."""
+        return self.policy.application
+
+    @property
+    def is_taken_back(self) -> bool:
+        """Whether somebody took it back."""
+        noted, change = self.policy.taken_back, self.change
+        return noted is not None and change is not None and noted.application.at == change.at
+
+
+def follow(
+    look: GroupLook, memory: FollowMemory, witnesses: Witnesses
+) -> tuple[FollowedChange | None, EvictionHistory | None, FollowMemory]:
+    """Return how far the last change is, when members were evicted, and what to remember.
+
+    Args:
+        look: at the group.
+        memory: of the look before.
+        witnesses: asked where a verdict is due.
+    """
+    change = look.change
+    followed = None if change is None else _landed(look, change)
+    memory, stretches = _disturbances(look, followed, memory)
+    history = _history(look, change, followed, stretches)
+    if change is None or followed is None:
+        return None, history, memory
+    if change.reverts is not None or look.is_taken_back or _is_over(followed, look.now):
+        return followed, history, memory
+    if followed.landed is not None and _has_other_values(look.workload, change):
+        other = say("other values were set before anything had shown")
+        return dataclasses.replace(followed, outcome=Outcome.INCONCLUSIVE, message=other), history, memory
+    memory = _asked(look, change, followed, history, memory, witnesses)
+    verification = memory.verification
+    if verification is not None:
+        followed = dataclasses.replace(
+            followed, outcome=verification.outcome, message=verification.message, reached=verification.reached
+        )
+    return followed, history, memory
+
+
+def _landed(look: GroupLook, change: Application) -> FollowedChange:
+    """Return how far the pods are with a change; what an earlier look saw of another change is no part of it."""
+    known, workload, now = look.policy.followed, look.workload, look.now
+    followed = known if known is not None and known.at == change.at else FollowedChange(change.at)
+    note = workload.applications.get(look.policy.workload.container)
+    if not followed.template and note is not None and note.at == change.at and not look.is_taken_back:
+        followed = dataclasses.replace(followed, template=workload.template)
+    if followed.landed is not None or now < change.at:
+        return followed
+    current = None if workload.current is None else workload.current.settings
+    written = WrittenChange(change, look.policy.workload, workload, current, is_new=False, had_landed=False, now=now)
+    if landing.landing_of(written)[1].reason is not Reason.APPLIED:
+        return followed
+    return dataclasses.replace(followed, landed=max(change.at, now.replace(microsecond=0)))
+
+
+def _is_over(followed: FollowedChange, now: datetime) -> bool:
+    """Whether nothing is found out any more: the record of the time before is let go of then."""
+    if followed.landed is None or now <= followed.landed + HORIZON:
+        return False
+    return followed.outcome is not Outcome.VERIFYING
+
+
+def _has_other_values(workload: Workload, change: Application) -> bool:
+    """Whether the pods run with values of somebody else's; while they differ it is not known."""
+    return workload.current is not None and workload.current.settings != change.values
+
+
+def _disturbances(
+    look: GroupLook, followed: FollowedChange | None, memory: FollowMemory
+) -> tuple[FollowMemory, tuple[Stretch, ...]]:
+    """Return what to remember of what disturbs, and the stretches in which nothing was learnt that end now.
+
+    The rollout of a change itself is none of them: what begins in it belongs to it.
+    """
+    now, replicas = look.now, look.workload.rollout.wanted
+    is_scaled = memory.replicas is not None and memory.replicas != replicas
+    is_ours = look.workload.our_rollout and followed is not None and followed.landed is None
+    is_disturbed = is_scaled or (look.workload.rolling_out and not is_ours)
+    settles = now + SCALE_SETTLES if is_disturbed else memory.settles
+    stretches = list[Stretch]()
+    since_s = memory.disturbed_s
+    if settles is not None and now >= settles:
+        settles = None
+        if since_s is not None:
+            stretches.append((since_s, now.timestamp()))
+        since_s = None
+    elif settles is not None and since_s is None:
+        since_s = now.timestamp()
+    unknown_since = memory.unknown_since
+    if isinstance(look.record, Unknown):
+        unknown_since = unknown_since or now
+    elif unknown_since is not None:
+        # What the record still reaches back to was missed by nobody.
+        if now - unknown_since > RECORD_WINDOW:
+            stretches.append((unknown_since.timestamp(), (now - RECORD_WINDOW).timestamp()))
+        unknown_since = None
+    memory = dataclasses.replace(
+        memory, disturbed_s=since_s, settles=settles, replicas=replicas, unknown_since=unknown_since
+    )
+    return memory, tuple(stretches)
+
+
+def _history(
+    look: GroupLook,
+    change: Application | None,
+    followed: FollowedChange | None,
+    stretches: Sequence[Stretch],
+) -> EvictionHistory | None:
+    """Return when members were evicted with these values, and those before our last change."""
+    history, current, now = look.policy.history, look.workload.current, look.now.replace(microsecond=0)
+    if current is not None and isinstance(look.record, Record):
+        is_ours = change is not None and change.reverts is None and current.settings == change.values
+        if history is None or (history.values != current.settings and not is_ours):
+            history = eviction_history.begun(current.settings, now)
+        elif history.values != current.settings:
+            history = dataclasses.replace(history, values=current.settings)
+    if history is None:
+        return None
+    before = look.policy.followed
+    if change is not None and before is not None and before.at != change.at:
+        # Between the landing of the change before and this write one set of values was in force.
+        history = eviction_history.trimmed(history, before.landed or change.at)
+    if followed is None or followed.landed is None or now > followed.landed + HORIZON:
+        history = eviction_history.trimmed(history, now - RECORD_BEFORE - HORIZON)
+    for since_s, until_s in stretches:
+        history = eviction_history.left_out(history, since_s, until_s)
+    if isinstance(look.record, Record):
+        history = eviction_history.with_evictions(history, look.record.evicted_at_s)
+    return history
+
+
+def _asked(
+    look: GroupLook,
+    change: Application,
+    followed: FollowedChange,
+    history: EvictionHistory | None,
+    memory: FollowMemory,
+    witnesses: Witnesses,
+) -> FollowMemory:
+    """Return what to remember, with a verdict: a new one once an hour, and where what it rests on is another."""
+    now, container = look.now, look.policy.workload.container
+    rollout = rollout_blame.blamed(look.workload, container, followed.template, change.at, now)
+    contradiction = _contradiction(look)
+    is_failing = rollout.crashing(now) is not None or rollout.is_overdue(change.at, now)
+    hour = int((now - change.at).total_seconds() // _HOUR_S)
+    asked = (followed.at, followed.landed, history, contradiction, is_failing, memory.disturbed_s, hour)
+    if asked == memory.asked and not is_failing:
+        return memory
+    seen = Watched(
+        since=now if history is None else history.since,
+        evictions_s=() if history is None else history.episodes_s,
+        left_out=_left_out(history, memory, now),
+        others_s=witnesses(change.at),
+    )
+    change_seen = Change(change.at, followed.landed, rollout, contradiction, change.promise)
+    return dataclasses.replace(memory, asked=asked, verification=verify(change_seen, seen, now=now))
+
+
+def _left_out(history: EvictionHistory | None, memory: FollowMemory, now: datetime) -> tuple[Stretch, ...]:
+    """Return where nothing can be learnt, with what goes on now."""
+    noted = () if history is None else history.left_out
+    if memory.disturbed_s is None:
+        return noted
+    return (*noted, (memory.disturbed_s, now.timestamp() + 1.0))
+
+
+def _contradiction(look: GroupLook) -> Finding | None:
+    """Return what an earlier record proved against the values being in force, while that stands."""
+    noted = look.policy.contradicted
+    here = (look.policy.generation, look.workload.template)
+    if noted is None or (noted.generation, noted.template) != here:
+        return None
+    return Finding(noted.reason, noted.message)

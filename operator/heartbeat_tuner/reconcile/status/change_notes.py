@@ -1,0 +1,93 @@
+"""What a status notes of our last change, and says of it: is it in force, how far is it, did it help? Pure.
+
+The proof that values are not in force passes with the storm that gave it, and with a leader; what follows from it must
+not. It stands until the policy is edited or the pods' template changes: a person has done something then, and the next
+record says what. How far a change is, and when members were evicted, is noted for the next leader.
+"""
+
+from typing import Any, Final
+
+from heartbeat_tuner.api.applied import failed_statuses
+from heartbeat_tuner.api.followed import history_status, verification_of
+from heartbeat_tuner.api.standing_words import fitting
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ContradictedStatus
+from heartbeat_tuner.decision.evictions import contradictions
+from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.domain.verifications import Outcome
+from heartbeat_tuner.reconcile.outcomes import Decided
+
+_STATUS: Final = {
+    Outcome.VERIFYING: ConditionStatus.UNKNOWN,
+    Outcome.INCONCLUSIVE: ConditionStatus.UNKNOWN,
+    Outcome.VERIFIED: ConditionStatus.TRUE,
+}
+"""Of the condition Verified; False for every other outcome."""
+
+
+def next_contradicted(standing: ContradictedStatus | None, outcome: Decided) -> ContradictedStatus | None:
+    """Return what is to be remembered; None where nothing speaks against the values."""
+    policy, workload = outcome.inputs.policy, outcome.inputs.workload
+    here, finding = (policy.generation, workload.template), outcome.decision.finding
+    stands = standing is not None and (standing.generation, standing.template) == here
+    if outcome.decision.verdict is not Verdict.UNKNOWN or finding.reason not in contradictions.REASONS:
+        return standing if stands else None
+    if stands and standing is not None and standing.reason is finding.reason:
+        return standing  # in its first words: a status must not move while nothing happens
+    return ContradictedStatus(
+        reason=finding.reason,
+        message=fitting(finding.message),
+        generation=policy.generation,
+        template=workload.template,
+    )
+
+
+def followed_fields(outcome: Decided) -> dict[str, Any]:
+    """Return what a status notes of a change that is followed, by field.
+
+    A change that was written in this cycle is not followed yet: the next look needs what is noted of the one before.
+    """
+    inputs, last = outcome.inputs, outcome.last_application
+    failed = inputs.policy.failed if outcome.application is None else outcome.application.failed
+    fields: dict[str, Any] = {"reverted": failed_statuses(failed)}
+    if last is None:
+        fields["verification"] = None
+    elif outcome.application is None and inputs.followed is not None:
+        fields["verification"] = verification_of(inputs.followed)
+    if inputs.history is not None:
+        fields["history"] = history_status(inputs.history)
+    return fields
+
+
+def verified(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
+    """Return what the condition Verified says; None where there is no change to speak of."""
+    last, followed = outcome.last_application, outcome.inputs.followed
+    if last is None:
+        return None
+    if last.reverts is not None:
+        return ConditionStatus.FALSE, _reverted(last)
+    if followed is None or followed.at != last.at:
+        waits = say(
+            "the values written at {at:%Y-%m-%dT%H:%M:%SZ} are not in all pods yet; counting begins when they are",
+            at=last.at,
+        )
+        return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, waits)
+    status = _STATUS.get(followed.outcome, ConditionStatus.FALSE)
+    return status, Finding(Reason(followed.outcome.value), followed.message)
+
+
+def _reverted(last: Application) -> Finding:
+    """Say what was taken back, and why."""
+    failed = next((values for values in reversed(last.failed) if values.at == last.reverts), None)
+    why = "" if failed is None else say(": {outcome}: {why}", outcome=failed.outcome.value, why=failed.message)
+    return Finding(
+        Reason.REVERTED,
+        say(
+            "the change written at {at:%Y-%m-%dT%H:%M:%SZ} was taken back at {back:%Y-%m-%dT%H:%M:%SZ}{why}",
+            at=last.reverts,
+            back=last.at,
+            why=why,
+        ),
+    )
