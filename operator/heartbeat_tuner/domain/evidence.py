@@ -61,6 +61,8 @@ class Record:
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
+        evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
+            broker alone showed it, by when.
     """
 
     since: datetime
@@ -76,6 +78,7 @@ class Record:
     unobserved_pods: tuple[str, ...]
     counted_evictions: int = 0
     consumers_per_pod: int = 1
+    evicted_at_s: tuple[float, ...] = ()
 
     @property
     def span(self) -> timedelta:

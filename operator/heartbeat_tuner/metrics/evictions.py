@@ -33,13 +33,20 @@ answered but not completed was overtaken by another rebalance, and failed for th
 BY_POLLS: Final = (Quantity.POLL_GAP_MAX, Quantity.POLL_AGE)
 """With these, a member that left for want of a poll can be told from one that was removed for its silence."""
 
+MOST_OF_A_POD: Final = 10_000
+"""Evictions of one pod that are counted in a record: almost three a second for an hour. Whoever exports a counter that
+jumps by billions must not take the operator's memory by it."""
 
-def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> int:
-    """Count a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
+
+def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
+    """Return a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
 
     Neither is enough alone. One eviction, and one rebalance, refuses a heartbeat for each assigned partition (measured:
     33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
     having been removed.
+
+    Where fewer beats were refused than rejoins came, the last rejoins count. A beat is refused before its rejoin, so
+    the start of the time cuts refusals off from the first rejoins; its end cuts none off from the last.
     """
     joins, notices = (
         of_pod(observed.get(quantity, ()), pod.name) for quantity in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES)
@@ -47,20 +54,21 @@ def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> int:
     shown = (joins, notices)
     if _stand_still([*joins, *notices]):
         if pod.started.timestamp() < since_s:
-            return 0
+            return []
         from_s = max(since_s, math.nextafter(pod.started.timestamp(), -math.inf))
         shown = ([_around(join, from_s) for join in joins], [_around(notice, from_s) for notice in notices])
     joined, announced = (_by_time(group, pod) for group in shown)
     balance = {at: joined[at] - announced[at] - len(joins) for at in joined.keys() & announced.keys()}
-    rejoins = len(_rises(balance, pod, since_s))
+    rejoins = _rises(balance, pod, since_s)
     if not rejoins:
-        return 0
+        return []
     beats, requests = (
         of_pod(observed.get(quantity, ()), pod.name) for quantity in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
     )
     accepted = total(beats, since_s, born_at_zero=True)
     refusals = total(requests, since_s) - accepted - total(notices, since_s)
-    return max(0, round(min(refusals, rejoins)))
+    confirmed = max(0, round(min(refusals, len(rejoins))))
+    return _changes(rejoins[len(rejoins) - confirmed :], pod)
 
 
 def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
@@ -82,13 +90,13 @@ def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChan
     balance = {
         at: failed[at] - (answered[at] - joined[at]) - members for at in failed.keys() & answered.keys() & joined.keys()
     }
-    return [MemberChange(datetime.fromtimestamp(at, UTC), pod.name) for at in _rises(balance, pod, since_s)]
+    return _changes(_rises(balance, pod, since_s), pod)
 
 
 def split_by_poll_gaps(
     changes: Sequence[MemberChange], observed: Observed, *, limit: timedelta, within: timedelta
-) -> tuple[int, int]:
-    """Return how many changed member ids mean removal for silence, and how many mean a member that did not poll.
+) -> tuple[list[MemberChange], list[MemberChange]]:
+    """Return which changed member ids mean removal for silence, and which mean a member that did not poll.
 
     A change that is newer than the pod's newest sample counts as neither yet.
 
@@ -98,16 +106,17 @@ def split_by_poll_gaps(
         limit: max.poll.interval.ms of the members.
         within: how far from a change a gap that explains it may show: the further, the less exact the change's time is.
     """
-    silences = polls = 0
+    silences: list[MemberChange] = []
+    polls: list[MemberChange] = []
     for change in changes:
         longest_shown, ages = (of_pod(observed.get(quantity, ()), change.pod) for quantity in BY_POLLS)
         newest_s = samples.newest_s(ages)
         if newest_s is None or newest_s < change.at.timestamp():
             continue
         if max(_longest_near_s(change, group, within) for group in (ages, longest_shown)) >= limit.total_seconds():
-            polls += 1
+            polls.append(change)
         else:
-            silences += 1
+            silences.append(change)
     return silences, polls
 
 
@@ -135,6 +144,10 @@ def total(group: Sequence[Series], since_s: float, *, born_at_zero: bool = False
     return sum(counter_steps.increase(series, since_s=since_s, born_at_zero=born_at_zero) for series in group)
 
 
+def _changes(times_s: Sequence[float], pod: Pod) -> list[MemberChange]:
+    return [MemberChange(datetime.fromtimestamp(at, UTC), pod.name) for at in times_s]
+
+
 def _longest_near_s(change: MemberChange, group: Sequence[Series], within: timedelta) -> float:
     """Return the greatest value that was new around the time of a change, in seconds; 0 if nothing was.
 
@@ -154,17 +167,18 @@ def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[flo
 
     A balance that is 0 after the first join of a process, and one more for each eviction, is lower while an announced
     rejoin is under way: so its highest value counts, not its latest. A window cut through a rejoin would otherwise make
-    an eviction of it.
+    an eviction of it. There are at most `MOST_OF_A_POD`.
     """
     ordered = sorted(balance.items())
     first = bisect_right(ordered, since_s, key=operator.itemgetter(0))
     before, after = [value for _, value in ordered[:first]], ordered[first:]
     if after and not before and pod.started.timestamp() < since_s:
         before = [after[0][1]]  # scrapes were missing: what happened before the first one is not of this time
-    highest, rises = max([0.0, *before]), []
+    highest = max([0.0, *before])
+    rises: list[float] = []
     for at, value in after:
         if value > highest:
-            rises += [at] * round(value - highest)
+            rises += [at] * min(round(value - highest), MOST_OF_A_POD - len(rises))
             highest = value
     return rises
 

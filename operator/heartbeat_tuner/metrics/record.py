@@ -170,7 +170,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     return Record(
         since=watched.since,
         until=watched.now,
-        evictions=removed,
+        evictions=len(removed),
         poll_gap_evictions=left,
         rebalances=evictions.total(current.get(Quantity.REBALANCES, ()), settled.timestamp()) / members,
         rebalancing_share=(
@@ -183,24 +183,25 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
         counted_evictions=counted,
         consumers_per_pod=_consumers_per_pod(watched, current),
+        evicted_at_s=tuple(sorted(change.at.timestamp() for change in removed)),
     )
 
 
 def _evicted(
     watched: RecordScope, current: Observed, convention: Convention, observed: set[str]
-) -> tuple[int, int, float | None, int]:
-    """Return evictions for silence, those for want of a poll, the longest poll gap in seconds.
+) -> tuple[list[MemberChange], int, float | None, int]:
+    """Return evictions for silence, the number of those for want of a poll, the longest poll gap in seconds.
 
     Last, how many of the first the clients' own counters show.
     """
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
     if set(evictions.BY_NOTICES) <= set(convention.needed):
-        removed = sum(evictions.unannounced(pod, current, since_s=since_s) for pod in seen)
-        return removed, 0, None, removed
+        removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
+        return removed, 0, None, len(removed)
     counted, member_changes = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return len(counted) + len(member_changes), 0, None, len(counted)
+        return counted + member_changes, 0, None, len(counted)
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
     removed, left = evictions.split_by_poll_gaps(
         counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
@@ -209,7 +210,7 @@ def _evicted(
         member_changes, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
     )
     longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
-    return removed + shown, left + shown_left, longest_gap_s, removed
+    return removed + shown, len(left) + len(shown_left), longest_gap_s, len(removed)
 
 
 def _changes(

@@ -1,0 +1,162 @@
+"""A record says when each of its evictions happened, however it counts them."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.domain.evidence import MemberChange, Record
+from heartbeat_tuner.metrics import evictions
+from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics.conventions.convention import Convention
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.record import RecordScope
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import counters, worlds
+from tests.support.counters import JMX, KAFKAJS, Answers
+from tests.support.worlds import NOW
+
+SCRAPE_S = 30.0
+SCRAPES = 24
+SINCE = NOW - timedelta(minutes=10)
+"""The record is the last 20 of 24 scrapes."""
+
+PODS = worlds.pods()
+LIMIT = timedelta(seconds=60)
+
+GROWTHS = st.lists(st.integers(0, 2), min_size=SCRAPES, max_size=SCRAPES)
+CHANGES = st.lists(
+    st.builds(
+        lambda ago_s, pod: MemberChange(NOW - timedelta(seconds=ago_s), pod.name),
+        st.integers(-60, 900),
+        st.sampled_from(PODS),
+    ),
+    max_size=6,
+)
+
+
+def counter(growths: Sequence[float], *, pod: str = "orders-0") -> Series:
+    """Return a counter that grew by so much before each scrape; the last is now."""
+    total, pairs = 0.0, []
+    for number, growth in enumerate(growths):
+        total += growth
+        pairs.append((NOW.timestamp() - (len(growths) - 1 - number) * SCRAPE_S, total))
+    return counters.series(pairs, pod=pod, client_id="consumer-orders-1")
+
+
+def grown(scrape: int, *, by: float = 1.0, first: float = 0.0) -> list[float]:
+    """Return the growth of a counter that moves once, before the scrape of this number."""
+    return [first if number == 0 else by * (number == scrape) for number in range(SCRAPES)]
+
+
+def at(scrape: int) -> float:
+    """Return when a scrape was, in Unix seconds."""
+    return NOW.timestamp() - (SCRAPES - 1 - scrape) * SCRAPE_S
+
+
+def kafkajs(joins: Sequence[float], notices: Sequence[float], requests: Sequence[float]) -> Answers:
+    """Return what a KafkaJS member exports; none of its beats is accepted."""
+    return {
+        Quantity.REBALANCES: [counter(joins)],
+        Quantity.REBALANCE_NOTICES: [counter(notices)],
+        Quantity.HEARTBEAT_REQUESTS: [counter(requests)],
+        Quantity.REBALANCE_TIME: [counter([0.0] * SCRAPES)],
+    }
+
+
+def java(
+    failed: Sequence[float], answers: Sequence[float], joins: Sequence[float], gaps: Sequence[float] = ()
+) -> Answers:
+    """Return what three Java members export: the first has such counters, the others none of lost ids."""
+    still, gaps = [0.0] * SCRAPES, gaps or [0.0] * SCRAPES
+    polls = [counters.series(zip(map(at, range(SCRAPES)), gaps, strict=True), client_id="consumer-orders-1")]
+    return {
+        Quantity.FAILED_REBALANCES: [counter(failed)],
+        Quantity.JOIN_ANSWERS: [counter(answers)],
+        Quantity.POLL_GAP_MAX: polls,
+        Quantity.POLL_AGE: [counter(still, pod=pod.name) for pod in PODS],
+        Quantity.REBALANCES: [counter(joins), *(counter(still, pod=pod.name) for pod in PODS[1:])],
+        Quantity.HEARTBEATS: [counter([1.0] * SCRAPES, pod=pod.name) for pod in PODS],
+        Quantity.REBALANCE_TIME: [counter(still, pod=pod.name) for pod in PODS],
+    }
+
+
+def recorded(
+    answers: Answers,
+    convention: Convention,
+    changes: Sequence[MemberChange] = (),
+    *,
+    limit: timedelta | None = LIMIT,
+) -> Record:
+    """Measure ten minutes of a group whose pods are older."""
+    policy = worlds.policy() if convention is KAFKAJS else worlds.java_policy()
+    watched = RecordScope(policy, PODS, limit, changes, SINCE, NOW)
+    by_group = resolver.by_group(counters.exported(answers, convention), [convention], {("shop", "orders")})
+    observed = by_group[("shop", "orders")][convention]
+    record = records.measure(watched, observed, convention, query=lambda quantity: quantity.camel)
+    assert isinstance(record, Record)
+    return record
+
+
+def assert_each_has_its_time(record: Record) -> None:
+    """As many times as evictions, in order, and all after the record begins."""
+    assert len(record.evicted_at_s) == record.evictions
+    assert list(record.evicted_at_s) == sorted(record.evicted_at_s)
+    assert all(SINCE.timestamp() < time_s for time_s in record.evicted_at_s)
+
+
+@given(GROWTHS, GROWTHS, GROWTHS)
+def test_each_unannounced_rejoin_has_its_time(joins: list[float], notices: list[float], requests: list[float]) -> None:
+    """Whatever the refusals confirm of them."""
+    assert_each_has_its_time(recorded(kafkajs(joins, notices, requests), KAFKAJS))
+
+
+@given(GROWTHS, GROWTHS, GROWTHS, st.lists(st.sampled_from([1.0, 70.0]), min_size=24, max_size=24), CHANGES)
+def test_each_lost_id_has_its_time(
+    failed: list[float], answers: list[float], joins: list[float], gaps: list[float], changes: list[MemberChange]
+) -> None:
+    """What counters show, and what the broker shows of pods without them; with and without a limit of polls."""
+    answered = java(failed, answers, joins, gaps)
+    assert_each_has_its_time(recorded(answered, JMX, changes))
+    assert_each_has_its_time(recorded(answered, JMX, changes, limit=None))
+
+
+def test_an_unannounced_rejoin_was_at_its_scrape() -> None:
+    """The scrape that showed it."""
+    record = recorded(kafkajs(grown(9, first=1.0), [0.0] * SCRAPES, grown(8)), KAFKAJS)
+    assert record.evicted_at_s == (at(9),)
+
+
+def test_of_more_rejoins_than_refusals_the_last_count() -> None:
+    """The refusal of the first was before the record began: only those of the others are in it."""
+    joins = [1.0 if number in {0, 4, 12, 20} else 0.0 for number in range(SCRAPES)]
+    refused = [1.0 if number in {3, 11, 19} else 0.0 for number in range(SCRAPES)]
+    record = recorded(kafkajs(joins, [0.0] * SCRAPES, refused), KAFKAJS)
+    assert record.evicted_at_s == (at(12), at(20))
+
+
+@pytest.mark.parametrize("limit", [LIMIT, None])
+def test_a_lost_id_was_at_its_scrape_and_a_changed_id_when_it_was_seen(limit: timedelta | None) -> None:
+    """The first member's counters show it, the second the broker alone; the third's change is before the record."""
+    changes = [MemberChange(NOW - timedelta(seconds=400), "orders-1"), MemberChange(SINCE, "orders-2")]
+    lost = grown(20, first=1.0)
+    record = recorded(java(lost, lost, lost), JMX, changes, limit=limit)
+    assert record.evicted_at_s == (NOW.timestamp() - 400, at(20))
+
+
+def test_a_member_that_left_for_want_of_a_poll_has_no_time() -> None:
+    """Its session did not run out: of two lost ids, the second comes with a poll gap."""
+    lost = [a + b for a, b in zip(grown(8, first=1.0), grown(20), strict=True)]
+    gaps = [70.0 if number in {20, 21} else 1.0 for number in range(SCRAPES)]
+    record = recorded(java(lost, lost, lost, gaps), JMX)
+    assert (record.evicted_at_s, record.poll_gap_evictions) == ((at(8),), 1)
+
+
+def test_a_counter_that_jumps_by_billions_takes_no_memory() -> None:
+    """A tenant exports what it likes; the record is of a storm, and the operator lives."""
+    jump = [1.0 if number == 0 else 1e12 * (number in {9, 20}) for number in range(SCRAPES)]
+    assert recorded(kafkajs(jump, [0.0] * SCRAPES, jump), KAFKAJS).evictions == evictions.MOST_OF_A_POD
+    assert recorded(java(jump, [0.0] * SCRAPES, [0.0] * SCRAPES), JMX).evictions == evictions.MOST_OF_A_POD
