@@ -9,6 +9,7 @@ before is what the change is compared with.
 """
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -204,9 +205,11 @@ def _history(
     if followed is None or followed.landed is None or now > followed.landed + HORIZON:
         history = eviction_history.trimmed(history, now - RECORD_BEFORE - HORIZON)
     for since_s, until_s in stretches:
-        history = eviction_history.left_out(history, since_s, until_s)
+        history = eviction_history.left_out(history, math.floor(since_s), math.floor(until_s))
     if isinstance(look.record, Record):
-        history = eviction_history.with_evictions(history, look.record.evicted_at_s)
+        now_s = now.timestamp()
+        seen_s = [math.floor(evicted_s) for evicted_s in look.record.evicted_at_s if evicted_s <= now_s]
+        history = eviction_history.with_evictions(history, seen_s)
     return history
 
 
