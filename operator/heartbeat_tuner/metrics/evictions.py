@@ -33,6 +33,10 @@ answered but not completed was overtaken by another rebalance, and failed for th
 BY_POLLS: Final = (Quantity.POLL_GAP_MAX, Quantity.POLL_AGE)
 """With these, a member that left for want of a poll can be told from one that was removed for its silence."""
 
+MOST_OF_A_POD: Final = 10_000
+"""Evictions of one pod that are counted in a record: almost three a second for an hour. A counter that jumps by
+billions must not take the operator's memory."""
+
 
 def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
     """Return a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
@@ -163,17 +167,18 @@ def _rises(balance: Mapping[float, float], pod: Pod, since_s: float) -> list[flo
 
     A balance that is 0 after the first join of a process, and one more for each eviction, is lower while an announced
     rejoin is under way: so its highest value counts, not its latest. A window cut through a rejoin would otherwise make
-    an eviction of it.
+    an eviction of it. There are at most `MOST_OF_A_POD`.
     """
     ordered = sorted(balance.items())
     first = bisect_right(ordered, since_s, key=operator.itemgetter(0))
     before, after = [value for _, value in ordered[:first]], ordered[first:]
     if after and not before and pod.started.timestamp() < since_s:
         before = [after[0][1]]  # scrapes were missing: what happened before the first one is not of this time
-    highest, rises = max([0.0, *before]), []
+    highest = max([0.0, *before])
+    rises: list[float] = []
     for at, value in after:
         if value > highest:
-            rises += [at] * round(value - highest)
+            rises += [at] * min(round(value - highest), MOST_OF_A_POD - len(rises))
             highest = value
     return rises
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import MemberChange, Record
+from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import resolver
@@ -152,3 +153,10 @@ def test_a_member_that_left_for_want_of_a_poll_has_no_time() -> None:
     gaps = [70.0 if number in {20, 21} else 1.0 for number in range(SCRAPES)]
     record = recorded(java(lost, lost, lost, gaps), JMX)
     assert (record.evicted_at_s, record.poll_gap_evictions) == ((at(8),), 1)
+
+
+def test_a_counter_that_jumps_by_billions_takes_no_memory() -> None:
+    """A tenant exports what it likes; the record is of a storm, and the operator lives."""
+    jump = [1.0 if number == 0 else 1e12 * (number in {9, 20}) for number in range(SCRAPES)]
+    assert recorded(kafkajs(jump, [0.0] * SCRAPES, jump), KAFKAJS).evictions == evictions.MOST_OF_A_POD
+    assert recorded(java(jump, [0.0] * SCRAPES, [0.0] * SCRAPES), JMX).evictions == evictions.MOST_OF_A_POD
