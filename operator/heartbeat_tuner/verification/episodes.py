@@ -29,10 +29,12 @@ def starts(evictions_s: Sequence[float] | Array) -> Array:
         return times
     if np.all(np.diff(times) >= WITHIN_S):
         return times
+    following = np.searchsorted(times, times + WITHIN_S, side="left")
+    after = np.maximum(following, np.arange(1, times.size + 1)).tolist()  # what is huge is not moved by 15 minutes
     first, place = [], 0
     while place < times.size:
         first.append(place)
-        place = int(np.searchsorted(times, times[place] + WITHIN_S, side="left"))
+        place = after[place]
     return times[first]
 
 

@@ -30,6 +30,11 @@ def test_times_that_are_no_numbers_are_left_out() -> None:
     assert episodes.starts([]).size == 0
 
 
+def test_times_that_no_clock_shows_come_to_an_end() -> None:
+    """A float of that size and 15 minutes more are the same float."""
+    assert episodes.starts([1e20, 1e20, 1e21]).tolist()[-1] == 1e21
+
+
 @given(TIMES)
 def test_episodes_are_evictions_that_are_apart(times: list[float]) -> None:
     """In order, at least 15 minutes apart, and every eviction is within 15 minutes after the start of one."""
