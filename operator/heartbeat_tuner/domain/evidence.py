@@ -54,13 +54,16 @@ class Record:
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.
-        beat_period: median time between accepted heartbeats of one member; None with fewer than two.
+        beat_period: median time between accepted heartbeats of one member; None where too few were counted between two
+            scrapes.
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
+        beats_timed_for: how long the beats of each pod were counted between scrapes, enough for a period: of the pod
+            with the least of it; zero where there is a pod without.
     """
 
     since: datetime
@@ -76,6 +79,7 @@ class Record:
     unobserved_pods: tuple[str, ...]
     counted_evictions: int = 0
     consumers_per_pod: int = 1
+    beats_timed_for: timedelta = timedelta(0)
 
     @property
     def span(self) -> timedelta:
