@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
-from heartbeat_tuner.metrics.raw.counter_steps import Timing, longest_silence_s, timing
+from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, longest_silence_s, timed_events
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
@@ -180,7 +180,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
             min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
         ),
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
-        beat_period=timedelta(seconds=statistics.median(one.period_s for _, one in timed)) if timed else None,
+        beat_period=timedelta(seconds=statistics.median(events.period_s for _, events in timed)) if timed else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
         longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
@@ -190,21 +190,21 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     )
 
 
-def _timed(beats: Sequence[Series], since_s: float) -> list[tuple[str, Timing]]:
+def _timed(beats: Sequence[Series], since_s: float) -> list[tuple[str, TimedEvents]]:
     """Return the pod of each member of which enough beats were counted between two scrapes, and what they show.
 
     What a counter has at its first scrape may be of any time before: such beats were accepted, but nobody timed them.
     """
-    timings = [(beat.labels[queries.POD_LABEL], timing(beat, since_s=since_s)) for beat in beats]
-    return [(pod, timed) for pod, timed in timings if timed.events >= ENOUGH_BEATS]
+    timed = [(beat.labels[queries.POD_LABEL], timed_events(beat, since_s=since_s)) for beat in beats]
+    return [(pod, beats_seen) for pod, beats_seen in timed if beats_seen.events >= ENOUGH_BEATS]
 
 
-def _timed_for(watched: RecordScope, timed: Sequence[tuple[str, Timing]]) -> timedelta:
+def _timed_for(watched: RecordScope, timed: Sequence[tuple[str, TimedEvents]]) -> timedelta:
     """Return for how long the beats of each pod were timed, of the pod with the least of it."""
-    longest = {pod.name: 0.0 for pod in watched.pods}
-    for pod, shown in timed:
-        longest[pod] = max(longest[pod], shown.length_s)
-    return timedelta(seconds=min(longest.values(), default=0.0))
+    longest_s = {pod.name: 0.0 for pod in watched.pods}
+    for pod, beats_seen in timed:
+        longest_s[pod] = max(longest_s[pod], beats_seen.length_s)
+    return timedelta(seconds=min(longest_s.values(), default=0.0))
 
 
 def _evicted(

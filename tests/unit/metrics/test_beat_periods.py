@@ -6,7 +6,6 @@ from heartbeat_tuner.domain.evidence import Pod, Record
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.record import RecordScope
-from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import counters, worlds
 from tests.support.worlds import NOW
 
@@ -22,7 +21,9 @@ def measured(*lives: tuple[float, float, float]) -> Record:
         lives: the age in seconds, the seconds between two scrapes and those between two beats of each.
     """
     pods = [worlds.pod(number, started=NOW - timedelta(seconds=life[0])) for number, life in enumerate(lives)]
-    found = counters.together(*(counters.beating(pod, scraped(pod, *life)) for pod, life in zip(pods, lives, strict=True)))
+    found = counters.together(
+        *(counters.beating(pod, scraped(pod, *life)) for pod, life in zip(pods, lives, strict=True))
+    )
     shown = resolver.by_group(counters.exported(found, counters.KAFKAJS), [counters.KAFKAJS], {ORDERS})
     since = max(pod.started for pod in pods)
     scope = RecordScope(worlds.policy(), pods, None, (), since, NOW)

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     reset: bool
 
 
-class Timing(NamedTuple):
+class TimedEvents(NamedTuple):
     """What a period is measured with.
 
     Attributes:
@@ -89,18 +89,18 @@ def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     return grown
 
 
-def timing(series: Series, *, since_s: float) -> Timing:
+def timed_events(series: Series, *, since_s: float) -> TimedEvents:
     """Return the events of a counter that lie between two of its scrapes, the first and the last since a time."""
     times_s = series.samples.times_s
     first = bisect_left(times_s, since_s)
     if first == len(times_s):
-        return Timing(0.0, 0.0)
-    return Timing(increase(series, since_s=times_s[first], born_at_zero=False), times_s[-1] - times_s[first])
+        return TimedEvents(0.0, 0.0)
+    return TimedEvents(increase(series, since_s=times_s[first], born_at_zero=False), times_s[-1] - times_s[first])
 
 
 def mean_period_s(series: Series, *, since_s: float) -> float | None:
     """Return the mean time between two events of a counter, in seconds; None with fewer than two events."""
-    timed = timing(series, since_s=since_s)
+    timed = timed_events(series, since_s=since_s)
     return None if timed.events < 2 else timed.period_s  # noqa: PLR2004 - a period has two ends
 
 
