@@ -63,6 +63,19 @@ def quiet(pods: Sequence[Pod], since: datetime, until: datetime, **more: str) ->
     }
 
 
+def evicted(pods: Sequence[Pod], since: datetime, until: datetime, *, every_s: float) -> Answers:
+    """Return what a group leaves whose first member is removed again and again, and is well between."""
+    first, *others = pods
+    removed: Answers = {
+        **quiet([first], since, until),
+        Quantity.HEARTBEATS: [
+            counter(first, since, until, lambda s: s // 5 - s // every_s, member_id=f"client-{first.name}-0")
+        ],
+        Quantity.REBALANCES: [counter(first, since, until, lambda s: 1 + s // every_s)],
+    }
+    return together(removed, quiet(others, since, until))
+
+
 def together(*answers: Mapping[Quantity, Sequence[Series]]) -> Answers:
     """Return the series of several groups as one answer."""
     found = dict.fromkeys(quantity for answer in answers for quantity in answer)

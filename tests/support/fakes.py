@@ -226,7 +226,14 @@ def _held_after(held: Holdings | None, policy: Policy, application: Application)
         return None
     return dataclasses.replace(
         held,
-        standing={**(held.standing or {}), **application.entries},
+        standing={
+            **{
+                name: text
+                for name, text in (held.standing or {}).items()
+                if name not in (application.entries_before or {})
+            },
+            **application.entries,
+        },
         applications={**held.applications, policy.workload.container: application},
         revision=(held.revision or 0) + 1,
     )
@@ -353,6 +360,12 @@ class FakePolicies:
         stored["spec"] |= spec
         stored["metadata"]["generation"] += 1
         _touch(stored)
+
+    def have_status(self, key: ObjectKey, status: Mapping[str, Any]) -> None:
+        """Replace a policy's status behind the operator's back, as a restored backup does; the watch shows it."""
+        self.stored[key]["status"] = copy.deepcopy(dict(status))
+        _touch(self.stored[key])
+        self._store.show(copy.deepcopy(self.stored[key]))
 
     def status_of(self, key: ObjectKey) -> dict[str, Any]:
         """Return the stored status."""

@@ -34,8 +34,8 @@ BY_POLLS: Final = (Quantity.POLL_GAP_MAX, Quantity.POLL_AGE)
 """With these, a member that left for want of a poll can be told from one that was removed for its silence."""
 
 MOST_OF_A_POD: Final = 10_000
-"""Evictions of one pod that are counted in a record: almost three a second for an hour. Whoever exports a counter that
-jumps by billions must not take the operator's memory by it."""
+"""Evictions of one pod that are counted in a record: almost three a second for an hour. A counter that jumps by
+billions must not take the operator's memory."""
 
 
 def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:

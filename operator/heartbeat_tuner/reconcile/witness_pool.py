@@ -26,5 +26,4 @@ class WitnessPool:
 
     def chosen(self, policy: Policy, written: datetime) -> Sequence[Sequence[float]]:
         """Return the evictions of those that witness for a change of a policy's group."""
-        others = [group for group in self._groups[policy.cluster] if group.group_id != policy.group_id]
-        return witnesses.chosen(policy.key, others, written)
+        return witnesses.chosen(policy.key, policy.group_id, self._groups[policy.cluster], written)

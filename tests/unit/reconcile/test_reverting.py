@@ -1,0 +1,225 @@
+"""Whole cycles on fakes: a change that did harm or whose pods fail is taken back once, and not tried again."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.domain.errors import ApiServerError
+from heartbeat_tuner.domain.evidence import Holdings
+from heartbeat_tuner.domain.rollouts import Failing, Rollout
+from tests.support import counters, stages, worlds
+from tests.support.stages import CONSUMER, ORDERS, Stage
+
+CURED = worlds.settings("30s", "1s", "1s")
+CRASHING = Failing("orders-new", "container app ends again and again, with exit code 1", 2, container="app")
+
+
+async def stage_with_crashing_pods(**spec: Any) -> Stage:
+    """Return a storm for which values were written, and whose first new pod crashes."""
+    stage = stages.storm(rollout={"cooldown": "1s", **spec})
+    stage.workloads.edit(CONSUMER, holdings=Holdings({}, {}, {}, {}, {}, {}, "workload-1", 5))
+    await stage.cycle()
+    crash(stage)
+    return stage
+
+
+def crash(stage: Stage, **changes: Any) -> None:
+    """Have the first pod with the new values crash; the pods before it go on."""
+    rollout = Rollout(wanted=3, updated=1, failing=(dataclasses.replace(CRASHING, **changes),))
+    stage.workloads.edit(CONSUMER, rollout=rollout)
+
+
+def old_pods_stay(stage: Stage) -> None:
+    """Have the template that it was before: its pods are there already."""
+    stage.workloads.edit(CONSUMER, rolling_out=False, our_rollout=False, rollout=Rollout(wanted=3, updated=3))
+
+
+def values_written(stage: Stage) -> list[Any]:
+    """Return the values of all writes."""
+    return [write.target for write in stage.workloads.writes]
+
+
+async def test_values_whose_pods_crash_are_taken_back_at_once() -> None:
+    """What was written goes out again, entry by entry, so that the old pods are the pods of the template."""
+    stage = await stage_with_crashing_pods()
+    await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+    note = stage.workloads.stored[CONSUMER].applications["app"]
+    assert note.entries == {}
+    assert note.reverts is not None
+    assert stage.condition("Verified") == ("False", "Reverted")
+    assert "ends again and again" in stage.message("Verified")
+    (failed,) = stage.policies.status_of(ORDERS)["reverted"]
+    assert (failed["values"]["sessionTimeout"], failed["outcome"]) == ("30s", "RolloutFailed")
+
+
+async def test_what_failed_is_not_written_again_by_any_leader() -> None:
+    """The storm goes on, and demands the same values in each cycle."""
+    stage = await stage_with_crashing_pods()
+    await stage.cycle()
+    old_pods_stay(stage)
+    for _ in range(5):
+        stage.restart()
+        await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+    assert stage.condition("Applied") == ("False", "FailedBefore")
+    assert stage.condition("Verified") == ("False", "Reverted")
+
+
+async def test_an_edit_of_the_spec_asks_anew_and_a_suspension_does_not() -> None:
+    """Whoever changes what is asked for has read why it failed."""
+    stage = await stage_with_crashing_pods()
+    await stage.cycle()
+    old_pods_stay(stage)
+    stage.policies.edit(ORDERS, suspend=True)
+    await stage.cycle()
+    stage.policies.edit(ORDERS, suspend=False)
+    await stage.cycle()
+    assert len(stage.workloads.writes) == 2
+    stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"max": "60s"}})
+    await stage.cycle()
+    assert values_written(stage)[2] == CURED
+
+
+async def test_a_reinstalled_operator_knows_by_the_workload_what_failed() -> None:
+    """The status is gone; the annotation of the workload has what was taken back."""
+    stage = await stage_with_crashing_pods()
+    await stage.cycle()
+    old_pods_stay(stage)
+    stage.policies.have_status(ORDERS, {})
+    stage.restart()
+    for _ in range(3):
+        await stage.cycle()
+    assert len(stage.workloads.writes) == 2
+    assert stage.condition("Applied") == ("False", "FailedBefore")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"container": "sidecar"}, {"restarts": 1}], ids=["another container", "restarted once"]
+)
+async def test_pods_that_say_nothing_against_the_values_take_nothing_back(changes: dict[str, Any]) -> None:
+    """The values are not to blame for a sidecar, nor for one restart."""
+    stage = await stage_with_crashing_pods()
+    crash(stage, **changes)
+    await stage.cycle()
+    assert values_written(stage) == [CURED]
+
+
+async def test_harm_is_only_told_where_reverts_are_disabled() -> None:
+    """A person asked to act himself; the condition says what to do."""
+    stage = await stage_with_crashing_pods(verification={"revert": False})
+    for _ in range(3):
+        await stage.cycle()
+    assert values_written(stage) == [CURED]
+    assert stage.condition("Verified") == ("False", "RolloutFailed")
+    assert stage.condition("Applied") == ("False", "RolloutFailed")
+
+
+@pytest.mark.parametrize("spec", [{"suspend": True}, {"mode": "Recommend"}], ids=["suspended", "Recommend"])
+async def test_nothing_is_taken_back_without_leave(spec: dict[str, Any]) -> None:
+    """Neither is any other write."""
+    stage = await stage_with_crashing_pods()
+    stage.policies.edit(ORDERS, **spec)
+    await stage.cycle()
+    assert values_written(stage) == [CURED]
+    assert stage.condition("Verified") == ("False", "RolloutFailed")
+
+
+async def test_a_revert_waits_for_no_place_of_its_own() -> None:
+    """It ends the rollout that has the only one."""
+    stage = await stage_with_crashing_pods()
+    stage.max_rollouts = 1
+    stage.restart()
+    await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+
+
+async def test_a_revert_whose_answer_is_lost_is_done_once() -> None:
+    """The next leader finds it in the workload."""
+    stage = await stage_with_crashing_pods()
+    stage.workloads.answer_error = ApiServerError("no answer in 30 s")
+    await stage.cycle()
+    stage.workloads.answer_error = None
+    old_pods_stay(stage)
+    stage.restart()
+    for _ in range(3):
+        await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+    assert stage.condition("Verified") == ("False", "Reverted")
+
+
+async def test_a_refused_revert_is_tried_again() -> None:
+    """It does not count as done: the pods still crash."""
+    stage = await stage_with_crashing_pods()
+    stage.workloads.apply_error = ApiServerError("refused", status=403)
+    await stage.cycle()
+    assert stage.condition("Verified") == ("False", "RolloutFailed")
+    stage.workloads.apply_error = None
+    await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+
+
+def with_quiet_fortnight(stage: Stage) -> None:
+    """Note in the status that the group was watched for two weeks, in which nobody was evicted."""
+    since = worlds.NOW - timedelta(days=14)
+    values = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
+    stage.policies.have_status(ORDERS, {"history": {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "values": values}})
+
+
+async def storm_after_a_change(stage: Stage) -> None:
+    """Have values written and rolled out, and live members evicted ever after."""
+    await stage.cycle()
+    stage.workloads.roll_out(CONSUMER, stage.clock.now())
+    pods, now = stage.workloads.stored[CONSUMER].pods, stage.clock.now()
+    stage.prometheus.answers = counters.evicted(pods, now, now + 2 * worlds.HOUR, every_s=17 * 60)
+
+
+async def test_a_storm_in_the_first_hour_takes_the_change_back() -> None:
+    """Three episodes beyond what the record before allows need no weeks of statistics; a day of them is not waited."""
+    stage = stages.storm(rollout={"cooldown": "24h"})
+    with_quiet_fortnight(stage)
+    await storm_after_a_change(stage)
+    for _ in range(58):
+        await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+    assert stage.condition("Verified") == ("False", "Reverted")
+    assert "episodes of evictions" in stage.message("Verified")
+
+
+async def test_a_storm_that_the_record_before_had_as_well_takes_nothing_back() -> None:
+    """The group was seen for a minute before the change: that is no record to be worse than."""
+    stage = stages.storm(rollout={"cooldown": "24h"})
+    await storm_after_a_change(stage)
+    for _ in range(58):
+        await stage.cycle()
+    assert values_written(stage) == [CURED]
+    assert stage.condition("Verified") == ("Unknown", "Verifying")
+
+
+async def test_a_new_leader_comes_to_the_same_verdict() -> None:
+    """What it needs stands in the status: a leader that ends in every cycle changes nothing."""
+    stage = stages.storm(rollout={"cooldown": "24h"})
+    with_quiet_fortnight(stage)
+    await storm_after_a_change(stage)
+    for _ in range(58):
+        stage.restart()
+        await stage.cycle()
+    assert values_written(stage) == [CURED, worlds.STORM]
+
+
+async def test_the_status_of_a_verified_change_moves_once_a_day() -> None:
+    """Nothing happens for two days but that they pass."""
+    stage = stages.storm(rollout={"cooldown": "24h"})
+    await stage.cycle()
+    stage.workloads.roll_out(CONSUMER, stage.clock.now())
+    pods, now = stage.workloads.stored[CONSUMER].pods, stage.clock.now()
+    stage.prometheus.answers = counters.quiet(pods, now, now + timedelta(days=2))
+    for _ in range(3):
+        await stage.cycle()
+    before = stage.policies.writes
+    for _ in range(48):
+        await stage.cycle(worlds.HOUR)
+    assert stage.policies.writes - before <= 3
+    assert "since the change" in stage.message("Verified")
