@@ -20,7 +20,7 @@ from tests.support import exposed as worlds_exposed
 from tests.support import fitted, manifests, stages, worlds
 from tests.support.exposed import points_of
 
-MOST = 45
+MOST = 49
 
 Told = dict[tuple[str, tuple[str, ...]], float]
 
@@ -195,7 +195,12 @@ def test_a_surprise_says_what_the_policy_asks_for() -> None:
 def test_series_are_bounded_and_fit_their_families() -> None:
     """Whatever happens to a group, as the reference says."""
     everything: set[exposed.Family] = set()
-    for outcome in (worlds_exposed.cheaper(), worlds_exposed.cured(), worlds_exposed.reverted()):
+    cheaper, reverted = worlds_exposed.cheaper(), worlds_exposed.reverted()
+    policy = dataclasses.replace(cheaper.inputs.policy, application=reverted.last_application)
+    inputs = dataclasses.replace(cheaper.inputs, policy=policy, followed=reverted.inputs.followed)
+    full = dataclasses.replace(cheaper, inputs=inputs)
+    assert len(points_of(full)) == MOST
+    for outcome in (full, worlds_exposed.cured(), reverted):
         points = points_of(outcome)
         assert len(points) <= MOST
         assert all(len(one.labels) == len(one.family.labels) for one in points)
