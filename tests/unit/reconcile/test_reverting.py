@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from tests.support import counters, stages, worlds
-from tests.support.stages import CONSUMER, ORDERS, Stage
+from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
 
 CURED = worlds.settings("30s", "1s", "1s")
 CRASHING = Failing("orders-new", "container app ends again and again, with exit code 1", 2, container="app")
@@ -161,52 +161,75 @@ async def test_a_refused_revert_is_tried_again() -> None:
     assert values_written(stage) == [CURED, worlds.STORM]
 
 
-def with_quiet_fortnight(stage: Stage) -> None:
-    """Note in the status that the group was watched for two weeks, in which nobody was evicted."""
-    since = worlds.NOW - timedelta(days=14)
-    values = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
-    stage.policies.have_status(ORDERS, {"history": {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "values": values}})
+def changed(*, watched: timedelta) -> Stage:
+    """Return a group whose values were changed a minute ago, and whose first member is evicted every 17 minutes since.
+
+    Args:
+        watched: for how long it was before, without an eviction.
+    """
+    values = {"sessionTimeout": "30s", "heartbeatInterval": "3s", "fetchWait": "5s"}
+    at, since = (f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in (worlds.NOW - MINUTE, worlds.NOW - MINUTE - watched))
+    stage = stages.calm(rollout={"cooldown": "24h"})
+    entries = {"KAFKA_SESSION_TIMEOUT_MS": "30000"}
+    stage.workloads.edit(CONSUMER, holdings=Holdings({}, {}, {}, entries, {}, {}, "workload-1", 5))
+    before = {**values, "sessionTimeout": "45s"}
+    applied = {"values": values, "previous": before, "at": at, "workloadUid": "workload-1", "container": "app"}
+    applied |= {"entries": entries, "previousEntries": {"KAFKA_SESSION_TIMEOUT_MS": "45000"}}
+    status = {
+        "observedGeneration": 1,
+        "applied": applied,
+        "verification": {"at": at, "landed": at, "outcome": "Verifying"},
+        "history": {"since": since, "values": values},
+    }
+    stage.policies.have_status(ORDERS, status)
+    pods = stage.workloads.stored[CONSUMER].pods
+    stage.prometheus.answers = counters.evicted(pods, worlds.NOW, worlds.NOW + 2 * worlds.HOUR, every_s=17 * 60)
+    return stage
 
 
-async def storm_after_a_change(stage: Stage) -> None:
-    """Have values written and rolled out, and live members evicted ever after."""
-    await stage.cycle()
-    stage.workloads.roll_out(CONSUMER, stage.clock.now())
-    pods, now = stage.workloads.stored[CONSUMER].pods, stage.clock.now()
-    stage.prometheus.answers = counters.evicted(pods, now, now + 2 * worlds.HOUR, every_s=17 * 60)
+LONGER = worlds.settings("45s")
 
 
 async def test_a_storm_in_the_first_hour_takes_the_change_back() -> None:
-    """Three episodes beyond what the record before allows need no weeks of statistics; a day of them is not waited."""
-    stage = stages.storm(rollout={"cooldown": "24h"})
-    with_quiet_fortnight(stage)
-    await storm_after_a_change(stage)
+    """Three episodes beyond what the record before allows need no weeks of statistics."""
+    stage = changed(watched=timedelta(days=14))
     for _ in range(58):
         await stage.cycle()
-    assert values_written(stage) == [CURED, worlds.STORM]
+    assert values_written(stage) == [LONGER]
     assert stage.condition("Verified") == ("False", "Reverted")
-    assert "episodes of evictions" in stage.message("Verified")
+    assert "3 episodes of evictions more than the 0" in stage.message("Verified")
+    assert stage.workloads.stored[CONSUMER].applications["app"].entries == {"KAFKA_SESSION_TIMEOUT_MS": "45000"}
 
 
-async def test_a_storm_that_the_record_before_had_as_well_takes_nothing_back() -> None:
-    """The group was seen for a minute before the change: that is no record to be worse than."""
-    stage = stages.storm(rollout={"cooldown": "24h"})
-    await storm_after_a_change(stage)
+async def test_without_a_record_before_nothing_is_worse_than_it() -> None:
+    """What is unknown takes nothing back."""
+    stage = changed(watched=timedelta(0))
     for _ in range(58):
         await stage.cycle()
-    assert values_written(stage) == [CURED]
+    assert LONGER not in values_written(stage)
     assert stage.condition("Verified") == ("Unknown", "Verifying")
 
 
 async def test_a_new_leader_comes_to_the_same_verdict() -> None:
     """What it needs stands in the status: a leader that ends in every cycle changes nothing."""
-    stage = stages.storm(rollout={"cooldown": "24h"})
-    with_quiet_fortnight(stage)
-    await storm_after_a_change(stage)
+    stage = changed(watched=timedelta(days=14))
     for _ in range(58):
         stage.restart()
         await stage.cycle()
-    assert values_written(stage) == [CURED, worlds.STORM]
+    assert values_written(stage) == [LONGER]
+
+
+async def test_values_that_somebody_else_set_end_the_verification() -> None:
+    """What comes of them is nobody's of ours."""
+    stage = changed(watched=timedelta(days=14))
+    await stage.cycle()
+    stage.workloads.edit(CONSUMER, current=worlds.current(worlds.settings("60s")))
+    for _ in range(58):
+        await stage.cycle()
+    assert LONGER not in values_written(stage)
+    assert stage.policies.status_of(ORDERS)["verification"]["outcome"] == "Inconclusive"
+    since = stage.policies.status_of(ORDERS)["history"]["since"]
+    assert since == "2026-03-02T12:02:00Z"
 
 
 async def test_the_status_of_a_verified_change_moves_once_a_day() -> None:
