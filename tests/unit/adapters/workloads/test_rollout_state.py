@@ -185,6 +185,7 @@ def test_how_far_a_rollout_is() -> None:
         exceeded=True,
         progressed=datetime(2026, 3, 2, 11, 10, tzinfo=UTC),
         failing=(Failing("orders-0", "container app ended with code 7", 0, container="app"),),
+        pods=frozenset({"orders-0"}),
     )
     body["status"]["observedGeneration"] = 1
     unseen = rollout_state.rollout_of(body, "Deployment", [])
