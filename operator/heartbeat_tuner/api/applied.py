@@ -83,7 +83,7 @@ def failed_statuses(failed: Sequence[FailedValues]) -> list[api.FailedStatus] | 
 
 
 def failed_of(noted: Sequence[api.FailedStatus] | None) -> tuple[FailedValues, ...]:
-    """Return the values that are noted as failed."""
+    """Return the values that are noted as failed; what failed at no time of ours did not."""
     return tuple(
         FailedValues(
             values=settings_of(failed.values),
@@ -95,6 +95,7 @@ def failed_of(noted: Sequence[api.FailedStatus] | None) -> tuple[FailedValues, .
             promised_per_day=failed.promised_per_day,
         )
         for failed in noted or ()
+        if durations.may_be_ours(datetime.fromisoformat(failed.at))
     )
 
 
@@ -155,7 +156,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
-        if application.workload_uid == workload_uid and known and durations.may_be_ours(application.at):
+        moments = [application.at] if application.reverts is None else [application.at, application.reverts]
+        if application.workload_uid == workload_uid and known and all(map(durations.may_be_ours, moments)):
             applications[container] = application
     return applications
 

@@ -21,6 +21,9 @@ from heartbeat_tuner.domain.verifications import MOST_FAILED, Outcome
 MAX_ENTRIES: Final = 8
 """Variables that a change is remembered by: each is one setting's."""
 
+Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+"""Of events a day: JSON as Python reads it knows numbers that are none, and no status can have them."""
+
 MAX_FAILED_MESSAGE: Final = 512
 """Of values that failed, which a workload's annotation has as well."""
 
@@ -37,7 +40,7 @@ class SettingValues(Model):
 class PromiseStatus(Model):
     """What the fitted model said of the values when they were written."""
 
-    evictions_per_day_upper: Annotated[float, Field(description="Live members removed a day at most, at 95 %.")]
+    evictions_per_day_upper: Annotated[Rate, Field(description="Live members removed a day at most, at 95 %.")]
     trade: Annotated[
         bool, Field(description="Whether more evictions than before were accepted, for a faster detection.")
     ] = False
@@ -53,7 +56,7 @@ class FailedStatus(Model):
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of the policy's spec at that time.")]
     promised_per_day: Annotated[
-        float | None, Field(description="Evictions a day at most that the model had promised.")
+        Rate | None, Field(description="Evictions a day at most that the model had promised.")
     ] = None
 
 
