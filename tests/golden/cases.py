@@ -254,6 +254,7 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         longest_poll_gap=section.time("longestPollGap"),
         unobserved_pods=tuple(section.take("podsNotScraped", [])),
         counted_evictions=evictions,
+        beats_timed_for=watched if enough else timedelta(0),
     )
     section.end()
     return record

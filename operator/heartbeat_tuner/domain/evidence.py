@@ -54,7 +54,8 @@ class Record:
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.
-        beat_period: median time between accepted heartbeats of one member; None with fewer than two.
+        beat_period: median time between accepted heartbeats of one member; None where too few were counted between two
+            scrapes.
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
@@ -63,6 +64,8 @@ class Record:
         consumers_per_pod: the most consumers that one pod exports.
         evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
             broker alone showed it, by when.
+        beats_timed_for: how long the beats of each pod were counted between scrapes, enough for a period: of the pod
+            with the least of it; zero where there is a pod without.
     """
 
     since: datetime
@@ -79,6 +82,7 @@ class Record:
     counted_evictions: int = 0
     consumers_per_pod: int = 1
     evicted_at_s: tuple[float, ...] = ()
+    beats_timed_for: timedelta = timedelta(0)
 
     @property
     def span(self) -> timedelta:

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
-from heartbeat_tuner.metrics.raw.counter_steps import longest_silence_s, mean_period_s
+from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, longest_silence_s, timed_events
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
@@ -31,6 +31,9 @@ STALE_SCRAPES: Final = 3
 
 SETTLING: Final = timedelta(seconds=60)
 """After its newest pod starts, a group needs its planned rebalances; shares of time are counted after that."""
+
+ENOUGH_BEATS: Final = 12
+"""Of a member, between two scrapes: the count may be off by one, so with fewer no period is known to a tenth."""
 
 NEAR_SCRAPES: Final = 2
 """A poll gap shows within so many scrapes of the counter that it moved."""
@@ -160,7 +163,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
-    periods = [period for beat in beats if (period := mean_period_s(beat, since_s=since_s)) is not None]
+    timed = _timed(beats, since_s)
     silences = [gap for beat in beats if (gap := _silence_s(beat, current, since_s)) is not None]
     observed = _observed(current, convention, newest_s)
     settled = watched.since + SETTLING
@@ -177,14 +180,32 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
             min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
         ),
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
-        beat_period=timedelta(seconds=statistics.median(periods)) if periods else None,
+        beat_period=timedelta(seconds=statistics.median(events.period_s for _, events in timed)) if timed else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
         longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
         counted_evictions=counted,
         consumers_per_pod=_consumers_per_pod(watched, current),
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in removed)),
+        beats_timed_for=_timed_for(watched, timed),
     )
+
+
+def _timed(beats: Sequence[Series], since_s: float) -> list[tuple[str, TimedEvents]]:
+    """Return the pod of each member of which enough beats were counted between two scrapes, and what they show.
+
+    What a counter has at its first scrape may be of any time before: such beats were accepted, but nobody timed them.
+    """
+    timed = [(beat.labels[queries.POD_LABEL], timed_events(beat, since_s=since_s)) for beat in beats]
+    return [(pod, beats_seen) for pod, beats_seen in timed if beats_seen.events >= ENOUGH_BEATS]
+
+
+def _timed_for(watched: RecordScope, timed: Sequence[tuple[str, TimedEvents]]) -> timedelta:
+    """Return for how long the beats of each pod were timed, of the pod with the least of it."""
+    longest_s = {pod.name: 0.0 for pod in watched.pods}
+    for pod, beats_seen in timed:
+        longest_s[pod] = max(longest_s[pod], beats_seen.length_s)
+    return timedelta(seconds=min(longest_s.values(), default=0.0))
 
 
 def _evicted(

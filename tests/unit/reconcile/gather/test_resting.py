@@ -163,6 +163,24 @@ async def test_a_group_to_which_nothing_happens_rests() -> None:
     assert rested.count(False) >= 1
 
 
+async def test_early_looks_take_nobodys_turn() -> None:
+    """A group that rests between them is looked at whole as often as ever, and rests as before."""
+    turns = []
+    for looks in (0, 2):
+        stage = stages.fleet(SMALL + 1)
+        stage.prometheus.answers = calm()
+        gatherer, found = stage.gatherer(), list[Gathered]()
+        policies = [parsing.policy_of(body) for body in stage.store.snapshot()]
+        edited = [policy for policy in policies if policy.key != G0][:1]
+        for _ in range(2 + EVERY):
+            stage.clock.advance(stages.MINUTE)
+            found.append((await gatherer.gather(policies, healthy={G0}))[G0])
+            for _ in range(looks):
+                assert (await gatherer.gather_early(policies, edited)).keys() == {policy.key for policy in edited}
+        turns.append(is_as_before(found))
+    assert turns[0] == turns[1]
+
+
 @pytest.mark.parametrize("what", MOVES)
 async def test_what_is_counted_ends_the_rest_at_once(what: str) -> None:
     """Whatever happens to a member ends with a join, and shows in the very next cycle."""
