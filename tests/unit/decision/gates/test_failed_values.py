@@ -22,13 +22,16 @@ from tests.support.pipelines import first_hold
 from tests.support.worlds import NOW
 
 SPEC = "0123456789abcdef"
+SESSION = "KAFKA_SESSION_TIMEOUT_MS"
 BEFORE = worlds.settings("30s", "3s", "1s")
 SHORTER = worlds.settings("15s", "1s", "1s")
 AT = NOW - timedelta(days=2)
 FAILED = FailedValues(SHORTER, BEFORE, AT, Outcome.WORSE, "11 episodes of evictions", SPEC, promised_per_day=0.1)
 PER_MONTH = 30.0
 
-OURS = Application(SHORTER, BEFORE, AT, "workload-1", "app", entries={"S": "15000"}, entries_before={"S": "30000"})
+OURS = Application(
+    SHORTER, BEFORE, AT, "workload-1", "app", entries={SESSION: "15000"}, entries_before={SESSION: "30000"}
+)
 HARM = FollowedChange(AT, AT, outcome=Outcome.WORSE, message="11 episodes of evictions")
 
 
@@ -188,10 +191,20 @@ def test_what_is_no_harm_takes_nothing_back(outcome: Outcome) -> None:
         harmed(application=None),
         harmed(application=dataclasses.replace(OURS, reverts=AT - worlds.HOUR)),
         harmed(application=dataclasses.replace(OURS, entries_before=None)),
+        harmed(env_names={setting: f"MY_{name}" for setting, name in worlds.policy().env_names.items()}),
         harmed(taken_back=TakenBack(OURS, NOW, generation=1)),
         harmed(taken_back=TakenBack(OURS, NOW, generation=0)),
     ],
-    ids=["not followed", "another change's", "no change", "a revert", "unknown before", "by a person", "edited since"],
+    ids=[
+        "not followed",
+        "another change's",
+        "no change",
+        "a revert",
+        "unknown before",
+        "other variables",
+        "by a person",
+        "edited since",
+    ],
 )
 def test_a_change_is_taken_back_once_and_only_by_who_knows_what_stood_before(inputs: DecisionInput) -> None:
     """Not after a person did, not to what nobody noted, and no revert is taken back for that of another change."""
