@@ -10,20 +10,20 @@ from heartbeat_tuner.api.applied import settings_of, timestamp, values_of
 from heartbeat_tuner.api.standing_words import fitting
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
 
 _DIGITS: Final = 10
 """Of seconds: three centuries."""
 
 
 def verification_of(followed: FollowedChange) -> VerificationStatus:
-    """Return a change that is followed, in the API's notation; what is said while nothing shows moves by itself."""
+    """Return a change that is followed, in the API's notation; while nothing shows, each look has its own words."""
     return VerificationStatus(
         at=timestamp(followed.at),
         landed=None if followed.landed is None else timestamp(followed.landed),
         template=followed.template,
         outcome=followed.outcome,
-        message=fitting(followed.message) if followed.is_harmful else "",
+        message="" if followed.outcome is Outcome.VERIFYING else fitting(followed.message),
         reached=None if followed.reached is None else timestamp(followed.reached),
     )
 

@@ -83,7 +83,7 @@ def _readable(body: Mapping[str, Any], field: str, model: type[M]) -> M | None:
 
 
 def _readable_reverted(body: Mapping[str, Any]) -> list[FailedStatus] | None:
-    """Return the values that failed of an unreadable status, as far as they can be read: likewise."""
+    """Return the values that failed of an unreadable status, as far as they can be read."""
     try:
         return pydantic.TypeAdapter(list[FailedStatus] | None).validate_python(body["status"]["reverted"])
     except (pydantic.ValidationError, KeyError, TypeError):

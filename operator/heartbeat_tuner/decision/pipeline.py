@@ -17,7 +17,7 @@ from typing import Final
 
 from heartbeat_tuner.decision import reviews, steps
 from heartbeat_tuner.decision.derived import Derived
-from heartbeat_tuner.decision.gates import failed_values, write_gates
+from heartbeat_tuner.decision.gates import write_gates
 from heartbeat_tuner.decision.gates.write_gates import Gate, ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import static_ids, tuning
@@ -126,11 +126,11 @@ PIPELINE: Final = Pipeline(
         # Is it the workload that is written? What follows is about rollouts.
         write_gates.mode_is_initial,
         write_gates.values_were_taken_back,
-        failed_values.values_failed_before,
+        write_gates.values_failed_before,
         # Can what nothing urgent demands wait?
         write_gates.restart_comes_anyway,
         write_gates.group_is_rebalancing,
-        failed_values.last_change_is_being_verified,
+        write_gates.last_change_is_being_verified,
         # Is now the time?
         write_gates.rollout_is_paused,
         write_gates.rollout_is_in_progress,
@@ -141,12 +141,12 @@ PIPELINE: Final = Pipeline(
     # Not the cooldown, windows or what else a cure waits for: to go back is the end of what had begun in time.
     gates_of_reverts=(
         write_gates.policy_is_suspended,
-        failed_values.reverts_are_disabled,
+        write_gates.reverts_are_disabled,
         write_gates.mode_is_recommend,
         write_gates.mode_is_initial,
         write_gates.values_were_taken_back,
         write_gates.rollout_is_paused,
-        failed_values.rollout_is_anothers,
+        write_gates.rollout_is_anothers,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

@@ -17,7 +17,7 @@ from typing import Any, Final
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
@@ -31,8 +31,12 @@ from heartbeat_tuner.verification.verify import verify
 RECORD_BEFORE: Final = timedelta(days=14)
 """How much of the time before a change it is compared with."""
 
+TRIMMED_EVERY: Final = timedelta(days=7)
+"""A history that is longer than is needed is trimmed so often: each time is a status to write."""
+
 SCALE_SETTLES: Final = timedelta(minutes=10)
-"""After a step of scale, or a rollout, so long nothing is learnt: members join and leave for it."""
+"""After a step of scale, somebody's rollout, or an outage of the brokers nothing is learnt for so long: members join
+and leave for it, and pods that crashed by it are restarted in the end."""
 
 _HOUR_S: Final = 3600.0
 
@@ -105,18 +109,28 @@ def follow(
     history = _history(look, change, followed, stretches)
     if change is None or followed is None:
         return None, history, memory
-    if change.reverts is not None or look.is_taken_back or _is_over(followed, look.now):
+    if _is_over(followed, look.now):
         return followed, history, memory
-    if followed.landed is not None and _has_other_values(look.workload, change):
-        other = say("other values were set before anything had shown")
-        return dataclasses.replace(followed, outcome=Outcome.INCONCLUSIVE, message=other), history, memory
+    ended = _ended(look, change, followed)
+    if ended is not None:
+        return dataclasses.replace(followed, outcome=Outcome.INCONCLUSIVE, message=ended), history, memory
     memory = _asked(look, change, followed, history, memory, witnesses)
     verification = memory.verification
     if verification is not None:
+        stands = followed.outcome is verification.outcome and followed.reached is not None
         followed = dataclasses.replace(
-            followed, outcome=verification.outcome, message=verification.message, reached=verification.reached
+            followed,
+            outcome=verification.outcome,
+            message=verification.message,
+            reached=followed.reached if stands else verification.reached,
         )
     return followed, history, memory
+
+
+def disturbed(memory: FollowMemory, now: datetime) -> FollowMemory:
+    """Return what to remember where the brokers did not answer: what members and pods do then is not the values'."""
+    since_s = now.timestamp() if memory.disturbed_s is None else memory.disturbed_s
+    return dataclasses.replace(memory, disturbed_s=since_s, settles=now + SCALE_SETTLES)
 
 
 def _landed(look: GroupLook, change: Application) -> FollowedChange:
@@ -142,9 +156,16 @@ def _is_over(followed: FollowedChange, now: datetime) -> bool:
     return followed.outcome is not Outcome.VERIFYING
 
 
-def _has_other_values(workload: Workload, change: Application) -> bool:
-    """Whether the pods run with values of somebody else's; while they differ it is not known."""
-    return workload.current is not None and workload.current.settings != change.values
+def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Sentence | None:
+    """Return why there is nothing to judge any more; None while there is."""
+    if change.reverts is not None:
+        return say("the values before the change at {at:%Y-%m-%dT%H:%M:%SZ} were written again", at=change.reverts)
+    if look.is_taken_back:
+        return say("somebody took the values back")
+    current = look.workload.current
+    if followed.landed is None or current is None or current.settings == change.values:
+        return None  # while pods differ it is not known
+    return say("other values were set before anything had shown")
 
 
 def _disturbances(
@@ -202,7 +223,8 @@ def _history(
     if change is not None and before is not None and before.at != change.at:
         # Between the landing of the change before and this write one set of values was in force.
         history = eviction_history.trimmed(history, before.landed or change.at)
-    if followed is None or followed.landed is None or now > followed.landed + HORIZON:
+    is_open = followed is not None and followed.landed is not None and now <= followed.landed + HORIZON
+    if not is_open and history.since < now - RECORD_BEFORE - HORIZON - TRIMMED_EVERY:
         history = eviction_history.trimmed(history, now - RECORD_BEFORE - HORIZON)
     for since_s, until_s in stretches:
         history = eviction_history.left_out(history, math.floor(since_s), math.floor(until_s))
@@ -224,6 +246,8 @@ def _asked(
     """Return what to remember, with a verdict: a new one once an hour, and where what it rests on is another."""
     now, container = look.now, look.policy.workload.container
     rollout = rollout_blame.blamed(look.workload, container, followed.template, change.at, now)
+    if memory.disturbed_s is not None:
+        rollout = rollout_blame.calm(rollout, now)
     contradiction = _contradiction(look)
     is_failing = rollout.crashing(now) is not None or rollout.is_overdue(change.at, now)
     hour = int((now - change.at).total_seconds() // _HOUR_S)

@@ -5,7 +5,7 @@ import math
 from datetime import datetime
 from typing import Final
 
-from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verifications import Outcome
 from heartbeat_tuner.verification import e_process, fast_paths, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification
@@ -52,16 +52,15 @@ class Known:
         )
 
 
-def clock_jumped(change: Change, now: datetime) -> Verification:
+def clock_jumped(change: Change) -> Verification:
     """Say that the moments of a change cannot be true."""
     return Verification(
         Outcome.INCONCLUSIVE,
         say(
-            "written at {written:%Y-%m-%dT%H:%M:%SZ} and landed {landed}, but it is {now:%Y-%m-%dT%H:%M:%SZ}: a clock "
-            "was set, so nothing is concluded from it",
+            "written at {written:%Y-%m-%dT%H:%M:%SZ} and landed {landed}, which is later than now: a clock was set, so "
+            "nothing is concluded from it",
             written=change.written,
             landed="not yet" if change.landed is None else f"at {change.landed:%Y-%m-%dT%H:%M:%SZ}",
-            now=Reading(now),
         ),
     )
 
@@ -96,7 +95,7 @@ def nothing_to_compare(episodes: int, *, is_over: bool) -> Verification:
         say(
             "{episodes} episodes of evictions since the change, and nothing to compare them with: the group was not "
             "watched before it, and no model said what to expect",
-            episodes=Reading(episodes),
+            episodes=episodes,
         ),
         episodes=episodes,
     )

@@ -59,7 +59,7 @@ def verify(change: Change, watched: Watched, *, now: datetime) -> Verification:
         now: the time of the look.
     """
     if now < change.written or (change.landed is not None and not change.written <= change.landed <= now):
-        return answers.clock_jumped(change, now)
+        return answers.clock_jumped(change)
     early = fast_paths.without_statistics(change, now)
     if early is not None:
         return early

@@ -298,7 +298,7 @@ async def test_a_thousand_policies_change_five_at_a_time() -> None:
     assert stage.condition("Recommended", waiting)[0] == "True"
     writes = stage.policies.writes
     assert (await stage.cycle()).workload_writes == 0
-    assert stage.policies.writes == writes
+    assert stage.policies.writes == writes + 5  # those that were written are followed from here on
     assert "FleetBudgetSpent" not in {event.reason for event in stage.policies.events}
 
 

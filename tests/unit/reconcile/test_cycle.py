@@ -76,12 +76,21 @@ async def test_without_leave_or_need_the_workload_is_not_written(stage: Stage) -
     assert stage.workloads.writes == []
 
 
-@pytest.mark.parametrize("stage", [stages.storm(mode="Recommend"), stages.calm()])
-async def test_an_idle_cluster_has_no_status_writes(stage: Stage) -> None:
+async def test_an_idle_cluster_has_no_status_writes() -> None:
     """While nothing happens, an hour of cycles writes one status, whatever the numbers in its sentences do."""
+    stage = stages.calm()
     for _ in range(59):
         await stage.cycle()
     assert stage.policies.writes == 1
+
+
+async def test_a_storm_writes_one_status_for_each_episode() -> None:
+    """They are what a change is compared with; within 15 minutes nothing is news."""
+    stage = stages.storm(mode="Recommend")
+    for _ in range(59):
+        await stage.cycle()
+    assert stage.policies.writes == 4
+    assert stage.policies.status_of(ORDERS)["history"]["episodes"].count(" ") == 3
 
 
 async def test_a_restarted_operator_writes_nothing() -> None:

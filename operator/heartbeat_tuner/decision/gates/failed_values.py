@@ -1,19 +1,18 @@
-"""Gates about changes that did harm: may they be taken back, may they be tried again, is the last one judged yet?
+"""Changes that did harm, or are not judged yet: may they be tried again, may a saving follow them? Pure.
 
-Signatures are those of `write_gates`, `pipeline` has the order.
+The gates of `write_gates` ask here.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.decision.gates.write_gates import ProposedChange
-from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verifications import FailedValues, Outcome
+from heartbeat_tuner.domain.verifications import FailedValues, FollowedChange, Outcome
 from heartbeat_tuner.limits import allowed_values
 
 PATIENCE: Final = timedelta(days=7)
@@ -24,35 +23,16 @@ LEARNT: Final = 2.0
 """A model that expects so many times the evictions that it had promised of failed values has learnt from them."""
 
 
-def reverts_are_disabled(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
-    """Hold where the policy wants to be told of harm, and to act itself."""
-    if inputs.policy.reverts:
-        return None
-    return Finding(
-        Reason.REVERT_DISABLED,
-        say(
-            "rollout.verification.revert is false: the values before the change are not written; set it to true, or "
-            "`kubectl rollout undo` {workload}",
-            workload=inputs.policy.workload,
-        ),
-    )
+def failed_before(policy: Policy, target: LivenessSettings, expected_per_day: float | None) -> Finding | None:
+    """Return what was taken back under this spec, where values are as far and no model has learnt from it.
 
-
-def rollout_is_anothers(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
-    """Hold while a rollout is not finished that somebody else began after ours: it may be the cure."""
-    if not inputs.workload.rolling_out or inputs.workload.our_rollout:
-        return None
-    unfinished = say("a rollout of {workload} is not finished", workload=inputs.policy.workload)
-    return Finding(Reason.ROLLOUT_IN_PROGRESS, unfinished)
-
-
-def values_failed_before(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
-    """Hold what was taken back under this spec, or goes further the same way, until a model has learnt from it."""
-    expected = _expected_per_day(change)
-    for failed in reversed(inputs.policy.failed):
-        if failed.spec != inputs.policy.spec or not _goes_as_far(change.target, failed):
-            continue
-        if _has_learnt(failed, expected):
+    Args:
+        policy: with what failed.
+        target: the values.
+        expected_per_day: evictions a day at most that a model expects of them; None where none was asked.
+    """
+    for failed in reversed(policy.failed):
+        if failed.spec != policy.spec or not _goes_as_far(target, failed) or _has_learnt(failed, expected_per_day):
             continue
         return Finding(
             Reason.FAILED_BEFORE,
@@ -69,13 +49,9 @@ def values_failed_before(inputs: DecisionInput, change: ProposedChange) -> Findi
     return None
 
 
-def last_change_is_being_verified(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
-    """Hold a saving until it is known what the change before it did, a week at most."""
-    followed = inputs.followed
-    if change.saving is None or followed is None or followed.outcome is not Outcome.VERIFYING:
-        return None
-    until = followed.at + PATIENCE
-    if inputs.now >= until:
+def being_verified(followed: FollowedChange | None, now: datetime) -> Finding | None:
+    """Return that the last change is not judged yet, for a week at most."""
+    if followed is None or followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
         return None
     return Finding(
         Reason.VERIFYING,
@@ -83,7 +59,7 @@ def last_change_is_being_verified(inputs: DecisionInput, change: ProposedChange)
             "the change written at {at:%Y-%m-%dT%H:%M:%SZ} is not verified yet; a saving waits for that, until "
             "{until:%Y-%m-%dT%H:%M:%SZ} at most",
             at=followed.at,
-            until=until,
+            until=followed.at + PATIENCE,
         ),
     )
 
@@ -108,10 +84,3 @@ def _has_learnt(failed: FailedValues, expected_per_day: float | None) -> bool:
     if failed.outcome is not Outcome.WORSE or failed.promised_per_day is None or expected_per_day is None:
         return False
     return expected_per_day >= LEARNT * failed.promised_per_day
-
-
-def _expected_per_day(change: ProposedChange) -> float | None:
-    """Return the evictions a day at most that a model expects of values; None where none was asked."""
-    if change.saving is None or change.saving.new is None:
-        return None
-    return change.saving.new.evictions_upper / durations.MONTH_DAYS

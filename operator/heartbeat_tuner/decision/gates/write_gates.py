@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision.gates import record_consent, rollout_windows, taken_back
+from heartbeat_tuner.decision.gates import failed_values, record_consent, rollout_windows, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import durations, liveness
@@ -55,6 +55,13 @@ def values_were_taken_back(inputs: DecisionInput, _change: ProposedChange) -> Fi
     """Hold once somebody took our values back: what is found later must not overrule a person either."""
     noted = inputs.policy.forbidden
     return None if noted is None else taken_back.finding(inputs.policy, noted)
+
+
+def values_failed_before(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold what was taken back under this spec, or goes further the same way, until a model has learnt from it."""
+    prediction = None if change.saving is None else change.saving.new
+    expected = None if prediction is None else prediction.evictions_upper / durations.MONTH_DAYS
+    return failed_values.failed_before(inputs.policy, change.target, expected)
 
 
 def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
@@ -206,6 +213,11 @@ def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding |
     return Finding(Reason.TOO_LITTLE_DATA, sentence)
 
 
+def last_change_is_being_verified(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold a saving until it is known what the change before it did."""
+    return None if change.saving is None else failed_values.being_verified(inputs.followed, inputs.now)
+
+
 def group_is_rebalancing(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold while partitions are being moved: a saving can wait for that."""
     if change.saving is None or not inputs.group.rebalancing:
@@ -229,3 +241,22 @@ def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Findi
             atOnce=at_once,
         ),
     )
+
+
+def reverts_are_disabled(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold where the policy asks for a condition alone when a change did harm."""
+    if inputs.policy.reverts:
+        return None
+    return Finding(
+        Reason.REVERT_DISABLED,
+        say(
+            "rollout.verification.revert is false: the values before the change are not written; set it to true, or "
+            "`kubectl rollout undo` {workload}",
+            workload=inputs.policy.workload,
+        ),
+    )
+
+
+def rollout_is_anothers(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold while a rollout is not finished that somebody else began after ours: it may be the cure."""
+    return None if inputs.workload.our_rollout else rollout_is_in_progress(inputs, change)

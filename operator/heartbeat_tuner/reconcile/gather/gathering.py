@@ -29,6 +29,7 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
+from heartbeat_tuner.reconcile import following
 from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep
@@ -208,10 +209,10 @@ class Gatherer:
     ) -> DecisionInput | Finding | NotRead:
         if isinstance(workload, Finding):
             return workload
+        now, memory = self._clock.now(), self._memories[policy.key]
         if isinstance(kafka, Finding):
+            memory.following = following.disturbed(memory.following, now)
             return kafka
-        now = self._clock.now()
-        memory = self._memories[policy.key]
         is_left = unread.is_unread(shown[policy.key]) and memory.is_passed_over(policy, now)
         group = NotRead() if is_left else _group(policy, shown)
         if isinstance(group, Finding | NotRead):
