@@ -88,7 +88,8 @@ def test_a_change_with_all_that_belongs_to_it_is_read_as_it_was_noted(applicatio
 
 def test_that_nothing_stood_before_is_not_that_nobody_knows() -> None:
     """A revert of the first change takes all of ours out; where nobody noted what stood, nothing is taken back."""
-    for before in ({}, None):
+    given: tuple[dict[str, str] | None, ...] = ({}, None)
+    for before in given:
         application = dataclasses.replace(CURE, entries_before=before)
         (noted,) = applied.from_annotation(
             applied.to_annotation({"app": application}), workload_uid="workload-1"

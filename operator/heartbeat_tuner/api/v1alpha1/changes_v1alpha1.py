@@ -52,7 +52,7 @@ class FailedStatus(Model):
     values: SettingValues
     previous: SettingValues
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
-    outcome: Annotated[Outcome, open_word("What was found: Worse or RolloutFailed.")]
+    outcome: Annotated[str, Field(max_length=64, description="What was found: Worse or RolloutFailed.")]
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of the policy's spec at that time.")]
     promised_per_day: Annotated[
@@ -84,6 +84,9 @@ class Applied(Model):
     ] = None
     failed: Annotated[
         list[FailedStatus] | None, Field(max_length=MOST_FAILED, description="What was taken back until then.")
+    ] = None
+    reason: Annotated[
+        str | None, Field(max_length=64, description="Why it was made; the reference of reasons explains each.")
     ] = None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from heartbeat_tuner.decision.gates import failed_values
+from heartbeat_tuner.decision.gates import write_gates
 from heartbeat_tuner.decision.gates.write_gates import ProposedChange
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
@@ -44,7 +44,7 @@ def saving(target: LivenessSettings, per_day: float | None = None) -> ProposedCh
 def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC) -> str | None:
     """Return why a change is held after these failures."""
     inputs = worlds.situation(now=BEFORE, of=worlds.policy(failed=failed, spec=spec))
-    finding = failed_values.values_failed_before(inputs, change)
+    finding = write_gates.values_failed_before(inputs, change)
     return None if finding is None else finding.message
 
 
@@ -132,7 +132,7 @@ def test_failures_of_another_library_s_settings_are_no_puzzle() -> None:
 def waiting(followed: FollowedChange | None, change: ProposedChange, *, now_after: timedelta) -> Reason | None:
     """Return whether a change waits for the verdict on the one before it, so long after that."""
     inputs = dataclasses.replace(worlds.situation(now=BEFORE), followed=followed, now=AT + now_after)
-    finding = failed_values.last_change_is_being_verified(inputs, change)
+    finding = write_gates.last_change_is_being_verified(inputs, change)
     return None if finding is None else finding.reason
 
 
@@ -211,7 +211,7 @@ def test_a_change_is_taken_back_once_and_only_by_who_knows_what_stood_before(inp
     assert not is_reverted(inputs)
 
 
-HELD = {
+HELD: dict[Reason, dict[str, Any]] = {
     Reason.SUSPENDED: {"suspended": True},
     Reason.REVERT_DISABLED: {"reverts": False},
     Reason.RECOMMEND_MODE: {"mode": Mode.RECOMMEND},
