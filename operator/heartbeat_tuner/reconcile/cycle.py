@@ -40,6 +40,7 @@ from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.policy_store import PolicyView
+from heartbeat_tuner.reconcile.shared_groups import SharedGroups
 from heartbeat_tuner.reconcile.status import reporting, slot_occupation, write_pace
 from heartbeat_tuner.reconcile.status.statuses import Finished, Statuses
 from heartbeat_tuner.reconcile.status.troubles import Troubles
@@ -103,6 +104,7 @@ class Cycle:
         self._max_rollouts = store.shard.rollouts(max_rollouts)
         self._turns = Turns()
         self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
+        self._shared_groups = SharedGroups()
         self._troubles = Troubles()
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
@@ -121,7 +123,8 @@ class Cycle:
         settled, usable = await self._parsed(bodies)
         gathered = await self._gatherer.gather(usable, healthy=self._decider.healthy)
         oldest_look_s = self._gatherer.oldest_look_s
-        outcomes = await self._decider.decided({**settled, **gathered})
+        decided = await self._decider.decided({**settled, **gathered})
+        outcomes = self._shared_groups.compared(decided, now=self._clock.now())
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
         outcomes |= await self._carried_out(bodies, outcomes, places)
         occupied = await slot_occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
