@@ -33,10 +33,11 @@ from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import budget, releasing
+from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.policy_store import PolicyView
@@ -126,6 +127,7 @@ class Cycle:
         decided = await self._decider.decided({**settled, **gathered})
         outcomes = self._shared_groups.compared(decided, now=self._clock.now())
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
+        places = places.also_in_groups(self._group_rollouts(usable, places))
         outcomes |= await self._carried_out(bodies, outcomes, places)
         occupied = await slot_occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
         by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
@@ -222,6 +224,16 @@ class Cycle:
         holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
         shared = len({policy.key.namespace for policy in policies}) > 1
         return RolloutPlaces(self._max_rollouts, shared, holders, self._store.shard)
+
+    def _group_rollouts(self, policies: Sequence[Policy], places: RolloutPlaces) -> list[GroupRollout]:
+        """Return the rollouts that other policies of the same group wait for, before anything is written."""
+        return group_rollouts.rollouts(
+            policies,
+            self._gatherer.workloads,
+            places.holders,
+            proven={policy.key for policy in policies if self._gatherer.is_proven(policy)},
+            now=self._clock.now(),
+        )
 
     def _tell_holders(self, places: RolloutPlaces) -> None:
         """Tell the log who holds the places, whenever that changes; a status names only its own namespace's."""

@@ -26,6 +26,8 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, join, say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.reconcile import group_rollouts
+from heartbeat_tuner.reconcile.group_rollouts import GroupKey
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Result
 
 SHARED: Final = (Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL)
@@ -141,9 +143,9 @@ def _alike(value: timedelta, other: timedelta) -> bool:
 
 def _groups(wishes: Wishes) -> Iterator[Sequence[Wish]]:
     """Yield the wishes for each group that several policies name, in the order of the policies' names."""
-    groups = defaultdict[tuple[str, str], list[Wish]](list)
+    groups = defaultdict[GroupKey, list[Wish]](list)
     for wish in wishes.values():
-        groups[wish.policy.cluster, wish.policy.group_id].append(wish)
+        groups[group_rollouts.group_of(wish.policy)].append(wish)
     for group in groups.values():
         if len(group) > 1:
             yield sorted(group, key=lambda wish: wish.policy.key)

@@ -166,6 +166,10 @@ class Gatherer:
             raise WriteConflictError(f"group {policy.group_id} is not described any more")
         return look.group
 
+    def is_proven(self, policy: Policy) -> bool:
+        """Whether a member of the policy's group was seen in its workload's pods, during this leadership."""
+        return self._owners.noted(policy) is not None
+
     @property
     def oldest_look_s(self) -> float:
         """The age of the oldest description of a group; 0 if there is none."""
