@@ -61,6 +61,8 @@ class Record:
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
+        evicted_pods: the names of the pods behind `evictions`, sorted.
+        poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
     """
 
     since: datetime
@@ -76,6 +78,8 @@ class Record:
     unobserved_pods: tuple[str, ...]
     counted_evictions: int = 0
     consumers_per_pod: int = 1
+    evicted_pods: tuple[str, ...] = ()
+    poll_gap_pods: tuple[str, ...] = ()
 
     @property
     def span(self) -> timedelta:

@@ -87,8 +87,8 @@ def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChan
 
 def split_by_poll_gaps(
     changes: Sequence[MemberChange], observed: Observed, *, limit: timedelta, within: timedelta
-) -> tuple[int, int]:
-    """Return how many changed member ids mean removal for silence, and how many mean a member that did not poll.
+) -> tuple[list[MemberChange], list[MemberChange]]:
+    """Return the changed member ids that mean removal for silence, and those of members that did not poll.
 
     A change that is newer than the pod's newest sample counts as neither yet.
 
@@ -98,16 +98,16 @@ def split_by_poll_gaps(
         limit: max.poll.interval.ms of the members.
         within: how far from a change a gap that explains it may show: the further, the less exact the change's time is.
     """
-    silences = polls = 0
+    silences, polls = list[MemberChange](), list[MemberChange]()
     for change in changes:
         longest_shown, ages = (of_pod(observed.get(quantity, ()), change.pod) for quantity in BY_POLLS)
         newest_s = samples.newest_s(ages)
         if newest_s is None or newest_s < change.at.timestamp():
             continue
         if max(_longest_near_s(change, group, within) for group in (ages, longest_shown)) >= limit.total_seconds():
-            polls += 1
+            polls.append(change)
         else:
-            silences += 1
+            silences.append(change)
     return silences, polls
 
 

@@ -7,6 +7,7 @@ closed and made again within its process. Only where a pod has no such counters,
 
 import dataclasses
 import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -58,6 +59,23 @@ class RecordScope:
     changes: Sequence[MemberChange]
     since: datetime
     now: datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Evicted:
+    """How often members lost their membership.
+
+    Attributes:
+        silent: for their silence, by pod.
+        left: for want of a poll, by pod.
+        longest_gap_s: the longest time between two polls, in seconds; None if none was seen.
+        counted: how many of `silent` the clients' own counters show.
+    """
+
+    silent: Counter[str]
+    left: Counter[str] = dataclasses.field(default_factory=Counter)
+    longest_gap_s: float | None = None
+    counted: int = 0
 
 
 def measure(
@@ -166,12 +184,12 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     settled = watched.since + SETTLING
     settled_s = (watched.now - settled).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
-    removed, left, longest_gap_s, counted = _evicted(watched, current, convention, observed)
+    evicted = _evicted(watched, current, convention, observed)
     return Record(
         since=watched.since,
         until=watched.now,
-        evictions=removed,
-        poll_gap_evictions=left,
+        evictions=evicted.silent.total(),
+        poll_gap_evictions=evicted.left.total(),
         rebalances=evictions.total(current.get(Quantity.REBALANCES, ()), settled.timestamp()) / members,
         rebalancing_share=(
             min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
@@ -179,37 +197,42 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
         beat_period=timedelta(seconds=statistics.median(periods)) if periods else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
-        longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
+        longest_poll_gap=None if evicted.longest_gap_s is None else timedelta(seconds=evicted.longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
-        counted_evictions=counted,
+        counted_evictions=evicted.counted,
         consumers_per_pod=_consumers_per_pod(watched, current),
+        evicted_pods=tuple(sorted(+evicted.silent)),
+        poll_gap_pods=tuple(sorted(+evicted.left)),
     )
 
 
-def _evicted(
-    watched: RecordScope, current: Observed, convention: Convention, observed: set[str]
-) -> tuple[int, int, float | None, int]:
-    """Return evictions for silence, those for want of a poll, the longest poll gap in seconds.
-
-    Last, how many of the first the clients' own counters show.
-    """
+def _evicted(watched: RecordScope, current: Observed, convention: Convention, observed: set[str]) -> _Evicted:
+    """Count evictions for silence, and those for want of a poll."""
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
     if set(evictions.BY_NOTICES) <= set(convention.needed):
-        removed = sum(evictions.unannounced(pod, current, since_s=since_s) for pod in seen)
-        return removed, 0, None, removed
+        removed = {pod.name: evictions.unannounced(pod, current, since_s=since_s) for pod in seen}
+        return _Evicted(silent=Counter(removed), counted=sum(removed.values()))
     counted, member_changes = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return len(counted) + len(member_changes), 0, None, len(counted)
+        return _Evicted(silent=_by_pod([*counted, *member_changes]), counted=len(counted))
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
-    removed, left = evictions.split_by_poll_gaps(
+    silent, left = evictions.split_by_poll_gaps(
         counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
     )
     shown, shown_left = evictions.split_by_poll_gaps(
         member_changes, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
     )
-    longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
-    return removed + shown, left + shown_left, longest_gap_s, removed
+    return _Evicted(
+        silent=_by_pod([*silent, *shown]),
+        left=_by_pod([*left, *shown_left]),
+        longest_gap_s=evictions.longest_poll_gap_s(current, since_s=since_s),
+        counted=len(silent),
+    )
+
+
+def _by_pod(changes: Sequence[MemberChange]) -> Counter[str]:
+    return Counter(change.pod for change in changes)
 
 
 def _changes(

@@ -17,7 +17,6 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, Final
 
 from heartbeat_tuner.api import parsing
@@ -64,7 +63,7 @@ class RolloutPlaces:
     shared: bool = False
     holders: frozenset[Holder] = frozenset()
     shard: Shard = WHOLE
-    of_groups: Mapping[GroupKey, Sequence[GroupRollout]] = MappingProxyType({})
+    of_groups: Mapping[GroupKey, Sequence[GroupRollout]] = dataclasses.field(default_factory=dict)
 
     @property
     def share(self) -> int:

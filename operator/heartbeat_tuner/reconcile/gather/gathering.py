@@ -16,7 +16,7 @@ from types import MappingProxyType
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, WriteConflictError
-from heartbeat_tuner.domain.evidence import Holdings, Record, Workload
+from heartbeat_tuner.domain.evidence import Holdings, Pod, Record, Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -28,7 +28,7 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
+from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, peer_pods, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
@@ -74,6 +74,7 @@ class Gatherer:
         self._policy_workloads = PolicyWorkloads(workloads, self._turns, moved)
         self._kafka = KafkaLooks(groups, self._owners, sleep=sleep, turns=self._turns, moved=moved)
         self._resting = Resting[DecisionInput]()
+        self._peers: Mapping[ObjectKey, tuple[Pod, ...]] = {}
         self.workloads: Mapping[ObjectKey, ReadWorkload] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -108,6 +109,7 @@ class Gatherer:
                 )
             (kafka, shown), failure = looking.result(), measuring.result()
         self._memories = {policy.key: self._memories.get(policy.key) or GroupMemory() for policy in policies}
+        self._peers = peer_pods.peer_pods(policies, workloads, self.is_proven)
         self._resting.begin(self._memories.keys(), healthy)
         gathered: dict[ObjectKey, Gathered] = {}
         for policy in policies:
@@ -223,6 +225,7 @@ class Gatherer:
             cluster=kafka.cluster,
             model=self._models.of(policy, now=now),
             ownership=self._owners.noted(policy),
+            peers=self._peers.get(policy.key, ()),
         )
         resting = self._rests(policy, seen, now=now)
         if resting is not None:
@@ -254,7 +257,7 @@ class Gatherer:
             now: the time.
         """
         workload, group, memory = seen.workload, seen.group, self._memories[policy.key]
-        memory.see(workload, group, at=looked_at)
+        memory.see(workload, group, seen.peers, at=looked_at)
         application = taken_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
@@ -280,6 +283,7 @@ class Gatherer:
             memory.settled,
             ownership=seen.ownership,
             strangers=memory.strangers.members,
+            peers=seen.peers,
         )
 
 

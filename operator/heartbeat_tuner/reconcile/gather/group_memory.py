@@ -5,10 +5,11 @@ has read it.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.reconcile.gather import foreign_members, member_ids, policy_workloads, unread
@@ -37,12 +38,19 @@ class GroupMemory:
     settled: Group | None = None
     last_read: LastRead | None = None
 
-    def see(self, workload: Workload, group: Group, *, at: datetime) -> None:
-        """Take in one more look at the group's members."""
+    def see(self, workload: Workload, group: Group, peers: Sequence[Pod], *, at: datetime) -> None:
+        """Take in one more look at the group's members.
+
+        Args:
+            workload: of the policy.
+            group: as it was seen.
+            peers: pods of other policies of the group.
+            at: the moment of the look.
+        """
         pods = policy_workloads.as_of(workload, at).pods
         self.ledger = member_ids.observe(self.ledger, pods, group.members, now=at, keep_since=at - RECORD_WINDOW)
         self.strangers = foreign_members.observe(
-            self.strangers, workload.pods, group.members, now=at, keep_since=at - STRANGERS_KEPT
+            self.strangers, (*workload.pods, *peers), group.members, now=at, keep_since=at - STRANGERS_KEPT
         )
 
     def is_passed_over(self, policy: Policy, now: datetime) -> bool:
