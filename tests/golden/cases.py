@@ -245,6 +245,8 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         longest_poll_gap=section.time("longestPollGap"),
         unobserved_pods=tuple(section.take("podsNotScraped", [])),
         counted_evictions=evictions,
+        evicted_pods=tuple(section.take("evictedPods", [])),
+        poll_gap_pods=tuple(section.take("podsThatDidNotPoll", [])),
     )
     section.end()
     return record
