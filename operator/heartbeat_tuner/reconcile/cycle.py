@@ -125,7 +125,7 @@ class Cycle:
         gathered = await self._gatherer.gather(usable, healthy=self._decider.healthy)
         oldest_look_s = self._gatherer.oldest_look_s
         decided = await self._decider.decided({**settled, **gathered})
-        outcomes = self._shared_groups.compared(decided, now=self._clock.now())
+        outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
         places = places.also_in_groups(self._group_rollouts(usable, places))
         outcomes |= await self._carried_out(bodies, outcomes, places)

@@ -5,7 +5,8 @@ group would follow the slowest of them. So each policy's wish is compared with t
 write, else those that are set and that its decision leaves as they are.
 
 A policy that finds out nothing for a while, since its pods start or its metrics are away, wishes what it did before:
-else the others would write in that moment. Its wish is remembered for an hour at most.
+else the others would write in that moment. Its wish is remembered for an hour at most. One that is new is waited for,
+for some minutes: two policies that are created together do not get their data in the same cycle.
 
 Only policies that were decided on have a wish: they may be shown the group. For policies of other namespaces a wish
 counts only where a member of the group was seen in its own workload's pods, so that nobody who names a group holds up
@@ -14,7 +15,7 @@ its users; and they learn that there is such a policy, not which, nor its values
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
@@ -24,7 +25,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, join, say
-from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.reconcile import group_rollouts
 from heartbeat_tuner.reconcile.group_rollouts import GroupKey
@@ -36,10 +37,15 @@ SHARED: Final = (Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL)
 LONGEST_MEMORY: Final = timedelta(hours=1)
 """A wish that was not found again for so long counts no more."""
 
+LONGEST_WAIT: Final = timedelta(minutes=3)
+"""For a policy that has not had a wish yet; a group that nobody measures keeps the others waiting no longer."""
+
 MOST_NAMED: Final = 3
 """Policies that one sentence names."""
 
-_PASSING: Final = frozenset({Reason.API_SERVER_ERROR, Reason.CLUSTER_UNREACHABLE, Reason.GROUP_UNREADABLE})
+_PASSING: Final = frozenset(
+    {Reason.API_SERVER_ERROR, Reason.CLUSTER_UNREACHABLE, Reason.GROUP_UNREADABLE, Reason.GROUP_NOT_OWNED}
+)
 """Reasons for which nothing could be decided, that say nothing of what a policy wishes."""
 
 
@@ -49,13 +55,13 @@ class Wish:
 
     Attributes:
         policy: whose.
-        values: that it would write, or leave as they are.
+        values: that it would write, or leave as they are; None where it has not found that out yet.
         is_proven: whether a member of the group was seen in its own workload's pods.
-        at: when it was decided last.
+        at: when it was decided last; without values, since when nothing is found out.
     """
 
     policy: Policy
-    values: LivenessSettings
+    values: LivenessSettings | None
     is_proven: bool
     at: datetime
 
@@ -65,9 +71,22 @@ class Wish:
 
     def differing(self, other: "Wish") -> tuple[Setting, ...]:
         """Return the shared settings that the two want differently, by more than a change is made for."""
-        mine, theirs = self.values.by_setting, other.values.by_setting
+        mine, theirs = self.by_setting, other.by_setting
         both = (setting for setting in SHARED if setting in mine and setting in theirs)
         return tuple(setting for setting in both if not _alike(mine[setting], theirs[setting]))
+
+    @property
+    def by_setting(self) -> Mapping[Setting, timedelta]:
+        """The values that are known."""
+        return {} if self.values is None else self.values.by_setting
+
+    def is_remembered(self, now: datetime) -> bool:
+        """Whether it still stands, where nothing is found out."""
+        return self.values is None or now - self.at <= LONGEST_MEMORY
+
+    def is_waited_for(self, now: datetime) -> bool:
+        """Whether others of the group should not write before it is known."""
+        return self.values is None and now - self.at < LONGEST_WAIT
 
 
 Wishes = Mapping[ObjectKey, Wish]
@@ -79,26 +98,43 @@ class SharedGroups:
     def __init__(self) -> None:
         self._wishes: Wishes = MappingProxyType({})
 
-    def compared(self, results: Mapping[ObjectKey, Result], *, now: datetime) -> dict[ObjectKey, Result]:
-        """Return what became of each policy, with what holds those that want different values for one group."""
-        self._wishes = wishes_after(self._wishes, results, now=now)
-        return {**results, **held(results, self._wishes)}
+    def compared(
+        self, results: Mapping[ObjectKey, Result], policies: Iterable[Policy], *, now: datetime
+    ) -> dict[ObjectKey, Result]:
+        """Return what became of each policy, with what holds those whose group others want to have other values.
+
+        Args:
+            results: of the cycle.
+            policies: those that could be looked at.
+            now: the time.
+        """
+        self._wishes = wishes_after(self._wishes, results, policies, now=now)
+        return {**results, **held(results, self._wishes, now=now)}
 
 
-def wishes_after(known: Wishes, results: Mapping[ObjectKey, Result], *, now: datetime) -> Wishes:
+def wishes_after(
+    known: Wishes, results: Mapping[ObjectKey, Result], policies: Iterable[Policy], *, now: datetime
+) -> Wishes:
     """Return what each policy wishes after one more cycle; policies that are gone are left out.
 
     Args:
         known: what was known before.
         results: of the cycle.
-        now: the time of it.
+        policies: those that could be looked at.
+        now: the time.
     """
-    lasting = {key: wish for key, wish in known.items() if now - wish.at <= LONGEST_MEMORY}
-    wishes = ((key, _wish(lasting.get(key), result, now)) for key, result in results.items())
-    return {key: wish for key, wish in wishes if wish is not None}
+    wishes: dict[ObjectKey, Wish] = {}
+    for policy in policies:
+        before = known.get(policy.key)
+        if before is not None and not (_is_same(before.policy, policy) and before.is_remembered(now)):
+            before = None
+        wish = _wish(before, policy, results[policy.key], now)
+        if wish is not None:
+            wishes[policy.key] = wish
+    return wishes
 
 
-def held(results: Mapping[ObjectKey, Result], wishes: Wishes) -> dict[ObjectKey, Decided]:
+def held(results: Mapping[ObjectKey, Result], wishes: Wishes, *, now: datetime) -> dict[ObjectKey, Decided]:
     """Return the outcomes of the policies that nothing may be written for, since another wants other values.
 
     One whose workload is rolled out at this moment goes on saying how that goes; its own gate holds it.
@@ -109,27 +145,42 @@ def held(results: Mapping[ObjectKey, Result], wishes: Wishes) -> dict[ObjectKey,
             outcome = results[wish.policy.key]
             if not isinstance(outcome, Decided) or outcome.inputs.workload.rolling_out:
                 continue
-            rivals = [other for other in group if other.counts_for(wish) and wish.differing(other)]
-            if rivals:
-                hold = Finding(Reason.CONFLICT, _sentence(wish, rivals))
+            hold = _hold(outcome, wish, [other for other in group if other is not wish and other.counts_for(wish)], now)
+            if hold is not None:
                 decision = dataclasses.replace(outcome.decision, hold=hold)
                 outcomes[outcome.key] = dataclasses.replace(outcome, decision=decision)
     return outcomes
 
 
-def _wish(known: Wish | None, result: Result, now: datetime) -> Wish | None:
-    """Return what a policy wishes, as it was found in this cycle, else as it was known before."""
-    if isinstance(result, Blocked):
-        return known if result.finding.reason in _PASSING else None
-    if not isinstance(result, Decided):
-        return known
-    inputs = result.inputs
-    values = result.current if result.is_well else result.decision.target
-    if values is not None:
-        return Wish(inputs.policy, values, is_proven=inputs.ownership is not None, at=now)
-    # A workload that shall have no pods has no members that could need anything.
-    stands = known is not None and inputs.workload.rollout.wanted and _is_same(known.policy, inputs.policy)
-    return known if stands else None
+def _hold(outcome: Decided, wish: Wish, others: Sequence[Wish], now: datetime) -> Finding | None:
+    """Return why a policy must not be written for the others' sake; None if it may."""
+    rivals = [other for other in others if wish.differing(other)]
+    if rivals:
+        return Finding(Reason.CONFLICT, _conflict(wish, rivals))
+    if outcome.decision.to_apply is None:
+        return None
+    awaited = [other for other in others if other.is_waited_for(now)]
+    return Finding(Reason.TOO_LITTLE_DATA, _waits(wish, awaited)) if awaited else None
+
+
+def _wish(known: Wish | None, policy: Policy, result: Result, now: datetime) -> Wish | None:
+    """Return what a policy wishes, as it was found in this cycle, else as it was known before; None if nothing."""
+    if isinstance(result, Decided):
+        inputs, is_proven = result.inputs, result.inputs.ownership is not None
+        values = result.current if result.is_well else result.decision.target
+        if values is not None:
+            return Wish(policy, values, is_proven, now)
+        # A workload that shall have no pods has no members that could need anything.
+        if not inputs.workload.rollout.wanted:
+            return None
+        if known is not None:
+            return dataclasses.replace(known, is_proven=is_proven)
+        return Wish(policy, None, is_proven, now) if result.decision.verdict is Verdict.UNKNOWN else None
+    if isinstance(result, Blocked) and result.finding.reason not in _PASSING:
+        return None
+    if isinstance(result, Blocked) and result.finding.reason is Reason.GROUP_NOT_OWNED:
+        known = None if known is None or known.values is not None else known
+    return known or Wish(policy, None, is_proven=False, at=now)
 
 
 def _is_same(known: Policy, policy: Policy) -> bool:
@@ -151,7 +202,19 @@ def _groups(wishes: Wishes) -> Iterator[Sequence[Wish]]:
             yield sorted(group, key=lambda wish: wish.policy.key)
 
 
-def _sentence(wish: Wish, rivals: Sequence[Wish]) -> Sentence:
+def _waits(wish: Wish, awaited: Sequence[Wish]) -> Sentence:
+    """Return whom a change waits for; of other namespaces only that there is somebody."""
+    own = [other.policy.key for other in awaited if other.policy.key.namespace == wish.policy.key.namespace]
+    return say(
+        "what {whose} needs for the same group {group} is not known yet; this change waits for it, for {longest} at "
+        "most",
+        whose=say("policy {policy}", policy=own[0]) if own else "a policy of another namespace",
+        group=wish.policy.group_id,
+        longest=LONGEST_WAIT,
+    )
+
+
+def _conflict(wish: Wish, rivals: Sequence[Wish]) -> Sentence:
     """Return who wants what; of other namespaces only that there is somebody."""
     namespace = wish.policy.key.namespace
     own = [rival for rival in rivals if rival.policy.key.namespace == namespace]
@@ -175,6 +238,6 @@ def _sentence(wish: Wish, rivals: Sequence[Wish]) -> Sentence:
 
 
 def _shown(wish: Wish, settings: Collection[Setting]) -> str:
-    values = wish.values.by_setting
+    values = wish.by_setting
     named = [setting for setting in SHARED if setting in settings and setting in values]
     return " and ".join(f"{setting} {durations.show(values[setting])}" for setting in named)

@@ -1,7 +1,7 @@
 """Policies of one group that want different values: who is held, what each is told, and who counts."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout
-from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.shared_groups import LONGEST_MEMORY, SharedGroups
 from tests.support import manifests, sharing, worlds
@@ -28,10 +28,10 @@ def compared(*outcomes: Decided) -> dict[ObjectKey, Finding | None]:
     return holds(SharedGroups(), outcomes)
 
 
-def holds(groups: SharedGroups, outcomes: Iterable[Decided], now: datetime = worlds.NOW) -> dict[ObjectKey, Any]:
+def holds(groups: SharedGroups, outcomes: Sequence[Decided], now: datetime = worlds.NOW) -> dict[ObjectKey, Any]:
     """Return what holds each policy after one more look."""
     results: dict[ObjectKey, Result] = {outcome.key: outcome for outcome in outcomes}
-    after = groups.compared(results, now=now)
+    after = groups.compared(results, [outcome.inputs.policy for outcome in outcomes], now=now)
     return {key: result.decision.hold for key, result in after.items() if isinstance(result, Decided)}
 
 
@@ -137,38 +137,71 @@ def test_a_wish_outlives_a_moment_without_data() -> None:
     groups = SharedGroups()
     both = [keeps("a", SHORT), wants("b", LONG)]
     assert all(holds(groups, both).values())
-    for minutes, is_held in ((1, True), (60, True), (61, False)):
+    for minutes, reason in ((1, Reason.CONFLICT), (60, Reason.CONFLICT), (61, Reason.TOO_LITTLE_DATA), (64, None)):
         now = worlds.NOW + timedelta(minutes=minutes)
-        found = holds(groups, [unknown("a"), wants("b", LONG)], now)
-        assert bool(found[ObjectKey("shop", "b")]) is is_held
-    assert not any(compared(unknown("a"), wants("b", LONG)).values())
+        hold = holds(groups, [unknown("a"), wants("b", LONG)], now)[ObjectKey("shop", "b")]
+        assert (hold and hold.reason) == reason
+
+
+def test_who_is_new_is_waited_for() -> None:
+    """Two that are created together do not get their data in the same cycle; who never gets any is passed over."""
+    groups, found = SharedGroups(), []
+    for minutes in (0, 2, 3, 90):
+        now = worlds.NOW + timedelta(minutes=minutes)
+        found.append(holds(groups, [unknown("a"), wants("b", LONG), keeps("c", LONG)], now))
+    assert [hold[ObjectKey("shop", "b")] for hold in found] == [
+        Finding(
+            Reason.TOO_LITTLE_DATA,
+            "what policy shop/a needs for the same group orders is not known yet; this change waits for it, for 3m at "
+            "most",
+        )
+    ] * 2 + [None] * 2
+    assert not any(hold[key] for hold in found for key in (ObjectKey("shop", "a"), ObjectKey("shop", "c")))
+
+
+def test_who_is_new_in_another_namespace_is_waited_for_and_not_named() -> None:
+    """Where a member of the group was seen in its pods."""
+    theirs = sharing.policy("secret", "town")
+    hold = compared(wants("a", SHORT), sharing.decided(theirs, UNKNOWN))[ObjectKey("shop", "a")]
+    assert hold is not None
+    assert hold.message.startswith("what a policy of another namespace needs for the same group")
+    assert compared(wants("a", SHORT), sharing.decided(theirs, UNKNOWN, proven=False))[ObjectKey("shop", "a")] is None
+
+
+def test_who_finds_that_nothing_is_feasible_is_not_waited_for() -> None:
+    """It has spoken, and wants nothing."""
+    none = sharing.decided(sharing.policy("a"), dataclasses.replace(UNKNOWN, verdict=Verdict.INFEASIBLE))
+    assert not any(compared(none, wants("b", LONG)).values())
 
 
 GONE = dataclasses.replace(worlds.workload(running=[]), rollout=Rollout(wanted=0))
 
 
 @pytest.mark.parametrize(
-    ("then", "lasts"),
+    ("then", "reason"),
     [
-        (NotRead(), True),
-        (UnexpectedFailure(KeyError("what")), True),
-        (Blocked(Finding(Reason.CLUSTER_UNREACHABLE, "no answer")), True),
-        (Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, "deleted")), False),
-        (Blocked(Finding(Reason.GROUP_NOT_OWNED, "no member is seen")), False),
-        (unknown("a", generation=2), False),  # edited, perhaps to end this
-        (unknown("a", uid="another"), False),
-        (sharing.decided(sharing.policy("a"), UNKNOWN, has=GONE), False),
-        (None, False),
+        (NotRead(), Reason.CONFLICT),
+        (UnexpectedFailure(KeyError("what")), Reason.CONFLICT),
+        (Blocked(Finding(Reason.CLUSTER_UNREACHABLE, "no answer")), Reason.CONFLICT),
+        (Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, "deleted")), None),
+        (Blocked(Finding(Reason.GROUP_NOT_OWNED, "no member is seen")), Reason.TOO_LITTLE_DATA),
+        (unknown("a", generation=2), Reason.TOO_LITTLE_DATA),  # edited, perhaps to end this
+        (unknown("a", uid="another"), Reason.TOO_LITTLE_DATA),
+        (sharing.decided(sharing.policy("a"), UNKNOWN, has=GONE), None),
+        (None, None),
     ],
 )
-def test_a_wish_ends_with_what_it_was_of(then: Result | None, *, lasts: bool) -> None:
+def test_a_wish_ends_with_what_it_was_of(then: Result | None, reason: Reason | None) -> None:
     """What cannot be read keeps it; what was changed by a person does not."""
-    groups, a, b = SharedGroups(), ObjectKey("shop", "a"), ObjectKey("shop", "b")
-    holds(groups, [keeps("a", SHORT), wants("b", LONG)])
-    results: dict[ObjectKey, Result] = {b: wants("b", LONG)} | ({} if then is None else {a: then})
-    after = groups.compared(results, now=worlds.NOW + LONGEST_MEMORY / 2)[b]
+    groups, policy, other = SharedGroups(), sharing.policy("a"), wants("b", LONG)
+    holds(groups, [keeps("a", SHORT), other])
+    asked = then.inputs.policy if isinstance(then, Decided) else policy
+    results: dict[ObjectKey, Result] = {other.key: other} | ({} if then is None else {asked.key: then})
+    policies = [other.inputs.policy, *([] if then is None else [asked])]
+    after = groups.compared(results, policies, now=worlds.NOW + LONGEST_MEMORY / 2)[other.key]
     assert isinstance(after, Decided)
-    assert bool(after.decision.hold) is lasts
+    hold = after.decision.hold
+    assert (hold and hold.reason) == reason
 
 
 SESSIONS = ("20s", "30s", "45s")
