@@ -1,9 +1,9 @@
 """One rollout of a Kafka group at a time, where several policies name it. Pure.
 
 Each rollout disturbs the whole group, and of two at once nobody could say which did what. So a change waits while the
-workload of another policy of its group replaces its pods, whoever began that. It waits no longer than that rollout's
-progress deadline, and for another namespace's only where a member of the group was seen in its own pods: nobody keeps
-a group waiting by naming it.
+workload of another policy of its group replaces its pods, no matter who began that. It waits no longer than that
+rollout's progress deadline, and for another namespace's only where a member of the group was seen in its own pods:
+nobody keeps a group waiting by naming it.
 """
 
 import dataclasses

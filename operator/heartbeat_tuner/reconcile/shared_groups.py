@@ -50,7 +50,7 @@ _PASSING: Final = frozenset(
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Wish:
+class GroupWish:
     """What one policy wants its group to have.
 
     Attributes:
@@ -65,11 +65,11 @@ class Wish:
     is_proven: bool
     at: datetime
 
-    def counts_for(self, other: "Wish") -> bool:
+    def counts_for(self, other: "GroupWish") -> bool:
         """Whether another policy of the group has to heed it."""
         return self.is_proven or self.policy.key.namespace == other.policy.key.namespace
 
-    def differing(self, other: "Wish") -> tuple[Setting, ...]:
+    def differing(self, other: "GroupWish") -> tuple[Setting, ...]:
         """Return the shared settings that the two want differently, by more than a change is made for."""
         mine, theirs = self.by_setting, other.by_setting
         both = (setting for setting in SHARED if setting in mine and setting in theirs)
@@ -89,7 +89,7 @@ class Wish:
         return self.values is None and now - self.at < LONGEST_WAIT
 
 
-Wishes = Mapping[ObjectKey, Wish]
+Wishes = Mapping[ObjectKey, GroupWish]
 
 
 class SharedGroups:
@@ -123,7 +123,7 @@ def wishes_after(
         policies: those that could be looked at.
         now: the time.
     """
-    wishes: dict[ObjectKey, Wish] = {}
+    wishes: dict[ObjectKey, GroupWish] = {}
     for policy in policies:
         before = known.get(policy.key)
         if before is not None and not (_is_same(before.policy, policy) and before.is_remembered(now)):
@@ -152,7 +152,7 @@ def held(results: Mapping[ObjectKey, Result], wishes: Wishes, *, now: datetime) 
     return outcomes
 
 
-def _hold(outcome: Decided, wish: Wish, others: Sequence[Wish], now: datetime) -> Finding | None:
+def _hold(outcome: Decided, wish: GroupWish, others: Sequence[GroupWish], now: datetime) -> Finding | None:
     """Return why a policy must not be written for the others' sake; None if it may."""
     rivals = [other for other in others if wish.differing(other)]
     if rivals:
@@ -163,24 +163,24 @@ def _hold(outcome: Decided, wish: Wish, others: Sequence[Wish], now: datetime) -
     return Finding(Reason.TOO_LITTLE_DATA, _waits(wish, awaited)) if awaited else None
 
 
-def _wish(known: Wish | None, policy: Policy, result: Result, now: datetime) -> Wish | None:
+def _wish(known: GroupWish | None, policy: Policy, result: Result, now: datetime) -> GroupWish | None:
     """Return what a policy wishes, as it was found in this cycle, else as it was known before; None if nothing."""
     if isinstance(result, Decided):
         inputs, is_proven = result.inputs, result.inputs.ownership is not None
         values = result.current if result.is_well else result.decision.target
         if values is not None:
-            return Wish(policy, values, is_proven, now)
+            return GroupWish(policy, values, is_proven, now)
         # A workload that shall have no pods has no members that could need anything.
         if not inputs.workload.rollout.wanted:
             return None
         if known is not None:
             return dataclasses.replace(known, is_proven=is_proven)
-        return Wish(policy, None, is_proven, now) if result.decision.verdict is Verdict.UNKNOWN else None
+        return GroupWish(policy, None, is_proven, now) if result.decision.verdict is Verdict.UNKNOWN else None
     if isinstance(result, Blocked) and result.finding.reason not in _PASSING:
         return None
     if isinstance(result, Blocked) and result.finding.reason is Reason.GROUP_NOT_OWNED:
         known = None if known is None or known.values is not None else known
-    return known or Wish(policy, None, is_proven=False, at=now)
+    return known or GroupWish(policy, None, is_proven=False, at=now)
 
 
 def _is_same(known: Policy, policy: Policy) -> bool:
@@ -192,9 +192,9 @@ def _alike(value: timedelta, other: timedelta) -> bool:
     return allowed_values.too_small(value, other) or allowed_values.too_small(other, value)
 
 
-def _groups(wishes: Wishes) -> Iterator[Sequence[Wish]]:
+def _groups(wishes: Wishes) -> Iterator[Sequence[GroupWish]]:
     """Yield the wishes for each group that several policies name, in the order of the policies' names."""
-    groups = defaultdict[GroupKey, list[Wish]](list)
+    groups = defaultdict[GroupKey, list[GroupWish]](list)
     for wish in wishes.values():
         groups[group_rollouts.group_of(wish.policy)].append(wish)
     for group in groups.values():
@@ -202,7 +202,7 @@ def _groups(wishes: Wishes) -> Iterator[Sequence[Wish]]:
             yield sorted(group, key=lambda wish: wish.policy.key)
 
 
-def _waits(wish: Wish, awaited: Sequence[Wish]) -> Sentence:
+def _waits(wish: GroupWish, awaited: Sequence[GroupWish]) -> Sentence:
     """Return whom a change waits for; of other namespaces only that there is somebody."""
     own = [other.policy.key for other in awaited if other.policy.key.namespace == wish.policy.key.namespace]
     return say(
@@ -214,7 +214,7 @@ def _waits(wish: Wish, awaited: Sequence[Wish]) -> Sentence:
     )
 
 
-def _conflict(wish: Wish, rivals: Sequence[Wish]) -> Sentence:
+def _conflict(wish: GroupWish, rivals: Sequence[GroupWish]) -> Sentence:
     """Return who wants what; of other namespaces only that there is somebody."""
     namespace = wish.policy.key.namespace
     own = [rival for rival in rivals if rival.policy.key.namespace == namespace]
@@ -237,7 +237,7 @@ def _conflict(wish: Wish, rivals: Sequence[Wish]) -> Sentence:
     )
 
 
-def _shown(wish: Wish, settings: Collection[Setting]) -> str:
+def _shown(wish: GroupWish, settings: Collection[Setting]) -> str:
     values = wish.by_setting
     named = [setting for setting in SHARED if setting in settings and setting in values]
     return " and ".join(f"{setting} {durations.show(values[setting])}" for setting in named)
