@@ -29,7 +29,7 @@ from heartbeat_tuner.domain.verdicts import Finding, Verdict
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.reconcile import group_rollouts
 from heartbeat_tuner.reconcile.group_rollouts import GroupKey
-from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, Result
+from heartbeat_tuner.reconcile.outcomes import Blocked, Decided, NotRead, Result, UnexpectedFailure
 
 SHARED: Final = (Setting.SESSION_TIMEOUT, Setting.MAX_POLL_INTERVAL)
 """Settings that all members of a group should have alike."""
@@ -43,9 +43,7 @@ LONGEST_WAIT: Final = timedelta(minutes=3)
 MOST_NAMED: Final = 3
 """Policies that one sentence names."""
 
-_PASSING: Final = frozenset(
-    {Reason.API_SERVER_ERROR, Reason.CLUSTER_UNREACHABLE, Reason.GROUP_UNREADABLE, Reason.GROUP_NOT_OWNED}
-)
+_PASSING: Final = frozenset({Reason.API_SERVER_ERROR, Reason.CLUSTER_UNREACHABLE, Reason.GROUP_UNREADABLE})
 """Reasons for which nothing could be decided, that say nothing of what a policy wishes."""
 
 
@@ -166,21 +164,27 @@ def _hold(outcome: Decided, wish: GroupWish, others: Sequence[GroupWish], now: d
 def _wish(known: GroupWish | None, policy: Policy, result: Result, now: datetime) -> GroupWish | None:
     """Return what a policy wishes, as it was found in this cycle, else as it was known before; None if nothing."""
     if isinstance(result, Decided):
-        inputs, is_proven = result.inputs, result.inputs.ownership is not None
-        values = result.current if result.is_well else result.decision.target
-        if values is not None:
-            return GroupWish(policy, values, is_proven, now)
-        # A workload that shall have no pods has no members that could need anything.
-        if not inputs.workload.rollout.wanted:
-            return None
-        if known is not None:
-            return dataclasses.replace(known, is_proven=is_proven)
-        return GroupWish(policy, None, is_proven, now) if result.decision.verdict is Verdict.UNKNOWN else None
-    if isinstance(result, Blocked) and result.finding.reason not in _PASSING:
+        return _wish_of(known, result, now)
+    if isinstance(result, UnexpectedFailure):
+        return known  # nobody else has to wait for that
+    if isinstance(result, Blocked) and result.finding.reason is not Reason.GROUP_NOT_OWNED:
+        return known if result.finding.reason in _PASSING else None
+    unseen = known or GroupWish(policy, None, is_proven=False, at=now)
+    return unseen if isinstance(result, NotRead) else dataclasses.replace(unseen, is_proven=False)
+
+
+def _wish_of(known: GroupWish | None, outcome: Decided, now: datetime) -> GroupWish | None:
+    """Return what a policy wishes that was decided on."""
+    inputs, is_proven = outcome.inputs, outcome.inputs.ownership is not None
+    values = outcome.current if outcome.is_well else outcome.decision.target
+    if values is not None:
+        return GroupWish(inputs.policy, values, is_proven, now)
+    # A workload that shall have no pods has no members that could need anything.
+    if not inputs.workload.rollout.wanted:
         return None
-    if isinstance(result, Blocked) and result.finding.reason is Reason.GROUP_NOT_OWNED:
-        known = None if known is None or known.values is not None else known
-    return known or GroupWish(policy, None, is_proven=False, at=now)
+    if known is not None:
+        return dataclasses.replace(known, is_proven=is_proven)
+    return GroupWish(inputs.policy, None, is_proven, now) if outcome.decision.verdict is Verdict.UNKNOWN else None
 
 
 def _is_same(known: Policy, policy: Policy) -> bool:

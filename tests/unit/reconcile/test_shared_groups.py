@@ -168,6 +168,24 @@ def test_who_is_new_in_another_namespace_is_waited_for_and_not_named() -> None:
     assert compared(wants("a", SHORT), sharing.decided(theirs, UNKNOWN, proven=False))[ObjectKey("shop", "a")] is None
 
 
+@pytest.mark.parametrize(
+    ("then", "waits"),
+    [
+        (NotRead(), True),  # its turn comes
+        (Blocked(Finding(Reason.GROUP_NOT_OWNED, "no member is seen")), True),  # in a storm they are there for moments
+        (Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, "it comes later")), False),
+        (UnexpectedFailure(KeyError("what")), False),  # which costs one policy one cycle
+    ],
+)
+def test_what_is_not_looked_at_may_be_waited_for(then: Result, *, waits: bool) -> None:
+    """Within a namespace, where it can be the group's."""
+    policy, other = sharing.policy("a"), wants("b", LONG)
+    after = SharedGroups().compared({policy.key: then, other.key: other}, [policy, other.inputs.policy], now=worlds.NOW)
+    outcome = after[other.key]
+    assert isinstance(outcome, Decided)
+    assert bool(outcome.decision.hold) is waits
+
+
 def test_who_finds_that_nothing_is_feasible_is_not_waited_for() -> None:
     """It has spoken, and wants nothing."""
     none = sharing.decided(sharing.policy("a"), dataclasses.replace(UNKNOWN, verdict=Verdict.INFEASIBLE))
@@ -184,7 +202,7 @@ GONE = dataclasses.replace(worlds.workload(running=[]), rollout=Rollout(wanted=0
         (UnexpectedFailure(KeyError("what")), Reason.CONFLICT),
         (Blocked(Finding(Reason.CLUSTER_UNREACHABLE, "no answer")), Reason.CONFLICT),
         (Blocked(Finding(Reason.WORKLOAD_NOT_FOUND, "deleted")), None),
-        (Blocked(Finding(Reason.GROUP_NOT_OWNED, "no member is seen")), Reason.TOO_LITTLE_DATA),
+        (Blocked(Finding(Reason.GROUP_NOT_OWNED, "no member is seen")), Reason.CONFLICT),
         (unknown("a", generation=2), Reason.TOO_LITTLE_DATA),  # edited, perhaps to end this
         (unknown("a", uid="another"), Reason.TOO_LITTLE_DATA),
         (sharing.decided(sharing.policy("a"), UNKNOWN, has=GONE), None),
@@ -202,6 +220,17 @@ def test_a_wish_ends_with_what_it_was_of(then: Result | None, reason: Reason | N
     assert isinstance(after, Decided)
     hold = after.decision.hold
     assert (hold and hold.reason) == reason
+
+
+def test_a_wish_counts_elsewhere_as_long_as_a_member_is_seen() -> None:
+    """What was the policy's group an hour ago may be another's by now."""
+    groups, theirs, other = SharedGroups(), wants("secret", LONG, "town"), wants("a", SHORT)
+    assert all(holds(groups, [theirs, other]).values())
+    lost = Blocked(Finding(Reason.GROUP_NOT_OWNED, "no member is seen"))
+    policies = [theirs.inputs.policy, other.inputs.policy]
+    after = groups.compared({theirs.key: lost, other.key: other}, policies, now=worlds.NOW)[other.key]
+    assert isinstance(after, Decided)
+    assert after.decision.hold is None
 
 
 SESSIONS = ("20s", "30s", "45s")
