@@ -255,6 +255,8 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         unobserved_pods=tuple(section.take("podsNotScraped", [])),
         counted_evictions=evictions,
         beats_timed_for=watched if enough else timedelta(0),
+        evicted_pods=tuple(section.take("evictedPods", [])),
+        poll_gap_pods=tuple(section.take("podsThatDidNotPoll", [])),
     )
     section.end()
     return record

@@ -66,6 +66,8 @@ class Record:
             broker alone showed it, by when.
         beats_timed_for: how long the beats of each pod were counted between scrapes, enough for a period: of the pod
             with the least of it; zero where there is a pod without.
+        evicted_pods: the names of the pods behind `evictions`, sorted.
+        poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
     """
 
     since: datetime
@@ -83,6 +85,8 @@ class Record:
     consumers_per_pod: int = 1
     evicted_at_s: tuple[float, ...] = ()
     beats_timed_for: timedelta = timedelta(0)
+    evicted_pods: tuple[str, ...] = ()
+    poll_gap_pods: tuple[str, ...] = ()
 
     @property
     def span(self) -> timedelta:

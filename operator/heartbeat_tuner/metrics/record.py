@@ -63,6 +63,23 @@ class RecordScope:
     now: datetime
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Evicted:
+    """Members that lost their membership.
+
+    Attributes:
+        silent: for their silence.
+        left: for want of a poll.
+        longest_gap_s: the longest time between two polls, in seconds; None if none was seen.
+        counted: how many of `silent` the clients' own counters show.
+    """
+
+    silent: Sequence[MemberChange]
+    left: Sequence[MemberChange] = ()
+    longest_gap_s: float | None = None
+    counted: int = 0
+
+
 def measure(
     watched: RecordScope, observed: Observed, convention: Convention, *, query: Callable[[Quantity], str]
 ) -> Record | Unknown:
@@ -169,12 +186,12 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     settled = watched.since + SETTLING
     settled_s = (watched.now - settled).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
-    removed, left, longest_gap_s, counted = _evicted(watched, current, convention, observed)
+    evicted = _evicted(watched, current, convention, observed)
     return Record(
         since=watched.since,
         until=watched.now,
-        evictions=len(removed),
-        poll_gap_evictions=left,
+        evictions=len(evicted.silent),
+        poll_gap_evictions=len(evicted.left),
         rebalances=evictions.total(current.get(Quantity.REBALANCES, ()), settled.timestamp()) / members,
         rebalancing_share=(
             min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
@@ -182,11 +199,13 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
         beat_period=timedelta(seconds=statistics.median(events.period_s for _, events in timed)) if timed else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
-        longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
+        longest_poll_gap=None if evicted.longest_gap_s is None else timedelta(seconds=evicted.longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
-        counted_evictions=counted,
+        counted_evictions=evicted.counted,
         consumers_per_pod=_consumers_per_pod(watched, current),
-        evicted_at_s=tuple(sorted(change.at.timestamp() for change in removed)),
+        evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
+        evicted_pods=_pods(evicted.silent),
+        poll_gap_pods=_pods(evicted.left),
         beats_timed_for=_timed_for(watched, timed),
     )
 
@@ -208,30 +227,34 @@ def _timed_for(watched: RecordScope, timed: Sequence[tuple[str, TimedEvents]]) -
     return timedelta(seconds=min(longest_s.values(), default=0.0))
 
 
-def _evicted(
-    watched: RecordScope, current: Observed, convention: Convention, observed: set[str]
-) -> tuple[list[MemberChange], int, float | None, int]:
-    """Return evictions for silence, the number of those for want of a poll, the longest poll gap in seconds.
-
-    Last, how many of the first the clients' own counters show.
-    """
+def _evicted(watched: RecordScope, current: Observed, convention: Convention, observed: set[str]) -> _Evicted:
+    """Return evictions for silence, and those for want of a poll."""
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
-        return removed, 0, None, len(removed)
+        return _Evicted(removed, counted=len(removed))
     counted, member_changes = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return counted + member_changes, 0, None, len(counted)
+        return _Evicted([*counted, *member_changes], counted=len(counted))
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
-    removed, left = evictions.split_by_poll_gaps(
+    silent, left = evictions.split_by_poll_gaps(
         counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
     )
     shown, shown_left = evictions.split_by_poll_gaps(
         member_changes, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
     )
-    longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
-    return removed + shown, len(left) + len(shown_left), longest_gap_s, len(removed)
+    return _Evicted(
+        silent=[*silent, *shown],
+        left=[*left, *shown_left],
+        longest_gap_s=evictions.longest_poll_gap_s(current, since_s=since_s),
+        counted=len(silent),
+    )
+
+
+def _pods(changes: Sequence[MemberChange]) -> tuple[str, ...]:
+    """Return the names of the pods behind changes, sorted."""
+    return tuple(sorted({change.pod for change in changes}))
 
 
 def _changes(

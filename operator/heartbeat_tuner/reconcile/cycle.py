@@ -32,14 +32,16 @@ from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import budget, releasing
+from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.policy_store import PolicyView
+from heartbeat_tuner.reconcile.shared_groups import SharedGroups
 from heartbeat_tuner.reconcile.status import reporting, slot_occupation, write_pace
 from heartbeat_tuner.reconcile.status.statuses import Finished, Statuses
 from heartbeat_tuner.reconcile.status.troubles import Troubles
@@ -103,6 +105,7 @@ class Cycle:
         self._max_rollouts = store.shard.rollouts(max_rollouts)
         self._turns = Turns()
         self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
+        self._shared_groups = SharedGroups()
         self._troubles = Troubles()
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
@@ -129,9 +132,11 @@ class Cycle:
             settled = {key: finding for key, finding in settled.items() if key in edited}
             gathered = await self._gatherer.gather_early(usable, looked)
         oldest_look_s = self._gatherer.oldest_look_s
-        outcomes = await self._decider.decided({**settled, **gathered}, early=edited is not None)
+        decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
+        outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
+        places = places.also_in_groups(self._group_rollouts(usable, places))
         outcomes |= await self._carried_out(bodies, outcomes, places)
         occupied = await slot_occupation.read(
             self._slots, usable, self._gatherer.workloads, self._troubles, of_keys=outcomes.keys()
@@ -238,6 +243,16 @@ class Cycle:
         self._known = {policy.key: self._known[policy.key] for policy in policies if policy.key in self._known}
         holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
         return RolloutPlaces(self._max_rollouts, shared, holders, self._store.shard)
+
+    def _group_rollouts(self, policies: Sequence[Policy], places: RolloutPlaces) -> list[GroupRollout]:
+        """Return the rollouts that other policies of the same group wait for, before anything is written."""
+        return group_rollouts.rollouts(
+            policies,
+            self._gatherer.workloads,
+            places.holders,
+            proven={policy.key for policy in policies if self._gatherer.is_proven(policy)},
+            now=self._clock.now(),
+        )
 
     def _tell_holders(self, places: RolloutPlaces) -> None:
         """Tell the log who holds the places, whenever that changes; a status names only its own namespace's."""

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.api import followed, parsing
+from heartbeat_tuner.api.applied import values_of
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
 from heartbeat_tuner.domain.verifications import (
     MOST_EPISODES,
@@ -17,7 +18,7 @@ from heartbeat_tuner.domain.verifications import (
 )
 from tests.support import manifests, worlds
 
-HISTORY = HistoryStatus(since="2026-03-02T12:00:00Z", values=applied.values_of(worlds.STORM))
+HISTORY = HistoryStatus(since="2026-03-02T12:00:00Z", values=values_of(worlds.STORM))
 CHANGE = VerificationStatus(at="2026-03-02T12:00:00Z", outcome=Outcome.WORSE)
 NOT_OURS = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2019-12-31T23:59:59Z")
 
@@ -133,7 +134,7 @@ def test_no_text_of_a_history_raises(episodes: str, left_out: str) -> None:
 )
 def test_what_cannot_be_read_hides_nothing_else(forged: dict[str, object]) -> None:
     """A word of another version, or of a person: the change itself stays known, and nothing follows from the word."""
-    noted = applied.values_of(worlds.STORM).model_dump(by_alias=True, exclude_none=True)
+    noted = values_of(worlds.STORM).model_dump(by_alias=True, exclude_none=True)
     applied = {"values": noted, "previous": noted, "at": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
     policy = parsing.policy_of(manifests.policy(status={"applied": applied, **forged}))
     assert policy.application is not None

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain.evidence import Holdings, Record, Workload
+from heartbeat_tuner.domain.evidence import Holdings, Pod, Record, Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -28,7 +28,7 @@ from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import following
 from heartbeat_tuner.reconcile.following import GroupLook
-from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
+from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, peer_pods, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
@@ -78,6 +78,7 @@ class Gatherer:
         self._kafka = KafkaLooks(groups, self._owners, sleep=sleep, turns=self._turns, moved=moved)
         self._resting = Resting[DecisionInput]()
         self._witnesses = WitnessPool(())
+        self._peers: Mapping[ObjectKey, tuple[Pod, ...]] = {}
         self.workloads: Mapping[ObjectKey, ReadWorkload] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -113,6 +114,7 @@ class Gatherer:
             (kafka, shown), failure = looking.result(), measuring.result()
         self._read_at = read_at
         self._memories = {policy.key: self._memories.get(policy.key) or GroupMemory() for policy in policies}
+        self._peers = peer_pods.peer_pods(policies, workloads, self.is_proven)
         self._resting.begin(self._memories.keys(), healthy)
         self._witnesses = WitnessPool(policies)
         return await self._put_together(policies, kafka, failure, shown)
@@ -201,6 +203,10 @@ class Gatherer:
             return inputs.group  # it may be another than Kafka's, of which the policy is shown nothing
         return await self._kafka.read_lately(inputs.policy)
 
+    def is_proven(self, policy: Policy) -> bool:
+        """Whether a member of the policy's group was seen in its workload's pods, during this leadership."""
+        return self._owners.noted(policy) is not None
+
     @property
     def oldest_look_s(self) -> float:
         """The age of the oldest description of a group; 0 if there is none."""
@@ -246,6 +252,7 @@ class Gatherer:
             cluster=kafka.cluster,
             model=self._models.of(policy, now=now),
             ownership=self._owners.noted(policy),
+            peers=self._peers.get(policy.key, ()),
         )
         resting = self._rests(policy, seen, now=now)
         if resting is not None:
@@ -276,7 +283,7 @@ class Gatherer:
             now: the time.
         """
         workload, group, memory = seen.workload, seen.group, self._memories[policy.key]
-        memory.see(workload, group, at=looked_at)
+        memory.see(workload, group, seen.peers, at=looked_at)
         application = taken_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
@@ -306,4 +313,5 @@ class Gatherer:
             strangers=memory.strangers.members,
             followed=followed,
             history=history,
+            peers=seen.peers,
         )

@@ -41,6 +41,7 @@ CHANGES: dict[str, Callable[[CycleView], CycleView]] = {
     "somebody else's member": lambda seen: dataclasses.replace(
         seen, group=dataclasses.replace(seen.group, members=(*seen.group.members, Member("other-1", "10.9.9.9")))
     ),
+    "a pod of another policy's": lambda seen: dataclasses.replace(seen, peers=(worlds.pod(9),)),
     "another model": lambda seen: dataclasses.replace(seen, model=Unfitted("no model has come yet")),
 }
 
