@@ -74,8 +74,8 @@ class EpisodeRate:
     Attributes:
         episodes: that were counted.
         days: of exposure.
-        lower: bound of the rate per day, at 95 % on both sides.
-        upper: likewise.
+        lower: the rate per day is above it with a probability of 97.5 %.
+        upper: the rate per day is below it with a probability of 97.5 %.
     """
 
     episodes: int

@@ -26,9 +26,9 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import following
+from heartbeat_tuner.reconcile import following, peer_pods
 from heartbeat_tuner.reconcile.following import GroupLook
-from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, peer_pods, policy_workloads, unread
+from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory

@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.kafka_groups import Member
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.reconcile.gather.peer_pods import peer_pods
+from heartbeat_tuner.reconcile.peer_pods import peer_pods
 from tests.support import sharing, worlds
 from tests.support.stages import Stage
 
