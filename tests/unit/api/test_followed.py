@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from heartbeat_tuner.api import followed, parsing
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
 from heartbeat_tuner.domain.verifications import (
-    HARMFUL,
     MOST_EPISODES,
     MOST_LEFT_OUT,
     EvictionHistory,
@@ -58,7 +57,7 @@ def test_a_change_is_read_as_it_was_noted(change: FollowedChange) -> None:
     noted = followed.verification_of(change)
     again = followed.followed_of(VerificationStatus.model_validate_json(noted.model_dump_json(by_alias=True)))
     assert again is not None
-    assert again.message == (change.message if change.outcome in HARMFUL else "")
+    assert again.message == ("" if change.outcome is Outcome.VERIFYING else change.message)
     assert followed.verification_of(again) == noted
     assert (again.at, again.landed, again.outcome) == (change.at, change.landed, change.outcome)
 

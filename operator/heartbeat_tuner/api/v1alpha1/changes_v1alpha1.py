@@ -111,6 +111,24 @@ class TakenBackStatus(Model):
     ] = None
 
 
+class EpisodeRateStatus(Model):
+    """How often live members were evicted; evictions within 15 minutes are one episode."""
+
+    episodes: int
+    days: Annotated[float, Field(description="Of exposure, on the group's own clock.")]
+    per_day_lower: Annotated[float, Field(description="At least so many a day, at 97.5 %.")]
+    per_day_upper: Annotated[
+        float | None, Field(description="At most so many a day, at 97.5 %; none while nothing is known.")
+    ] = None
+
+
+class EffectStatus(Model):
+    """What the change did to evictions, as of the last one, or of the day."""
+
+    before: Annotated[EpisodeRateStatus | None, Field(description="In the record before it, if there is one.")] = None
+    after: EpisodeRateStatus
+
+
 class VerificationStatus(Model):
     """How far the last change is: whether its values are in the pods, and whether they helped."""
 
@@ -138,6 +156,7 @@ class VerificationStatus(Model):
         AfterValidator(moment_or_none),
         Field(description="When that showed.", json_schema_extra={"format": "date-time"}),
     ] = None
+    effect: EffectStatus | None = None
 
 
 class HistoryStatus(Model):
