@@ -62,8 +62,8 @@ class Record:
         counted_evictions: those of `evictions` that the clients' own counters show. The rest the broker showed, where a
             consumer that was closed and made again looks the same.
         consumers_per_pod: the most consumers that one pod exports.
-        beats_timed_for: how long the beats of each pod were counted between scrapes, enough for a period: of the pod
-            with the least of it; zero where there is a pod without.
+        beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
+            members for at least so long; zero where it is not known.
     """
 
     since: datetime
