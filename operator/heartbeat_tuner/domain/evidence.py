@@ -64,8 +64,8 @@ class Record:
         consumers_per_pod: the most consumers that one pod exports.
         evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
             broker alone showed it, by when.
-        beats_timed_for: how long the beats of each pod were counted between scrapes, enough for a period: of the pod
-            with the least of it; zero where there is a pod without.
+        beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
+            members for at least so long; zero where it is not known.
         evicted_pods: the names of the pods behind `evictions`, sorted.
         poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
     """

@@ -197,7 +197,7 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
             min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
         ),
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
-        beat_period=timedelta(seconds=statistics.median(events.period_s for _, events in timed)) if timed else None,
+        beat_period=timedelta(seconds=statistics.median(member.period_s for member in timed)) if timed else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
         longest_poll_gap=None if evicted.longest_gap_s is None else timedelta(seconds=evicted.longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
@@ -206,25 +206,18 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
         evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
         evicted_pods=_pods(evicted.silent),
         poll_gap_pods=_pods(evicted.left),
-        beats_timed_for=_timed_for(watched, timed),
+        # More than half of the members were watched for so long, so the median period lies between periods of these.
+        beats_timed_for=timedelta(seconds=statistics.median_low(member.length_s for member in timed) if timed else 0.0),
     )
 
 
-def _timed(beats: Sequence[Series], since_s: float) -> list[tuple[str, TimedEvents]]:
-    """Return the pod of each member of which enough beats were counted between two scrapes, and what they show.
+def _timed(beats: Sequence[Series], since_s: float) -> list[TimedEvents]:
+    """Return the beats between two scrapes of each member that had enough of them.
 
     What a counter has at its first scrape may be of any time before: such beats were accepted, but nobody timed them.
     """
-    timed = [(beat.labels[queries.POD_LABEL], timed_events(beat, since_s=since_s)) for beat in beats]
-    return [(pod, beats_seen) for pod, beats_seen in timed if beats_seen.events >= ENOUGH_BEATS]
-
-
-def _timed_for(watched: RecordScope, timed: Sequence[tuple[str, TimedEvents]]) -> timedelta:
-    """Return for how long the beats of each pod were timed, of the pod with the least of it."""
-    longest_s = {pod.name: 0.0 for pod in watched.pods}
-    for pod, beats_seen in timed:
-        longest_s[pod] = max(longest_s[pod], beats_seen.length_s)
-    return timedelta(seconds=min(longest_s.values(), default=0.0))
+    timed = (timed_events(beat, since_s=since_s) for beat in beats)
+    return [beats_seen for beats_seen in timed if beats_seen.events >= ENOUGH_BEATS]
 
 
 def _evicted(watched: RecordScope, current: Observed, convention: Convention, observed: set[str]) -> _Evicted:

@@ -55,8 +55,11 @@ def test_a_period_is_known_to_a_tenth_or_not_at_all() -> None:
         assert abs(record.beat_period.total_seconds() - 3.0) < 0.3
 
 
-def test_beats_are_timed_for_as_long_as_they_are_in_each_pod() -> None:
-    """Some beat so often that a second has enough of them; a pod that beats rarely was not timed yet."""
-    assert measured((90.0, 0.5, 3.0), (90.0, 15.0, 1.0)).beats_timed_for == timedelta(seconds=75)
-    assert measured((90.0, 0.5, 3.0), (20.0, 0.5, 0.5)).beats_timed_for == timedelta(0)
-    assert measured((70.0, 0.5, 3.0), (70.0, 0.5, 20.0)).beats_timed_for == timedelta(0)
+def test_beats_are_timed_for_as_long_as_more_than_half_of_the_members_are() -> None:
+    """Some beat so often that a second has enough of them; one that beats rarely was not timed yet, and counts not."""
+    often, seldom, rarely = (90.0, 0.5, 1.0), (90.0, 15.0, 1.0), (90.0, 60.0, 1.0)
+    assert measured(often, seldom).beats_timed_for == timedelta(seconds=75)
+    assert measured(often, seldom, rarely).beats_timed_for == timedelta(seconds=75)
+    assert measured(often, seldom, rarely, rarely).beats_timed_for == timedelta(seconds=60)
+    assert measured(often, (90.0, 0.5, 20.0)).beats_timed_for == timedelta(seconds=89.5)
+    assert measured((90.0, 0.5, 20.0)).beats_timed_for == timedelta(0)

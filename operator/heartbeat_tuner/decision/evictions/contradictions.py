@@ -42,9 +42,9 @@ CHANCE: Final = 3
 """Evictions that need no silence: members removed by a person, or a coordinator that lost the group."""
 
 ENOUGH_TIMED: Final = timedelta(seconds=60)
-"""The beats of each pod have to be timed for so long. A scrape may be answered late, 10 s after its time as Prometheus
-is shipped, and then counts beats that came later: of a minute that is a sixth. Together with one beat of twelve, by
-which a count may be off, it stays below what is allowed for."""
+"""Beats have to be timed for so long. A scrape may be answered late, 10 s after its time as Prometheus is shipped, and
+then counts beats that came later: of a minute that is a sixth. Together with one beat of twelve, by which a count may
+be off, it stays below what is allowed for."""
 
 SOONER: Final = 0.75
 """Beats that come after less than this share of what the card says are not of these values."""
