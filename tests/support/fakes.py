@@ -179,6 +179,7 @@ class FakeWorkloads:
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
             our_rollout=True,
+            is_our_template=True,
             rollout=dataclasses.replace(stored.rollout, updated=0),
             applications={**stored.applications, policy.workload.container: application},
             holdings=_held_after(stored.holdings, policy, application),

@@ -18,7 +18,9 @@ from heartbeat_tuner.domain.verifications import (
 )
 from tests.support import manifests, worlds
 
-HISTORY = HistoryStatus(since="2026-03-02T12:00:00Z", values=values_of(worlds.STORM))
+HISTORY = HistoryStatus(
+    since="2026-03-02T12:00:00Z", cluster_ref="main", group_id="orders", values=values_of(worlds.STORM)
+)
 CHANGE = VerificationStatus(at="2026-03-02T12:00:00Z", outcome=Outcome.WORSE)
 NOT_OURS = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2019-12-31T23:59:59Z")
 
@@ -47,7 +49,7 @@ def histories(draw: st.DrawFn) -> EvictionHistory:
         FollowedChange,
         at=moments,
         landed=st.none() | moments,
-        template=words,
+        deployed=st.none() | moments,
         outcome=st.sampled_from(Outcome),
         message=words,
         reached=st.none() | moments,

@@ -145,7 +145,14 @@ class VerificationStatus(Model):
         AfterValidator(moment_or_none),
         Field(description="Since when all pods had stayed ready with it.", json_schema_extra={"format": "date-time"}),
     ] = None
-    template: Annotated[str, Field(max_length=64, description="A fingerprint of the pods' template after it.")] = ""
+    deployed: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(
+            description="When somebody else's change of the template was seen after it: nothing is taken back then.",
+            json_schema_extra={"format": "date-time"},
+        ),
+    ] = None
     outcome: Annotated[
         Outcome,
         open_word(
@@ -166,6 +173,8 @@ class HistoryStatus(Model):
     """When live members of the group were evicted, for as long as the values before the last change were set."""
 
     since: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    cluster_ref: Annotated[str, Field(max_length=63)]
+    group_id: Annotated[str, Field(max_length=255)]
     values: Annotated[SettingValues, Field(description="That are set at its end.")]
     episodes: Annotated[
         str,

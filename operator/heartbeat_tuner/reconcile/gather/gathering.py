@@ -238,7 +238,7 @@ class Gatherer:
             return workload
         now, memory = self._clock.now(), self._memories[policy.key]
         if isinstance(kafka, Finding):
-            memory.following = following.disturbed(memory.following, now)
+            memory.following = following.unseen(memory.following, now, is_outage=True)
             return kafka
         is_left = unread.is_unread(shown[policy.key]) and memory.is_passed_over(policy, now)
         group = NotRead() if is_left else kafka_looks.group_of(policy, shown)
