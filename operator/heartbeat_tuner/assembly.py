@@ -101,6 +101,7 @@ class ShardParts:
             grants=shared.grants,
             moved=moved,
         )
+        gatherer.unled_since = self.elector.unled_since
         async with live.running(), looks.running():
             yield Cycle(
                 store=store,

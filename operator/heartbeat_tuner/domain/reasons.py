@@ -66,7 +66,6 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody took the tuner's values out, or replaced them; nothing is written again
     FAILED_BEFORE = "FailedBefore"  # the tuner took these values back before, and what is known has hardly changed
-    REVERT_DISABLED = "RevertDisabled"  # values did harm or failed, and rollout.verification.revert is false
     ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused: what is written reaches no pod
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # what is set now cannot be seen, only assumed

@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verifications import FailedValues, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import HARMFUL, FailedValues, FollowedChange, Outcome
 from heartbeat_tuner.limits import allowed_values
 
 PATIENCE: Final = timedelta(days=7)
@@ -50,8 +50,20 @@ def failed_before(policy: Policy, target: LivenessSettings, expected_per_day: fl
 
 
 def being_verified(followed: FollowedChange | None, now: datetime) -> Finding | None:
-    """Return that the last change is not judged yet, for a week at most."""
-    if followed is None or followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
+    """Return that the last change is not judged yet, for a week at most, or that it did harm and was not taken back."""
+    if followed is None:
+        return None
+    if followed.outcome in HARMFUL:
+        return Finding(
+            Reason(followed.outcome.value),
+            say(
+                "the change written at {at:%Y-%m-%dT%H:%M:%SZ} did harm or failed, and was not taken back; a saving "
+                "waits until it is: {why}",
+                at=followed.at,
+                why=followed.message,
+            ),
+        )
+    if followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
         return None
     return Finding(
         Reason.VERIFYING,

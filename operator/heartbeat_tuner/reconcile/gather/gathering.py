@@ -26,7 +26,7 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import following, peer_pods
+from heartbeat_tuner.reconcile import peer_pods
 from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
@@ -65,6 +65,8 @@ class Gatherer:
     ) -> None:
         self.moved = moved
         """Called whenever an answer was read, or a policy's input was put together."""
+        self.unled_since: datetime | None = None
+        """Since when nobody looked before this leadership; None where that is not known."""
         self._records = RecordReader(MovingMetrics(metrics, moved))
         self._groups = groups
         self._models = models
@@ -113,7 +115,9 @@ class Gatherer:
                 )
             (kafka, shown), failure = looking.result(), measuring.result()
         self._read_at = read_at
-        self._memories = {policy.key: self._memories.get(policy.key) or GroupMemory() for policy in policies}
+        self._memories = {
+            policy.key: self._memories.get(policy.key) or GroupMemory.since(self.unled_since) for policy in policies
+        }
         self._peers = peer_pods.peer_pods(policies, workloads, self.is_proven)
         self._resting.begin(self._memories.keys(), healthy)
         self._witnesses = WitnessPool(policies)
@@ -153,6 +157,8 @@ class Gatherer:
             gathered[policy.key] = self._gathered(
                 policy, self.workloads[policy.key], kafka[policy.cluster], failure, shown
             )
+            if not isinstance(gathered[policy.key], DecisionInput):
+                self._memories[policy.key].unseen(self._clock.now(), kafka[policy.cluster])
             self.moved()
             await self._turns.give()  # thousands of records take seconds, and probes have to be answered meanwhile
         return gathered
@@ -238,7 +244,6 @@ class Gatherer:
             return workload
         now, memory = self._clock.now(), self._memories[policy.key]
         if isinstance(kafka, Finding):
-            memory.following = following.unseen(memory.following, now, is_outage=True)
             return kafka
         is_left = unread.is_unread(shown[policy.key]) and memory.is_passed_over(policy, now)
         group = NotRead() if is_left else kafka_looks.group_of(policy, shown)
