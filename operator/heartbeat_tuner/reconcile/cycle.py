@@ -8,7 +8,6 @@ what else wants to. Nothing is written that is not different, and an error costs
 import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -28,14 +27,16 @@ from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Poli
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.ports.fleet_stops import FleetStops
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, releasing
 from heartbeat_tuner.reconcile.applications import application_for
-from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
+from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
+from heartbeat_tuner.reconcile.fleet_stopping import FleetStopping
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, UnexpectedFailure
@@ -65,6 +66,8 @@ class CycleReport:
     points: Mapping[ObjectKey, Sequence[MetricPoint]]
     oldest_look_s: float = 0.0
     """The age of the oldest description of a group."""
+    fleet_stopped: bool = False
+    """Whether changes of values are stopped, in all of the fleet or in a part."""
 
 
 class Cycle:
@@ -78,21 +81,21 @@ class Cycle:
         workloads: Workloads,
         policies: Policies,
         slots: SlotViews,
+        stops: FleetStops,
         clock: Clock,
-        max_rollouts: int,
-        heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
+        limits: FleetLimits,
     ) -> None:
         """Remember nothing yet.
 
         Args:
-            store: what is watched, of one shard; that has its part of both limits, which are the whole fleet's.
+            store: what is watched, of one shard, which has its part of all limits.
             gatherer: reads what decisions rest on.
             workloads: where values are written.
             policies: where statuses are written.
             slots: who has which static id.
+            stops: where a stop of all changes is noted.
             clock: the time.
-            max_rollouts: how many workloads may be rolled out by us at once.
-            heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+            limits: of the whole fleet.
         """
         self._store = store
         self._gatherer = gatherer
@@ -100,9 +103,10 @@ class Cycle:
         self._policies = policies
         self._slots = slots
         self._clock = clock
-        self._max_rollouts = store.shard.rollouts(max_rollouts)
+        self._max_rollouts = store.shard.rollouts(limits.max_rollouts)
         self._turns = Turns()
-        self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
+        self._decider = Decider(limits.heartbeat_budgets, gatherer.moved, store.shard)
+        self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
@@ -123,6 +127,7 @@ class Cycle:
         oldest_look_s = self._gatherer.oldest_look_s
         outcomes = await self._decider.decided({**settled, **gathered})
         places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
+        outcomes = await self._stopping.held(outcomes, self._gatherer.changed)
         outcomes |= await self._carried_out(bodies, outcomes, places)
         occupied = await slot_occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
         by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
@@ -133,7 +138,8 @@ class Cycle:
         )
         await self._statuses.tell(self._turns, self._gatherer.moved)
         self._troubles.tell()
-        return dataclasses.replace(_counted(dict(zip(outcomes, finished, strict=True))), oldest_look_s=oldest_look_s)
+        report = _counted(dict(zip(outcomes, finished, strict=True)))
+        return dataclasses.replace(report, oldest_look_s=oldest_look_s, fleet_stopped=self._stopping.is_stopped)
 
     async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
         """Return what `work` gives for each item, a few at a time."""

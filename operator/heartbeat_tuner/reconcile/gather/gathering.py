@@ -19,16 +19,15 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.errors import ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings, Record, Workload
 from heartbeat_tuner.domain.grants import Grants
-from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
-from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
+from heartbeat_tuner.reconcile.fleet_guard import ChangedGroup
 from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep
@@ -36,7 +35,7 @@ from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
-from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
+from heartbeat_tuner.reconcile.gather.owners import Owners, Shown, group_shown
 from heartbeat_tuner.reconcile.gather.policy_workloads import PolicyWorkloads, ReadWorkload
 from heartbeat_tuner.reconcile.gather.record_reading import RecordReader
 from heartbeat_tuner.reconcile.gather.resting import CycleView, Resting
@@ -172,6 +171,12 @@ class Gatherer:
         return look.group
 
     @property
+    def changed(self) -> list[ChangedGroup]:
+        """The groups whose values were changed, with what was counted since."""
+        followed = (memory.following.changed for memory in self._memories.values())
+        return [changed for changed in followed if changed is not None]
+
+    @property
     def oldest_look_s(self) -> float:
         """The age of the oldest description of a group; 0 if there is none."""
         return self._groups.oldest_s
@@ -213,7 +218,7 @@ class Gatherer:
         now = self._clock.now()
         memory = self._memories[policy.key]
         is_left = unread.is_unread(shown[policy.key]) and memory.is_passed_over(policy, now)
-        group = NotRead() if is_left else _group(policy, shown)
+        group = NotRead() if is_left else group_shown(policy, shown)
         if isinstance(group, Finding | NotRead):
             return group
         looked_at = kafka.groups[policy.group_id].at
@@ -286,14 +291,3 @@ class Gatherer:
             followed=followed,
             history=history,
         )
-
-
-def _group(policy: Policy, shown: Shown) -> Group | Finding:
-    """Return the policy's group, or why there is none that it may be shown."""
-    group = shown[policy.key]
-    if group is None:
-        phrase = "Kafka cluster {cluster} knows no consumer group {group}"
-        return Finding(Reason.GROUP_NOT_FOUND, say(phrase, cluster=policy.cluster, group=policy.group_id))
-    if isinstance(group, UnreadableGroup):
-        return Finding(Reason.GROUP_UNREADABLE, group.message)
-    return group
