@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Self
 
@@ -43,10 +43,24 @@ class Replica:
 
 
 class Pair:
-    """Two replicas; a context manager."""
+    """Two replicas; a context manager.
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    Args:
+        sandbox: where they work.
+        prometheus_url: where they read metrics; None is the sandbox's own.
+        grants: which groups policies may name without a member in their workloads' pods.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        prometheus_url: str | None = None,
+        grants: Sequence[Mapping[str, Sequence[str]]] = (),
+    ) -> None:
         self._sandbox = sandbox
+        self._prometheus_url = prometheus_url
+        self._grants = grants
         self._running = contextlib.ExitStack()
         self.both: list[Replica] = []
 
@@ -63,6 +77,8 @@ class Pair:
                     user=user,
                     api_url=f"http://{LOOPBACK}:{wire.port}",
                     lease_times=SHORT,
+                    prometheus_url=self._prometheus_url,
+                    grants=self._grants,
                 )
                 self.both.append(Replica(starting.enter_context(operator), wire, requests))
             self._running = starting.pop_all()

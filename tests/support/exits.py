@@ -108,18 +108,8 @@ class _Metrics:
         """Return what the query selects."""
         asked = counters.asked(query)
         if self._at != at:
-            self._at, self._told = at, counters.exported(await self._series(at), counters.KAFKAJS)
+            self._at, self._told = at, counters.exported(await self._place.series(at), counters.KAFKAJS)
         return asked.of(self._told, at)
-
-    async def _series(self, at: datetime) -> counters.Answers:
-        """Return what all pods that run would have left."""
-        place = {"namespace": self._place.name, "group": self._place.name}
-        return counters.together(
-            *(
-                (counters.stormy if one.storms else counters.quiet)([one.pod], one.pod.started, at, **place)
-                for one in await self._place.running()
-            )
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,6 +244,16 @@ class Place:
                 found.append(Running(pod, not (session or "").isdigit() or int(session or "") < LONG_ENOUGH_MS))
         return found
 
+    async def series(self, at: datetime) -> counters.Answers:
+        """Return what all pods that run would have left for Prometheus by a time."""
+        place = {"namespace": self.name, "group": self.name}
+        return counters.together(
+            *(
+                (counters.stormy if one.storms else counters.quiet)([one.pod], one.pod.started, at, **place)
+                for one in await self.running()
+            )
+        )
+
     async def stored(self) -> dict[str, Any]:
         """Return the Deployment."""
         found = await self.api.get(self.deployment)
@@ -282,8 +282,12 @@ class Place:
 
     async def applied(self) -> tuple[str, str, str]:
         """Return status, reason and message of the condition `Applied`; empty texts while there is none."""
+        return await self.condition("Applied")
+
+    async def condition(self, kind: str) -> tuple[str, str, str]:
+        """Return status, reason and message of a condition; empty texts while there is none."""
         for one in (await self.status()).get("conditions", ()):
-            if one["type"] == "Applied":
+            if one["type"] == kind:
                 return one["status"], one["reason"], one["message"]
         return "", "", ""
 

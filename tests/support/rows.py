@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 ROWS: Final[Mapping[str, Sequence[str]]] = {
-    "trust": tuple(f"A{number}" for number in range(1, 9)),
+    "trust": tuple(f"A{number}" for number in range(1, 10)),
     "hostile": (*(f"B{number}" for number in range(1, 10)), "Ca", "Cb", "Cc"),
 }
 """Of each ring, in their order."""

@@ -174,6 +174,7 @@ class Story:
         status, reason, message = await self.place.applied()
         assert (status, reason) == ("False", "TakenBack")
         assert "sessionTimeout 1s → 30s" in message
+        assert (await self.place.condition("Verified"))[:2] == ("False", "TakenBack"), "a person has judged the values"
         assert (await self.place.status())["takenBack"]["applied"]["values"]["sessionTimeout"] == "30s"
         await self.place.edit_policy(rollout={"cooldown": "2m"})
         await self.place.look()

@@ -124,6 +124,7 @@ def test_an_application_that_ignores_its_environment_is_written_once(
     found = team.await_condition("Recommended", "NoEffect", status="Unknown", timeout_s=180)
     assert "does not use what was written" in found["message"]
     assert team.await_condition("Applied", "NoEffect", status="False")
+    assert team.await_condition("Verified", "NoEffect", status="False")
     assert "recommendation" not in team.status()
     assert written(team) == 1
     env, proof = team.env(), team.status()["contradicted"]

@@ -17,13 +17,14 @@ from typing import Any, Final
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
-from heartbeat_tuner.reconcile.fleet_guard import ChangedGroup
+from heartbeat_tuner.domain.verifications import Effect, EvictionHistory, FollowedChange, Outcome
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.status import landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
+from heartbeat_tuner.reconcile.stopping import fleet_guard
+from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.verification import eviction_history, rollout_blame
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification, Watched
 from heartbeat_tuner.verification.episodes import Stretch
@@ -32,8 +33,12 @@ from heartbeat_tuner.verification.verify import counted_since, judge
 RECORD_BEFORE: Final = timedelta(days=14)
 """How much of the time before a change it is compared with."""
 
+TRIMMED_EVERY: Final = timedelta(days=7)
+"""A history that is longer than is needed is trimmed so often: each time is a status to write."""
+
 SCALE_SETTLES: Final = timedelta(minutes=10)
-"""After a step of scale, or a rollout, so long nothing is learnt: members join and leave for it."""
+"""After a step of scale, somebody's rollout, or an outage of the brokers nothing is learnt for so long: members join
+and leave for it, and pods that crashed by it are restarted in the end."""
 
 _HOUR_S: Final = 3600.0
 
@@ -108,18 +113,29 @@ def follow(
     history = _history(look, change, followed, stretches)
     if change is None or followed is None:
         return None, history, memory
-    if change.reverts is not None or look.is_taken_back or _is_over(followed, look.now):
+    if _is_over(followed, look.now):
         return followed, history, memory
-    if followed.landed is not None and _has_other_values(look.workload, change):
-        other = say("other values were set before anything had shown")
-        return dataclasses.replace(followed, outcome=Outcome.INCONCLUSIVE, message=other), history, memory
+    ended = _ended(look, change, followed)
+    if ended is not None:
+        return dataclasses.replace(followed, outcome=Outcome.INCONCLUSIVE, message=ended), history, memory
     memory = _asked(look, change, followed, history, memory, witnesses)
     verification = memory.verification
     if verification is not None:
+        stands = followed.outcome is verification.outcome and followed.reached is not None
         followed = dataclasses.replace(
-            followed, outcome=verification.outcome, message=verification.message, reached=verification.reached
+            followed,
+            outcome=verification.outcome,
+            message=verification.message,
+            reached=followed.reached if stands else verification.reached,
+            effect=_standing_effect(followed.effect, verification.effect),
         )
     return followed, history, memory
+
+
+def disturbed(memory: FollowMemory, now: datetime) -> FollowMemory:
+    """Return what to remember where the brokers did not answer: what members and pods do then is not the values'."""
+    since_s = now.timestamp() if memory.disturbed_s is None else memory.disturbed_s
+    return dataclasses.replace(memory, disturbed_s=since_s, settles=now + SCALE_SETTLES)
 
 
 def _landed(look: GroupLook, change: Application) -> FollowedChange:
@@ -138,6 +154,14 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
     return dataclasses.replace(followed, landed=max(change.at, now.replace(microsecond=0)))
 
 
+def _standing_effect(standing: Effect | None, effect: Effect | None) -> Effect | None:
+    """Return what was counted, as it was when something was last: an episode, or a day that passed."""
+    if standing is None or effect is None:
+        return effect
+    is_same = standing.after.episodes == effect.after.episodes
+    return standing if is_same and int(standing.after.days) == int(effect.after.days) else effect
+
+
 def _is_over(followed: FollowedChange, now: datetime) -> bool:
     """Whether nothing is found out any more: the record of the time before is let go of then."""
     if followed.landed is None or now <= followed.landed + HORIZON:
@@ -145,9 +169,16 @@ def _is_over(followed: FollowedChange, now: datetime) -> bool:
     return followed.outcome is not Outcome.VERIFYING
 
 
-def _has_other_values(workload: Workload, change: Application) -> bool:
-    """Whether the pods run with values of somebody else's; while they differ it is not known."""
-    return workload.current is not None and workload.current.settings != change.values
+def _ended(look: GroupLook, change: Application, followed: FollowedChange) -> Sentence | None:
+    """Return why there is nothing to judge any more; None while there is."""
+    if change.reverts is not None:
+        return say("the values before the change at {at:%Y-%m-%dT%H:%M:%SZ} were written again", at=change.reverts)
+    if look.is_taken_back:
+        return say("somebody took the values back")
+    current = look.workload.current
+    if followed.landed is None or current is None or current.settings == change.values:
+        return None  # while pods differ it is not known
+    return say("other values were set before anything had shown")
 
 
 def _disturbances(
@@ -205,7 +236,8 @@ def _history(
     if change is not None and before is not None and before.at != change.at:
         # Between the landing of the change before and this write one set of values was in force.
         history = eviction_history.trimmed(history, before.landed or change.at)
-    if followed is None or followed.landed is None or now > followed.landed + HORIZON:
+    is_open = followed is not None and followed.landed is not None and now <= followed.landed + HORIZON
+    if not is_open and history.since < now - RECORD_BEFORE - HORIZON - TRIMMED_EVERY:
         history = eviction_history.trimmed(history, now - RECORD_BEFORE - HORIZON)
     for since_s, until_s in stretches:
         history = eviction_history.left_out(history, math.floor(since_s), math.floor(until_s))
@@ -227,12 +259,14 @@ def _asked(
     """Return what to remember, with a verdict: a new one once an hour, and where what it rests on is another."""
     now, container = look.now, look.policy.workload.container
     rollout = rollout_blame.blamed(look.workload, container, followed.template, change.at, now)
+    if memory.disturbed_s is not None:
+        rollout = rollout_blame.calm(rollout, now)
     contradiction = _contradiction(look)
     is_failing = rollout.crashing(now) is not None or rollout.is_overdue(change.at, now)
     hour = int((now - change.at).total_seconds() // _HOUR_S)
     asked = (followed.at, followed.landed, history, contradiction, is_failing, memory.disturbed_s, hour)
     if asked == memory.asked and not is_failing:
-        return dataclasses.replace(memory, changed=_exposed(memory.changed, change, now))
+        return dataclasses.replace(memory, changed=fleet_guard.counted_until(memory.changed, change.at, now))
     seen = Watched(
         since=now if history is None else history.since,
         evictions_s=() if history is None else history.episodes_s,
@@ -246,14 +280,6 @@ def _asked(
         group = (look.policy.cluster, look.policy.group_id)
         changed = ChangedGroup(look.policy.key, group, change.at, counted)
     return dataclasses.replace(memory, asked=asked, verification=judge(change_seen, counted, now=now), changed=changed)
-
-
-def _exposed(changed: ChangedGroup | None, change: Application, now: datetime) -> ChangedGroup | None:
-    """Return what was counted of the change in force with its exposure until now: no episode has come since."""
-    if changed is None or changed.written != change.at:
-        return changed
-    until_s = max(changed.counted.until_s, now.timestamp())
-    return dataclasses.replace(changed, counted=dataclasses.replace(changed.counted, until_s=until_s))
 
 
 def _left_out(history: EvictionHistory | None, memory: FollowMemory, now: datetime) -> tuple[Stretch, ...]:

@@ -5,9 +5,9 @@ import math
 from datetime import datetime
 from typing import Final
 
-from heartbeat_tuner.domain.sentences import Reading, Sentence, say
-from heartbeat_tuner.domain.verifications import Outcome
-from heartbeat_tuner.verification import e_process, fast_paths, scatter
+from heartbeat_tuner.domain.sentences import Sentence, say
+from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, Outcome
+from heartbeat_tuner.verification import counts, e_process, fast_paths, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification
 from heartbeat_tuner.verification.references import Before
 
@@ -39,7 +39,15 @@ class Known:
 
     def answer(self, outcome: Outcome, message: Sentence, reached: datetime | None = None) -> Verification:
         """Return an answer that rests on this."""
-        return Verification(outcome, message, reached, self.episodes, self.days, self.log_harm)
+        return Verification(outcome, message, reached, self.episodes, self.days, self.log_harm, self._effect)
+
+    @property
+    def _effect(self) -> Effect:
+        """The rates before and after with their bounds."""
+        record = self.before
+        before = EpisodeRate(record.episodes, record.days, record.lower, record.upper) if record.is_known else None
+        bounds = counts.garwood(self.episodes, self.days, alpha=e_process.ALPHA, dispersion=record.dispersion)
+        return Effect(before, EpisodeRate(self.episodes, self.days, *bounds))
 
     @property
     def since(self) -> Sentence:
@@ -52,16 +60,15 @@ class Known:
         )
 
 
-def clock_jumped(change: Change, now: datetime) -> Verification:
+def clock_jumped(change: Change) -> Verification:
     """Say that the moments of a change cannot be true."""
     return Verification(
         Outcome.INCONCLUSIVE,
         say(
-            "written at {written:%Y-%m-%dT%H:%M:%SZ} and landed {landed}, but it is {now:%Y-%m-%dT%H:%M:%SZ}: a clock "
-            "was set, so nothing is concluded from it",
+            "written at {written:%Y-%m-%dT%H:%M:%SZ} and landed {landed}, which is later than now: a clock was set, so "
+            "nothing is concluded from it",
             written=change.written,
             landed="not yet" if change.landed is None else f"at {change.landed:%Y-%m-%dT%H:%M:%SZ}",
-            now=Reading(now),
         ),
     )
 
@@ -96,7 +103,7 @@ def nothing_to_compare(episodes: int, *, is_over: bool) -> Verification:
         say(
             "{episodes} episodes of evictions since the change, and nothing to compare them with: the group was not "
             "watched before it, and no model said what to expect",
-            episodes=Reading(episodes),
+            episodes=episodes,
         ),
         episodes=episodes,
     )

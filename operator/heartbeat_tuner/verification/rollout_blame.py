@@ -24,11 +24,10 @@ def blamed(workload: Workload, container: str, template: str, written: datetime,
         now: the time.
     """
     rollout = workload.rollout
-    calm = dataclasses.replace(rollout, exceeded=False, progressed=now, failing=())
     is_left_to_us = not workload.paused and workload.strategy is not Strategy.ON_DELETE
     is_ours = workload.template == template if template else workload.our_rollout
     if not (is_left_to_us and is_ours and _pods_before_stand(workload, now)):
-        return calm
+        return calm(rollout, now)
     settled = rollout.settled(now)
     crashing = [failing for failing in rollout.failing if failing.container == container and failing.is_crashing(now)]
     if len(crashing) > settled:
@@ -36,7 +35,12 @@ def blamed(workload: Workload, container: str, template: str, written: datetime,
     is_stuck = workload.rolling_out or settled < rollout.wanted
     if is_stuck and 2 * settled < rollout.wanted and _is_overdue(rollout, written, now):
         return rollout
-    return calm
+    return calm(rollout, now)
+
+
+def calm(rollout: Rollout, now: datetime) -> Rollout:
+    """Return a rollout of which nothing is said against the values."""
+    return dataclasses.replace(rollout, exceeded=False, progressed=now, failing=())
 
 
 def _is_overdue(rollout: Rollout, written: datetime, now: datetime) -> bool:
@@ -46,9 +50,7 @@ def _is_overdue(rollout: Rollout, written: datetime, now: datetime) -> bool:
 
 def _pods_before_stand(workload: Workload, now: datetime) -> bool:
     """Whether a pod of the template before has stayed ready, or there are no such pods any more."""
-    rollout = workload.rollout
-    newest = {pod.pod for pod in rollout.ready} | {failing.pod for failing in rollout.failing}
-    before = [pod for pod in workload.pods if pod.name not in newest]
+    before = [pod for pod in workload.pods if pod.name not in workload.rollout.pods]
     if not before:
         return True
     return any(has_settled(pod.ready_since, pod.restarts, now) for pod in before)

@@ -64,7 +64,7 @@ def verify(change: Change, watched: Watched, *, now: datetime) -> Verification:
 def judge(change: Change, counted: EpisodeCount | None, *, now: datetime) -> Verification:
     """Return what is known now of a change, by what `counted_since` returned."""
     if now < change.written or (change.landed is not None and not change.written <= change.landed <= now):
-        return answers.clock_jumped(change, now)
+        return answers.clock_jumped(change)
     early = fast_paths.without_statistics(change, now)
     if early is not None:
         return early

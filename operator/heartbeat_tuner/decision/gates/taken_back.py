@@ -101,9 +101,13 @@ def _failed(policy: Policy, last: Application | None) -> tuple[FailedValues, ...
 
 
 def _gone(policy: Policy, application: Application, held: Holdings) -> list[str]:
-    """Return the entries of a write that stand there otherwise, or not at all."""
-    standing = held.standing or {}
-    return [name for name, text in _entries(policy, application).items() if standing.get(name) != text]
+    """Return the entries of a write that stand there otherwise, or not at all; of a revert, those it took out, too."""
+    standing, entries = held.standing or {}, _entries(policy, application)
+    missing = [name for name, text in entries.items() if standing.get(name) != text]
+    if application.reverts is None:
+        return missing
+    out = (application.entries_before or {}).items()
+    return [*missing, *(name for name, text in out if name not in entries and standing.get(name) == text)]
 
 
 def _taken_back(policy: Policy, last: Application | None, held: Holdings, *, now: datetime) -> TakenBack | None:

@@ -19,10 +19,8 @@ from heartbeat_tuner.decision.gates.group_ownership import Described, Proven
 from heartbeat_tuner.domain import grants, members_at_pods, sentences
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.grants import Grants
-from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import UnreadableGroup
 from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
-from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.liveness.turns import Turns
 
@@ -168,14 +166,3 @@ def in_turn(keys: Iterable[ObjectKey], last_looks: Mapping[ObjectKey | str, int]
         places[key] = counts[key.namespace]
         counts[key.namespace] += 1
     return sorted(places, key=lambda key: (places[key], last_looks.get(key.namespace, 0), key))
-
-
-def group_shown(policy: Policy, shown: Shown) -> Group | Finding:
-    """Return the policy's group, or why there is none that it may be shown."""
-    group = shown[policy.key]
-    if group is None:
-        phrase = "Kafka cluster {cluster} knows no consumer group {group}"
-        return Finding(Reason.GROUP_NOT_FOUND, say(phrase, cluster=policy.cluster, group=policy.group_id))
-    if isinstance(group, UnreadableGroup):
-        return Finding(Reason.GROUP_UNREADABLE, group.message)
-    return group

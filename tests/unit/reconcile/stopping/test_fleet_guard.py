@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.ports.fleet_stops import FleetStop, StopNote
-from heartbeat_tuner.reconcile import fleet_guard
-from heartbeat_tuner.reconcile.fleet_guard import ChangedGroup
+from heartbeat_tuner.reconcile.stopping import fleet_guard
+from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.verification import fleet, references
 from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
 from heartbeat_tuner.verification.verify import EpisodeCount
@@ -24,6 +24,8 @@ NOW: Final = worlds.NOW
 LANDED: Final = NOW - timedelta(hours=20)
 CLOCK: Final = ExposureClock(EVEN, ())
 EVERYWHERE: Final = frozenset[str]()
+SHOP: Final = frozenset({"shop"})
+NOTHING: Final = StopNote()
 
 
 def group(
@@ -47,9 +49,7 @@ def group(
     """
     landed_s, now_s = landed.timestamp(), NOW.timestamp()
     since_s = landed_s - days * DAY_S
-    record = references.before(
-        np.arange(since_s + 600.0, landed_s - DAY_S, DAY_S / per_day), since_s, landed_s, CLOCK
-    )
+    record = references.before(np.arange(since_s + 600.0, landed_s - DAY_S, DAY_S / per_day), since_s, landed_s, CLOCK)
     times = np.linspace(landed_s, now_s, episodes + 2)[1:-1]
     counted = EpisodeCount(record, times, CLOCK.days(landed_s, times), CLOCK, landed_s, now_s)
     return ChangedGroup(ObjectKey(namespace, f"g{number}"), ("main", f"{namespace}-g{number}"), landed, counted)
@@ -60,7 +60,7 @@ def fleet_of(count: int, episodes: int = 3, *, teams: int = 1) -> list[ChangedGr
     return [group(number, episodes, namespace=f"team{number % teams}") for number in range(count)]
 
 
-def stopped(changed: Sequence[ChangedGroup], note: StopNote = StopNote()) -> frozenset[str] | None:
+def stopped(changed: Sequence[ChangedGroup], note: StopNote = NOTHING) -> frozenset[str] | None:
     """Return the namespaces that are stopped, none of them by name if it is all; None if nothing is."""
     stop = fleet_guard.next_stop(note, changed, NOW)
     return None if stop is None else stop.namespaces
@@ -92,14 +92,14 @@ def test_whatever_a_tenant_forges_stops_nobody_else(forged: list[tuple[int, floa
     """In any number of groups of one namespace."""
     own = [group(number, count, per_day=rate) for number, (count, rate) in enumerate(forged)]
     others = [group(number, 1, namespace=f"team{number % 5}") for number in range(20)]
-    assert stopped([*own, *others]) in {None, frozenset({"shop"})}
+    assert stopped([*own, *others]) in {None, SHOP}
 
 
 def test_a_namespace_whose_groups_are_harmed_is_stopped_alone() -> None:
     """The others' groups are well."""
     others = [group(number, 1, namespace=f"team{number % 3}") for number in range(15)]
     assert stopped([*fleet_of(20, teams=1), *others]) is not None
-    assert stopped([*(group(number) for number in range(20)), *others]) == {"shop"}
+    assert stopped([*(group(number) for number in range(20)), *others]) == SHOP
 
 
 def test_a_second_namespace_stops_all() -> None:
@@ -130,8 +130,8 @@ def test_what_was_written_before_a_person_resumed_counts_no_more() -> None:
     harmed = [group(number) for number in range(20)]
     assert stopped(harmed, StopNote(resumed_at=NOW)) is None
     assert stopped(harmed, StopNote(resumed_at=LANDED)) is None
-    assert stopped(harmed, StopNote(resumed_at=LANDED - timedelta(seconds=1))) == {"shop"}
-    assert stopped(harmed, StopNote(resumed_at=NOW + timedelta(days=300))) == {"shop"}
+    assert stopped(harmed, StopNote(resumed_at=LANDED - timedelta(seconds=1))) == SHOP
+    assert stopped(harmed, StopNote(resumed_at=NOW + timedelta(days=300))) == SHOP
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_young_record_neither_hides_nor_makes_harm() -> None:
     harmed = [group(number) for number in range(20)]
     young = group(20, 1, days=2.0, per_day=4.0)
     assert not fleet.must_stop([one.counted for one in (*harmed, young)])
-    assert stopped([*harmed, young]) == {"shop"}
+    assert stopped([*harmed, young]) == SHOP
 
 
 def test_policies_of_one_group_count_once() -> None:

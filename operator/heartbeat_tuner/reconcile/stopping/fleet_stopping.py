@@ -18,9 +18,9 @@ from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.ports.fleet_stops import FleetStop, FleetStops, StopNote
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import fleet_guard
-from heartbeat_tuner.reconcile.fleet_guard import ChangedGroup
 from heartbeat_tuner.reconcile.outcomes import Decided, Result
+from heartbeat_tuner.reconcile.stopping import fleet_guard
+from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 
 _log: Final = structlog.get_logger()
 

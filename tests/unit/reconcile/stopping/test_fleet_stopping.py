@@ -12,7 +12,7 @@ from heartbeat_tuner.domain.evidence import Holdings
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.ports.fleet_stops import FleetStop, StopNote
-from tests.support import counters, manifests, stages, worlds
+from tests.support import counters, manifests, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
 from tests.unit.reconcile.test_reverting import changed
 

@@ -57,6 +57,20 @@ class ChangedGroup:
         return self.counted.times_s.size - self.expected
 
 
+def counted_until(changed: ChangedGroup | None, written: datetime, now: datetime) -> ChangedGroup | None:
+    """Return what was counted with the exposure until now, since no episode has come: of the change in force alone.
+
+    Args:
+        changed: what was counted until the last look.
+        written: when the change in force was.
+        now: the time.
+    """
+    if changed is None or changed.written != written:
+        return changed
+    until_s = max(changed.counted.until_s, now.timestamp())
+    return dataclasses.replace(changed, counted=dataclasses.replace(changed.counted, until_s=until_s))
+
+
 def next_stop(note: StopNote, changed: Iterable[ChangedGroup], now: datetime) -> FleetStop | None:
     """Return the stop that holds from now on; a stop that stands is only ever made wider.
 

@@ -1,0 +1,275 @@
+"""A change is followed from look to look: when it landed, what was seen, and what ends that."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.domain.evidence import Record, Unknown
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Application, Contradicted, Policy, TakenBack
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.rollouts import Rollout
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, disturbed, follow
+from tests.support import worlds
+
+NOW = worlds.NOW
+MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+BEFORE, AFTER = worlds.settings("45s"), worlds.settings("30s")
+WRITTEN = NOW - DAY
+CHANGE = Application(AFTER, BEFORE, WRITTEN, "workload-1", "app", {"S": "30000"}, {"S": "45000"})
+LANDED = FollowedChange(WRITTEN, landed=WRITTEN + MINUTE)
+BLIND = Unknown(Reason.METRICS_STALE, "old")
+
+
+def nobody(_written: datetime) -> Sequence[Sequence[float]]:
+    """Return no other group."""
+    return ()
+
+
+@dataclasses.dataclass
+class Group:
+    """A group that is looked at again and again, with the status that each look leaves."""
+
+    policy: Policy
+    now: datetime = NOW
+    memory: FollowMemory = dataclasses.field(default_factory=FollowMemory)
+
+    def look(
+        self,
+        *,
+        values: LivenessSettings | None = AFTER,
+        evicted: Sequence[datetime] = (),
+        after: timedelta = MINUTE,
+        record: Record | Unknown | None = None,
+        **workload: Any,
+    ) -> FollowedChange | None:
+        """Look once more, with pods that run with `values`, and note what comes of it as the status does."""
+        self.now += after
+        seen = worlds.workload(values, mixed=values is None, rolling_out=values is None)
+        seen = dataclasses.replace(seen, **workload)
+        times = tuple(at.timestamp() for at in evicted)
+        known = dataclasses.replace(worlds.record(evictions=len(times)), evicted_at_s=times)
+        look = GroupLook(self.policy, seen, record or known, self.now)
+        followed, history, self.memory = follow(look, self.memory, nobody)
+        self.policy = dataclasses.replace(self.policy, followed=followed, history=history)
+        return followed
+
+    @property
+    def history(self) -> EvictionHistory:
+        """What is noted of evictions."""
+        assert self.policy.history is not None
+        return self.policy.history
+
+
+def group(**policy: Any) -> Group:
+    """Return a group under some policy."""
+    return Group(worlds.policy(**policy))
+
+
+def changed(**policy: Any) -> Group:
+    """Return a group whose values were changed a day ago, after two weeks without evictions."""
+    history = EvictionHistory(WRITTEN - 14 * DAY, AFTER)
+    return group(**{"application": CHANGE, "followed": LANDED, "history": history, **policy})
+
+
+def test_a_group_is_watched_before_anything_was_written() -> None:
+    """It is what the first change will be compared with."""
+    watched = group()
+    assert watched.look(evicted=[NOW]) is None
+    assert (watched.history.since, watched.history.values) == (NOW + MINUTE, AFTER)
+    watched.look(evicted=[NOW, NOW + MINUTE, NOW + 90 * worlds.seconds(1)])
+    watched.look(evicted=[NOW + MINUTE, NOW + 90 * worlds.seconds(1)])
+    assert watched.history.episodes_s == ((NOW + MINUTE).timestamp(),)
+
+
+def test_what_is_to_come_is_no_eviction_yet() -> None:
+    """A broker's clock that is ahead would hide what really happens until then."""
+    watched = group()
+    watched.look()
+    watched.look(evicted=[NOW + DAY])
+    assert watched.history.episodes_s == ()
+
+
+def test_a_change_lands_when_all_pods_stayed_ready_with_it() -> None:
+    """Not while some have other values; and a look later does not move it."""
+    rolling = group(application=dataclasses.replace(CHANGE, at=NOW))
+    first = rolling.look(values=None, our_rollout=True)
+    assert first is not None
+    assert first.landed is None
+    assert "not in all pods yet" in first.message
+    second = rolling.look()
+    assert second is not None
+    assert second.landed == NOW + 2 * MINUTE
+    third = rolling.look()
+    assert third is not None
+    assert third.landed == second.landed
+
+
+def test_the_history_goes_on_through_a_change_of_ours() -> None:
+    """What came before is what it is compared with."""
+    watched = group(history=EvictionHistory(WRITTEN - DAY, BEFORE, (1.0,)), application=CHANGE)
+    watched.look()
+    assert (watched.history.since, watched.history.values) == (WRITTEN - DAY, AFTER)
+    assert watched.history.episodes_s == (1.0,)
+
+
+def test_values_of_somebody_else_begin_another_history_and_end_the_verdict() -> None:
+    """What comes of them is no work of ours."""
+    watched = changed()
+    followed = watched.look(values=worlds.settings("60s"))
+    assert followed is not None
+    assert followed.outcome is Outcome.INCONCLUSIVE
+    assert (watched.history.since, watched.history.values) == (NOW + MINUTE, worlds.settings("60s"))
+
+
+def test_a_second_change_is_compared_with_the_time_under_the_first() -> None:
+    """Not with the time before both."""
+    watched = changed()
+    second = dataclasses.replace(CHANGE, values=BEFORE, previous=AFTER, at=NOW)
+    watched.policy = dataclasses.replace(watched.policy, application=second)
+    watched.look(values=None, our_rollout=True)
+    assert watched.history.since == LANDED.landed
+
+
+def test_a_history_is_trimmed_once_a_week() -> None:
+    """Each time is a status to write."""
+    old = NOW - 60 * DAY
+    watched = group(history=EvictionHistory(old, AFTER))
+    watched.look()
+    first = watched.history.since
+    assert first == NOW + MINUTE - 42 * DAY
+    for _ in range(6):
+        watched.look(after=DAY)
+    assert watched.history.since == first
+
+
+def test_nothing_is_learnt_from_a_step_of_scale() -> None:
+    """Members join and leave for it: ten minutes are left out, with the evictions in them."""
+    watched = group()
+    watched.look(rollout=Rollout(wanted=3, updated=3))
+    watched.look(rollout=Rollout(wanted=5, updated=5), evicted=[NOW + 2 * MINUTE])
+    for _ in range(10):
+        watched.look(rollout=Rollout(wanted=5, updated=5))
+    assert watched.history.left_out == (((NOW + 2 * MINUTE).timestamp(), (NOW + 12 * MINUTE).timestamp()),)
+    assert watched.history.episodes_s == ()
+
+
+def test_the_rollout_of_a_change_itself_is_not_left_out() -> None:
+    """What begins in it belongs to it."""
+    rolling = group(application=CHANGE)
+    for _ in range(3):
+        rolling.look(values=None, our_rollout=True)
+    for _ in range(12):
+        rolling.look()
+    assert rolling.history.left_out == ()
+
+
+@pytest.mark.parametrize(("hours", "left_out"), [(0.9, 0), (3, 2)])
+def test_what_the_next_record_still_shows_was_missed_by_nobody(hours: float, left_out: float) -> None:
+    """A record reaches an hour back; what was longer without metrics is left out."""
+    watched = group()
+    watched.look()
+    watched.look(record=BLIND)
+    watched.look(after=timedelta(hours=hours))
+    out = sum(until - since for since, until in watched.history.left_out)
+    assert out == pytest.approx(3600 * left_out, abs=61)
+
+
+def test_a_storm_is_harm_and_a_new_leader_sees_it_too() -> None:
+    """Four episodes within the first hour after two weeks without any."""
+    watched = changed(application=dataclasses.replace(CHANGE, at=NOW), followed=FollowedChange(NOW, landed=NOW))
+    for number in range(1, 5):
+        watched.look(evicted=[NOW + number * 14 * MINUTE], after=14 * MINUTE)
+    assert watched.policy.followed is not None
+    assert watched.policy.followed.outcome is Outcome.VERIFYING  # 14 minutes are the same episode
+    watched = changed(application=dataclasses.replace(CHANGE, at=NOW), followed=FollowedChange(NOW, landed=NOW))
+    for number in range(1, 4):
+        watched.look(evicted=[NOW + number * 16 * MINUTE], after=16 * MINUTE)
+    assert watched.policy.followed is not None
+    assert watched.policy.followed.is_harmful
+    watched.memory = FollowMemory()
+    again = watched.look()
+    assert again is not None
+    assert again.is_harmful
+
+
+def test_what_was_counted_moves_with_an_episode_or_a_day() -> None:
+    """Before and after, with Garwood's bounds: none in 14 days is at most 0.26 a day."""
+    watched = changed()
+    first = watched.look()
+    later = watched.look(after=timedelta(hours=10))
+    assert first is not None
+    assert later is not None
+    assert first.effect is not None
+    assert first.effect is later.effect
+    before = first.effect.before
+    assert before is not None
+    assert (before.episodes, before.days, before.lower) == (0, 14, 0)
+    assert before.upper == pytest.approx(0.263, abs=0.001)
+    evicted = watched.look(evicted=[watched.now])
+    assert evicted is not None
+    assert evicted.effect is not None
+    assert evicted.effect.after.episodes == 1
+    assert evicted.effect.after.days == pytest.approx(1.4, abs=0.05)
+
+
+def test_when_harm_showed_does_not_move() -> None:
+    """A status must not move while nothing happens."""
+    failing = group(application=CHANGE)
+    crash = Rollout(wanted=3, updated=1, exceeded=True)
+    first = failing.look(values=None, our_rollout=True, rollout=crash)
+    second = failing.look(values=None, our_rollout=True, rollout=crash)
+    assert first is not None
+    assert first.outcome is Outcome.ROLLOUT_FAILED
+    assert first == second
+
+
+def test_pods_that_fail_in_an_outage_of_the_brokers_fail_by_that() -> None:
+    """They crash for a while after it as well."""
+    failing = group(application=CHANGE)
+    failing.memory = disturbed(failing.memory, NOW)
+    crash = Rollout(wanted=3, updated=1, exceeded=True)
+    during = failing.look(values=None, our_rollout=True, rollout=crash)
+    assert during is not None
+    assert during.outcome is Outcome.VERIFYING
+    after = failing.look(values=None, our_rollout=True, rollout=crash, after=11 * MINUTE)
+    assert after is not None
+    assert after.outcome is Outcome.ROLLOUT_FAILED
+
+
+def test_what_an_earlier_record_proved_is_no_effect() -> None:
+    """It stands as long as policy and template do."""
+    watched = changed(contradicted=Contradicted(Reason.NO_EFFECT, "they beat as before", 1, "abc"))
+    followed = watched.look(template="abc")
+    assert followed is not None
+    assert (followed.outcome, followed.message) == (Outcome.NO_EFFECT, "they beat as before")
+    followed = watched.look(template="def")
+    assert followed is not None
+    assert followed.outcome is not Outcome.NO_EFFECT
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"application": dataclasses.replace(CHANGE, reverts=WRITTEN - DAY)},
+        {"taken_back": TakenBack(CHANGE, NOW, 1)},
+    ],
+    ids=["a revert", "taken back by a person"],
+)
+def test_what_went_back_is_not_judged(policy: dict[str, Any]) -> None:
+    """Nor does a saving wait for a verdict that nobody gives."""
+    followed = changed(**policy).look(evicted=[NOW])
+    assert followed is not None
+    assert followed.outcome is Outcome.INCONCLUSIVE
+
+
+def test_after_the_horizon_the_verdict_stands() -> None:
+    """The record of the time before is let go of, and would make another."""
+    late = changed(followed=dataclasses.replace(LANDED, outcome=Outcome.VERIFIED, message="fewer than before"))
+    followed = late.look(after=29 * DAY)
+    assert followed is not None
+    assert (followed.outcome, followed.message) == (Outcome.VERIFIED, "fewer than before")
