@@ -138,7 +138,7 @@ class Cycle:
         oldest_look_s = self._gatherer.oldest_look_s
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
-        outcomes = await self._stopping.held(outcomes, self._gatherer.changed)
+        outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))

@@ -1,4 +1,4 @@
-"""The note of a stop: annotations of the Lease that all replicas know, whoever leads and however the fleet is divided.
+"""The note of a stop: annotations of the one Lease that all replicas know, whatever the leader and the shards.
 
 `fleet-stopped` has the stop as JSON; any other text there is a person's, who stops the fleet by hand. `resumed` asks to
 go on: the leader takes it away and notes since when, in `fleet-resumed-at`. No text means "go on" by mistake, since

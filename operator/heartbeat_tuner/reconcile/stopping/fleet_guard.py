@@ -1,7 +1,7 @@
 """Does what is written harm many groups, each too little to be seen alone? Whose changes must stop then? Pure.
 
 `verification.fleet` has the statistics. What it is asked here is so that nobody alone makes the answer: a mean is as
-high as its highest part, so a single group could stop the whole fleet, and whoever runs a pod can forge evictions of
+high as its highest part, so a single group could stop the whole fleet, and who runs a pod can forge evictions of
 its group. So the evidence has to stand whichever group is left out, and stops the groups of a namespace by what is seen
 in that namespace alone. All groups are stopped by what stands whichever namespace is left out, or where a second
 namespace is stopped.
@@ -137,7 +137,7 @@ def _strongest(parts: Sequence[Sequence[ChangedGroup]]) -> list[Sequence[Changed
     """Return the parts that show most, by either measure."""
     by_excess = sorted(parts, key=lambda part: math.fsum(group.excess for group in part), reverse=True)
     by_evidence = sorted(parts, key=lambda part: _evidence([part]), reverse=True)
-    return by_excess[:MOST_LEFT_OUT] + by_evidence[:MOST_LEFT_OUT]
+    return by_evidence[:MOST_LEFT_OUT] + by_excess[:MOST_LEFT_OUT]
 
 
 def _evidence(parts: Sequence[Sequence[ChangedGroup]]) -> float:

@@ -5,6 +5,7 @@ cannot be read does not mean that nothing is stopped: nothing new begins in such
 taken back all the same.
 """
 
+import asyncio
 import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -50,7 +51,7 @@ class FleetStopping:
 
         Args:
             outcomes: of this cycle.
-            changed: the groups that are known to have been changed.
+            changed: the groups that are known to have been changed; an early look asks nothing of them.
 
         Raises:
             NotLeaderError: the leadership ended meanwhile.
@@ -77,7 +78,8 @@ class FleetStopping:
             resumed = StopNote(resumed_at=now)
             await self._stops.replace(note, resumed)
             note = resumed
-        stop = fleet_guard.next_stop(note, changed, now)
+        # A thousand groups take half a second, and probes have to be answered meanwhile.
+        stop = await asyncio.to_thread(fleet_guard.next_stop, note, list(changed), now)
         if stop != note.stop:
             await self._stops.replace(note, dataclasses.replace(note, stop=stop))
         return stop
@@ -112,6 +114,6 @@ def _with_hold(outcome: Result, hold: Finding) -> Result:
 def _sentence(stop: FleetStop) -> Sentence:
     phrase = (
         "changes of values are stopped in {where}: {why}. What did harm is taken back; nothing else is changed, cures "
-        "neither, until whoever runs the operator resumes"
+        "neither, until somebody who runs the operator resumes"
     )
     return say(phrase, where="this namespace" if stop.namespaces else "the whole fleet", why=stop.message)

@@ -138,6 +138,22 @@ async def test_a_note_that_is_only_lost_resumes_nothing() -> None:
     assert stage.stops.note.stop is not None
 
 
+async def test_an_early_look_at_an_edited_policy_is_held_as_well() -> None:
+    """It reads the note, and leaves the evidence to the next pass."""
+    stage = poisoned()
+    stage.stops.note = StopNote(FleetStop("a person stopped it"))
+    await stage.cycle()
+    stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"max": "60s"}})
+    await stage.operator.run({ORDERS})
+    assert stage.workloads.writes == []
+    assert stage.condition("Applied") == ("False", "FleetStopped")
+    stage.stops.note = StopNote()
+    await stage.operator.run({ORDERS})
+    assert values_written(stage) == [CURED]
+    await stage.cycle()
+    assert stage.stops.note.stop is not None
+
+
 async def test_a_revert_passes() -> None:
     """What did harm or failed is taken back while nothing else is changed."""
     stage = poisoned()
