@@ -24,10 +24,12 @@ from heartbeat_tuner.domain.verifications import Effect, EvictionHistory, Follow
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.status import landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
+from heartbeat_tuner.reconcile.stopping import fleet_guard
+from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.verification import eviction_history, rollout_blame
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification, Watched
 from heartbeat_tuner.verification.episodes import Stretch
-from heartbeat_tuner.verification.verify import verify
+from heartbeat_tuner.verification.verify import counted_since, judge
 
 RECORD_BEFORE: Final = timedelta(days=14)
 """How much of the time before a change it is compared with."""
@@ -65,6 +67,7 @@ class FollowMemory:
         unknown_since: since when the record is unknown; None while it is known.
         asked: what the last verdict rests on.
         verification: that verdict.
+        changed: what was counted of the newest change that has landed, also after it was taken back.
     """
 
     disturbed_s: float | None = None
@@ -75,6 +78,7 @@ class FollowMemory:
     unknown_since: datetime | None = None
     asked: tuple[Any, ...] = ()
     verification: Verification | None = None
+    changed: ChangedGroup | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -323,7 +327,7 @@ def _asked(
     hour = int((now - change.at).total_seconds() // _HOUR_S)
     asked = (followed.at, followed.landed, history, contradiction, is_failing, memory.disturbed_s, hour)
     if asked == memory.asked and not is_failing:
-        return memory
+        return dataclasses.replace(memory, changed=fleet_guard.counted_until(memory.changed, change.at, now))
     seen = Watched(
         since=now if history is None else history.since,
         evictions_s=() if history is None else history.episodes_s,
@@ -331,7 +335,12 @@ def _asked(
         others_s=witnesses(change.at),
     )
     change_seen = Change(change.at, followed.landed, rollout, contradiction, change.promise)
-    return dataclasses.replace(memory, asked=asked, verification=verify(change_seen, seen, now=now))
+    counted = counted_since(change_seen, seen, now)
+    changed = memory.changed
+    if counted is not None:
+        group = (look.policy.cluster, look.policy.group_id)
+        changed = ChangedGroup(look.policy.key, group, change.at, counted)
+    return dataclasses.replace(memory, asked=asked, verification=judge(change_seen, counted, now=now), changed=changed)
 
 
 def _left_out(history: EvictionHistory | None, memory: FollowMemory, now: datetime) -> tuple[Stretch, ...]:

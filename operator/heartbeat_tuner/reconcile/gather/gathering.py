@@ -43,6 +43,7 @@ from heartbeat_tuner.reconcile.gather.unread import LastRead
 from heartbeat_tuner.reconcile.liveness.progress import Moved, MovingMetrics, nobody_looks
 from heartbeat_tuner.reconcile.liveness.turns import Turns
 from heartbeat_tuner.reconcile.outcomes import NotRead, UnexpectedFailure
+from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.reconcile.witness_pool import WitnessPool
 
 Gathered = DecisionInput | Finding | NotRead | UnexpectedFailure
@@ -212,6 +213,12 @@ class Gatherer:
     def is_proven(self, policy: Policy) -> bool:
         """Whether a member of the policy's group was seen in its workload's pods, during this leadership."""
         return self._owners.noted(policy) is not None
+
+    @property
+    def changed(self) -> list[ChangedGroup]:
+        """The groups whose values were changed, with what was counted since."""
+        followed = (memory.following.changed for memory in self._memories.values())
+        return [changed for changed in followed if changed is not None]
 
     @property
     def oldest_look_s(self) -> float:

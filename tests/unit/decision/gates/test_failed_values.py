@@ -141,10 +141,11 @@ WEEK = timedelta(days=7)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_a_saving_waits_while_nothing_has_shown(outcome: Outcome) -> None:
-    """Two changes at once could not be told apart; what is known, or never will be, holds nothing."""
-    followed, is_open = FollowedChange(AT, AT, outcome=outcome), outcome is Outcome.VERIFYING
-    assert waiting(followed, saving(SHORTER), now_after=timedelta(days=1)) is (Reason.VERIFYING if is_open else None)
+def test_a_saving_waits_while_nothing_has_shown_and_while_harm_stands(outcome: Outcome) -> None:
+    """Two changes at once could not be told apart; nor is one made on top of harm."""
+    followed = FollowedChange(AT, AT, outcome=outcome)
+    reason = Reason(outcome.value) if outcome in {*HARMFUL, Outcome.VERIFYING} else None
+    assert waiting(followed, saving(SHORTER), now_after=timedelta(days=1)) is reason
     assert waiting(followed, ProposedChange(SHORTER), now_after=timedelta(days=1)) is None
 
 
