@@ -147,6 +147,7 @@ PIPELINE: Final = Pipeline(
         write_gates.values_were_taken_back,
         write_gates.rollout_is_paused,
         write_gates.rollout_is_anothers,
+        write_gates.entries_are_owned_by_another,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

@@ -8,6 +8,7 @@ import pytest
 
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Holdings
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from tests.support import counters, stages, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
@@ -124,6 +125,17 @@ async def test_nothing_is_taken_back_without_leave(spec: dict[str, Any]) -> None
     stage.policies.edit(ORDERS, **spec)
     await stage.cycle()
     assert values_written(stage) == [CURED]
+    assert stage.condition("Verified") == ("False", "RolloutFailed")
+
+
+async def test_nothing_is_called_reverted_that_somebody_else_owns_by_now() -> None:
+    """Argo CD has the same entries: what is left out of an apply stays, and the pods go on crashing."""
+    stage = await stage_with_crashing_pods()
+    stage.workloads.edit(CONSUMER, foreign_env={Setting.SESSION_TIMEOUT: "argocd-controller"})
+    for _ in range(3):
+        await stage.cycle()
+    assert values_written(stage) == [CURED]
+    assert stage.condition("Applied") == ("False", "FieldOwned")
     assert stage.condition("Verified") == ("False", "RolloutFailed")
 
 

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision.gates import failed_values, record_consent, rollout_windows, taken_back
+from heartbeat_tuner.decision.gates import failed_values, record_consent, revert_ownership, rollout_windows, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import durations, liveness
@@ -260,3 +260,9 @@ def reverts_are_disabled(inputs: DecisionInput, _change: ProposedChange) -> Find
 def rollout_is_anothers(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold while a rollout is not finished that somebody else began after ours: it may be the cure."""
     return None if inputs.workload.our_rollout else rollout_is_in_progress(inputs, change)
+
+
+def entries_are_owned_by_another(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold a revert where the entries that it would take back are another manager's by now."""
+    last = inputs.policy.application
+    return None if last is None else revert_ownership.finding(inputs.policy, inputs.workload, last)

@@ -12,7 +12,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, TakenBack
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Prediction, Verdict
@@ -236,6 +236,34 @@ def test_a_revert_waits_for_the_rollouts_of_others(*, ours: bool, is_held: bool)
     hold = decide(paused).hold
     assert hold is not None
     assert hold.reason is Reason.ROLLOUT_PAUSED
+
+
+CO_OWNED = {Setting.SESSION_TIMEOUT: "argocd-controller"}
+
+
+def test_a_revert_of_entries_that_are_another_manager_s_is_held() -> None:
+    """To leave them out of an apply takes nothing out: it would be a revert in words alone."""
+    shared = dataclasses.replace(harmed(), workload=worlds.workload(SHORTER, foreign=CO_OWNED))
+    hold = decide(shared).hold
+    assert hold is not None
+    assert hold.reason is Reason.FIELD_OWNED
+    assert "argocd-controller" in hold.message
+    assert '{name: KAFKA_SESSION_TIMEOUT_MS, value: "30000"}' in hold.message
+
+
+def test_an_entry_that_stood_nowhere_before_the_change_is_to_be_taken_out() -> None:
+    """There is no value before it that a manifest could have."""
+    added = dataclasses.replace(OURS, entries_before={})
+    shared = dataclasses.replace(harmed(application=added), workload=worlds.workload(SHORTER, foreign=CO_OWNED))
+    hold = decide(shared).hold
+    assert hold is not None
+    assert "take out of the manifest's env: KAFKA_SESSION_TIMEOUT_MS" in hold.message
+
+
+def test_an_entry_of_another_manager_that_the_change_did_not_write_holds_no_revert() -> None:
+    """The revert leaves it as it is."""
+    beside = worlds.workload(SHORTER, foreign={Setting.FETCH_WAIT: "helm"})
+    assert decide(dataclasses.replace(harmed(), workload=beside)).to_apply == BEFORE
 
 
 def test_a_revert_waits_for_nothing_that_a_cure_waits_for() -> None:
