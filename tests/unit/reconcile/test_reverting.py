@@ -128,6 +128,19 @@ async def test_nothing_is_taken_back_without_leave(spec: dict[str, Any]) -> None
     assert stage.condition("Verified") == ("False", "RolloutFailed")
 
 
+@pytest.mark.parametrize("mode", ["Initial", "Recommend"])
+async def test_what_failed_is_neither_set_in_new_pods_nor_recommended_without_a_word(mode: str) -> None:
+    """The webhook would give the values to each new pod, and a person would copy them."""
+    stage = await stage_with_crashing_pods()
+    await stage.cycle()
+    old_pods_stay(stage)
+    stage.policies.edit(ORDERS, mode=mode)
+    for _ in range(2):
+        await stage.cycle()
+    assert "initial" not in stage.policies.status_of(ORDERS)
+    assert stage.condition("Applied") == ("False", "FailedBefore")
+
+
 async def test_nothing_is_called_reverted_that_somebody_else_owns_by_now() -> None:
     """Argo CD has the same entries: what is left out of an apply stays, and the pods go on crashing."""
     stage = await stage_with_crashing_pods()
