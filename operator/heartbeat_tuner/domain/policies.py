@@ -43,6 +43,9 @@ class ObjectKey:
         return f"{self.namespace}/{self.name}"
 
 
+ASKING_AGAIN: Final = "spec.objective, spec.bounds, spec.client or spec.workloadRef"
+"""What a person edits to have values tried again: what `Policy.spec` is made of, but for the group itself."""
+
 DEPLOYMENT: Final = "Deployment"
 STATEFUL_SET: Final = "StatefulSet"
 """Kinds of workloads: a StatefulSet's pods have names that stay, and it has no surge."""
@@ -226,7 +229,7 @@ class Policy:
     spec which its status speaks of; None before the first look. `taken_back` is what of ours somebody took back last,
     `intent` the last write of which nobody knows yet whether it was done. `reverts` says whether what did harm is taken
     back. `followed` is how far the last change is, `history` when members were evicted, `failed` what must not be tried
-    again under the spec whose fingerprint is `spec`.
+    again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
     """
 
     key: ObjectKey

@@ -69,7 +69,7 @@ async def test_what_failed_is_not_written_again_by_any_leader() -> None:
     assert stage.condition("Verified") == ("False", "Reverted")
 
 
-async def test_an_edit_of_the_spec_asks_anew_and_a_suspension_does_not() -> None:
+async def test_an_edit_of_what_is_asked_for_asks_again_and_no_other_edit_does() -> None:
     """Whoever changes what is asked for has read why it failed."""
     stage = await stage_with_crashing_pods()
     await stage.cycle()
@@ -77,6 +77,8 @@ async def test_an_edit_of_the_spec_asks_anew_and_a_suspension_does_not() -> None
     stage.policies.edit(ORDERS, suspend=True)
     await stage.cycle()
     stage.policies.edit(ORDERS, suspend=False)
+    await stage.cycle()
+    stage.policies.edit(ORDERS, rollout={"cooldown": "2s"})
     await stage.cycle()
     assert len(stage.workloads.writes) == 2
     stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"max": "60s"}})

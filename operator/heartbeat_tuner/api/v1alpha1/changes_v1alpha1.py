@@ -54,7 +54,7 @@ class FailedStatus(Model):
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
     outcome: Annotated[str, Field(max_length=64, description="What was found: Worse or RolloutFailed.")]
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
-    spec: Annotated[str, Field(max_length=64, description="A fingerprint of the policy's spec at that time.")]
+    spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
     promised_per_day: Annotated[
         Rate | None, Field(description="Evictions a day at most that the model had promised.")
     ] = None

@@ -8,7 +8,7 @@ from typing import Final
 
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import ASKING_AGAIN, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -38,11 +38,12 @@ def failed_before(policy: Policy, target: LivenessSettings, expected_per_day: fl
             Reason.FAILED_BEFORE,
             say(
                 "values as far as these were written at {at:%Y-%m-%dT%H:%M:%SZ} and taken back ({outcome}: {why}). "
-                "They are not written again until the policy's spec is edited, or the model expects {times:g} times "
-                "the evictions that it promised then",
+                "They are not written again until {asking} is edited, or the model expects {times:g} times the "
+                "evictions that it promised then",
                 at=failed.at,
                 outcome=failed.outcome.value,
                 why=failed.message,
+                asking=ASKING_AGAIN,
                 times=LEARNT,
             ),
         )
