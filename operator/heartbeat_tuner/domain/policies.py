@@ -137,14 +137,17 @@ class TakenBack:
     Attributes:
         application: the write that they are of.
         seen: when that was noticed.
-        generation: of the policy at that time: nothing is written for it.
+        generation: of the policy at that time.
         by: the manager that has the values now; empty where nobody has.
+        spec: the fingerprint of what the policy asked for at that time: nothing is written for it. Empty where that was
+            not noted; then nothing is written for the generation.
     """
 
     application: Application
     seen: datetime
     generation: int
     by: str = ""
+    spec: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -266,9 +269,12 @@ class Policy:
 
     @property
     def forbidden(self) -> TakenBack | None:
-        """What somebody took back under this very spec: nothing is written until that is edited."""
+        """What somebody took back while the same was asked for: nothing is written until that is edited."""
         noted = self.taken_back
-        return noted if noted is not None and noted.generation == self.generation else None
+        if noted is None:
+            return None
+        is_same = noted.spec == self.spec if noted.spec else noted.generation == self.generation
+        return noted if is_same else None
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""

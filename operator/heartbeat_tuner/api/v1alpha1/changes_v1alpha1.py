@@ -106,11 +106,16 @@ class TakenBackStatus(Model):
         AfterValidator(moment),
         Field(description="When that was noticed.", json_schema_extra={"format": "date-time"}),
     ]
-    generation: Annotated[
-        int, Field(description="Of the policy at that time: nothing is written to the workload until it is another.")
-    ]
+    generation: Annotated[int, Field(description="Of the policy at that time.")]
     by: Annotated[
         str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
+    ] = None
+    spec: Annotated[
+        str | None,
+        Field(
+            max_length=64,
+            description="A fingerprint of what the spec asked for then: nothing is written until that is edited.",
+        ),
     ] = None
 
 

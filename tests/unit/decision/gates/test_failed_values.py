@@ -80,7 +80,10 @@ def test_the_sentence_says_what_would_end_it() -> None:
     assert message is not None
     assert "2026-02-28T12:00:00Z" in message
     assert "(Worse: 11 episodes of evictions)" in message
-    assert "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model expects 2 times" in message
+    assert (
+        "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model expects 2 times"
+        in message
+    )
 
 
 def test_another_spec_asks_anew() -> None:
