@@ -61,7 +61,8 @@ def values_failed_before(inputs: DecisionInput, change: ProposedChange) -> Findi
     """Hold what was taken back under this spec, or goes further the same way, until a model has learnt from it."""
     prediction = None if change.saving is None else change.saving.new
     expected = None if prediction is None else prediction.evictions_upper / durations.MONTH_DAYS
-    return failed_values.failed_before(inputs.policy, change.target, expected)
+    current = None if inputs.workload.current is None else inputs.workload.current.settings
+    return failed_values.failed_before(inputs.policy, current, change.target, expected)
 
 
 def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:

@@ -41,9 +41,9 @@ def saving(target: LivenessSettings, per_day: float | None = None) -> ProposedCh
     return ProposedChange(target, Answer(Verdict.CHANGE, Reason.CHEAPER, "cheaper", target=target, new=new))
 
 
-def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC) -> str | None:
-    """Return why a change is held after these failures."""
-    inputs = worlds.situation(now=BEFORE, of=worlds.policy(failed=failed, spec=spec))
+def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC, now: LivenessSettings = BEFORE) -> str | None:
+    """Return why a change of what is set now is held after these failures."""
+    inputs = worlds.situation(now=now, of=worlds.policy(failed=failed, spec=spec))
     finding = write_gates.values_failed_before(inputs, change)
     return None if finding is None else finding.message
 
@@ -72,6 +72,54 @@ def test_a_longer_session_that_failed_holds_longer_ones() -> None:
     failed = dataclasses.replace(FAILED, values=BEFORE, previous=SHORTER)
     assert held(ProposedChange(worlds.settings("60s", "5s", "1s")), failed) is not None
     assert held(ProposedChange(worlds.settings("10s", "1s", "1s")), failed) is None
+
+
+@pytest.mark.parametrize(
+    ("current", "target", "is_held"),
+    [
+        (worlds.settings("5s", "1s", "1s"), worlds.settings("12s", "1s", "1s"), False),
+        (worlds.settings("5s", "1s", "1s"), SHORTER, False),
+        (worlds.settings("5s", "300ms", "1s"), worlds.settings("12s", "1s", "1s"), False),
+        (worlds.settings("5s", "3s", "1s"), worlds.settings("12s", "1s", "1s"), False),
+        (worlds.settings("5s", "1s", "1s"), worlds.settings("4s", "1s", "1s"), True),
+        (worlds.settings("12s", "1s", "1s"), worlds.settings("12s", "500ms", "1s"), True),
+        (worlds.settings("30s", "300ms", "1s"), SHORTER, True),
+        (worlds.settings("30s", "300ms", "1s"), worlds.settings("12s", "1s", "1s"), True),
+        (BEFORE, worlds.settings("12s", "1s", "1s"), True),
+    ],
+    ids=[
+        "a longer session",
+        "to what failed",
+        "both back",
+        "S back, H on",
+        "on",
+        "H on",
+        "H back",
+        "S on, H back",
+        "as before",
+    ],
+)
+def test_what_moves_away_from_the_harm_is_not_held(
+    current: LivenessSettings, target: LivenessSettings, *, is_held: bool
+) -> None:
+    """The owner went further than what failed: a cure of that leads back, though it ends as far from the start."""
+    assert (held(ProposedChange(target), FAILED, now=current) is not None) is is_held
+
+
+def test_without_a_moved_session_no_setting_may_go_further() -> None:
+    """A fetch wait and a heartbeat interval that failed: one goes back, the other on."""
+    failed = dataclasses.replace(FAILED, values=worlds.settings("30s", "1s", "500ms"))
+    now = worlds.settings("30s", "500ms", "400ms")
+    assert held(ProposedChange(worlds.settings("30s", "1s", "500ms")), failed, now=now) is None
+    assert held(ProposedChange(worlds.settings("30s", "1s", "300ms")), failed, now=now) is not None
+
+
+def test_values_whose_pods_failed_are_held_from_wherever() -> None:
+    """They fail with them whatever stood before."""
+    crashed = dataclasses.replace(FAILED, outcome=Outcome.ROLLOUT_FAILED)
+    shorter = worlds.settings("5s", "300ms", "1s")
+    assert held(ProposedChange(SHORTER), crashed, now=shorter) is not None
+    assert held(ProposedChange(worlds.settings("12s", "1s", "1s")), crashed, now=shorter) is None
 
 
 def test_the_sentence_says_what_would_end_it() -> None:
