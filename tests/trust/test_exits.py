@@ -176,7 +176,7 @@ class Story:
         assert "sessionTimeout 1s → 30s" in message
         assert (await self.place.condition("Verified"))[:2] == ("False", "TakenBack"), "a person has judged the values"
         assert (await self.place.status())["takenBack"]["applied"]["values"]["sessionTimeout"] == "30s"
-        await self.place.edit_policy(rollout={"cooldown": "2m"})
+        await self.place.edit_policy(objective={"maxFalseEvictionsPerMonth": 2})
         await self.place.look()
         await self.place.await_settled()
         await self.place.look()

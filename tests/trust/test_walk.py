@@ -185,7 +185,7 @@ class Walk:
                 await self.place.look_and_die(at_write=step.number % 4, sent=step.sent)
             case Act.EDIT:
                 self._edits += 1
-                await self.place.edit_policy(rollout={"cooldown": f"{60 + self._edits}s"})
+                await self.place.edit_policy(objective={"maxFalseEvictionsPerMonth": 1 + self._edits})
             case Act.SETTLE:
                 await self._settle()
             case Act.UNDO:

@@ -118,6 +118,7 @@ def noted_of(taken_back: TakenBack) -> api.TakenBackStatus:
         seen=timestamp(taken_back.seen),
         generation=taken_back.generation,
         by=taken_back.by[:MAX_MANAGER] or None,
+        spec=taken_back.spec or None,
     )
 
 
@@ -128,6 +129,7 @@ def taken_back_of(noted: api.TakenBackStatus) -> TakenBack:
         seen=datetime.fromisoformat(noted.seen),
         generation=noted.generation,
         by=noted.by or "",
+        spec=noted.spec or "",
     )
 
 

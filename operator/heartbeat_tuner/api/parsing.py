@@ -5,15 +5,14 @@ stored under an older schema, say) becomes an `InvalidPolicyError` that names th
 """
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import pydantic
 
+from heartbeat_tuner.api import asked_values
 from heartbeat_tuner.api.applied import application_of, failed_of, intent_of, taken_back_of
 from heartbeat_tuner.api.followed import followed_of, history_of
 from heartbeat_tuner.api.v1alpha1 import fields
@@ -48,9 +47,6 @@ from heartbeat_tuner.domain.policies import (
 from heartbeat_tuner.metrics.conventions import custom
 
 M = TypeVar("M", bound=pydantic.BaseModel)
-
-_FINGERPRINT: Final = 16
-"""Hex digits: nobody gains by two specs that are taken for one."""
 
 
 def key_of(body: Mapping[str, Any]) -> ObjectKey:
@@ -102,9 +98,10 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
     """
     try:
         spec = Spec.model_validate(body.get("spec") or {})
-        return _policy(body, spec, status_of(body))
+        policy = _policy(body, spec, status_of(body))
     except pydantic.ValidationError as error:
         raise InvalidPolicyError(fields.first_error(error, "spec")) from error
+    return dataclasses.replace(policy, spec=asked_values.fingerprint(policy))
 
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
@@ -144,7 +141,6 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
-        spec=_fingerprint(body.get("spec") or {}),
         **_of_status(status),
     )
 
@@ -162,12 +158,6 @@ def _of_status(status: Status) -> dict[str, Any]:
         "history": None if status.history is None else history_of(status.history),
         "failed": failed_of(status.reverted),
     }
-
-
-def _fingerprint(spec: Mapping[str, Any]) -> str:
-    """Return what tells one spec from another, but for what only says whether something is written at all."""
-    asked = {name: value for name, value in spec.items() if name not in {"mode", "suspend"}}
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
 def _ownership(status: Status) -> GroupOwnership | None:

@@ -118,15 +118,16 @@ PIPELINE: Final = Pipeline(
     gates=(
         # May anything be written at all?
         write_gates.policy_is_suspended,
-        # Before the mode: who only reads what is recommended has to know that it rests on an assumption.
+        # Before the mode: who only reads what is recommended has to know that it rests on an assumption, or failed; and
+        # the webhook gives to pods what the mode alone holds back.
         write_gates.setting_is_assumed,
+        write_gates.values_failed_before,
         write_gates.mode_is_recommend,
         # Is enough known for it to be more than shown?
         write_gates.data_are_too_few,
         # Is it the workload that is written? What follows is about rollouts.
         write_gates.mode_is_initial,
         write_gates.values_were_taken_back,
-        write_gates.values_failed_before,
         # Can what nothing urgent demands wait?
         write_gates.restart_comes_anyway,
         write_gates.group_is_rebalancing,
@@ -144,6 +145,7 @@ PIPELINE: Final = Pipeline(
         write_gates.values_were_taken_back,
         write_gates.rollout_is_paused,
         write_gates.rollout_is_anothers,
+        write_gates.entries_are_owned_by_another,
         write_gates.every_window_is_closed_to_reverts,
     ),
     reviews=(

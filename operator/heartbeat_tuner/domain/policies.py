@@ -43,6 +43,9 @@ class ObjectKey:
         return f"{self.namespace}/{self.name}"
 
 
+ASKING_AGAIN: Final = "spec.objective, spec.bounds, spec.client or spec.workloadRef"
+"""What a person edits to have values tried again: what `Policy.spec` is made of, but for the group itself."""
+
 DEPLOYMENT: Final = "Deployment"
 STATEFUL_SET: Final = "StatefulSet"
 """Kinds of workloads: a StatefulSet's pods have names that stay, and it has no surge."""
@@ -134,14 +137,17 @@ class TakenBack:
     Attributes:
         application: the write that they are of.
         seen: when that was noticed.
-        generation: of the policy at that time: nothing is written for it.
+        generation: of the policy at that time.
         by: the manager that has the values now; empty where nobody has.
+        spec: the fingerprint of what the policy asked for at that time: nothing is written for it. Empty where that was
+            not noted; then nothing is written for the generation.
     """
 
     application: Application
     seen: datetime
     generation: int
     by: str = ""
+    spec: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -226,7 +232,7 @@ class Policy:
     spec which its status speaks of; None before the first look. `taken_back` is what of ours somebody took back last,
     `intent` the last write of which nobody knows yet whether it was done. `reverts` says whether what did harm is taken
     back. `followed` is how far the last change is, `history` when members were evicted, `failed` what must not be tried
-    again under the spec whose fingerprint is `spec`.
+    again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
     """
 
     key: ObjectKey
@@ -263,9 +269,12 @@ class Policy:
 
     @property
     def forbidden(self) -> TakenBack | None:
-        """What somebody took back under this very spec: nothing is written until that is edited."""
+        """What somebody took back while the same was asked for: nothing is written until that is edited."""
         noted = self.taken_back
-        return noted if noted is not None and noted.generation == self.generation else None
+        if noted is None:
+            return None
+        is_same = noted.spec == self.spec if noted.spec else noted.generation == self.generation
+        return noted if is_same else None
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""

@@ -109,7 +109,7 @@ class FailedValues:
         at: when they were written.
         outcome: what was found.
         message: the sentence with its numbers.
-        spec: the fingerprint of the policy's spec under which they failed: another may try again.
+        spec: the fingerprint of what the policy asked for when they failed: another may try again.
         promised_per_day: evictions a day at most that the model promised; None where none was asked.
     """
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.api import applied, parsing
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MAX_FAILED_MESSAGE, Applied
-from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.policies import Application, TakenBack
 from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outcome, PromisedRate
 from tests.support import manifests, worlds
 
@@ -183,6 +183,13 @@ def test_the_record_of_another_object_is_not_ours() -> None:
 def test_what_is_no_record_counts_for_nothing(text: str | None) -> None:
     """Who may edit the workload may write anything there; it costs nobody a cycle."""
     assert applied.from_annotation(text, workload_uid="workload-1") == {}
+
+
+@pytest.mark.parametrize("spec", ["0123456789abcdef", ""], ids=["noted", "of an older version"])
+def test_a_take_back_comes_back_as_it_was_noted(spec: str) -> None:
+    """With what was asked for then: the next leader must not write for the same."""
+    taken_back = TakenBack(CURE, CURE.at, generation=3, by="argocd-controller", spec=spec)
+    assert applied.taken_back_of(applied.noted_of(taken_back)) == taken_back
 
 
 def test_one_broken_record_does_not_hide_the_other() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Holdings
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from tests.support import counters, stages, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS, Stage
@@ -68,7 +69,7 @@ async def test_what_failed_is_not_written_again_by_any_leader() -> None:
     assert stage.condition("Verified") == ("False", "Reverted")
 
 
-async def test_an_edit_of_the_spec_asks_anew_and_a_suspension_does_not() -> None:
+async def test_an_edit_of_what_is_asked_for_asks_again_and_no_other_edit_does() -> None:
     """Whoever changes what is asked for has read why it failed."""
     stage = await stage_with_crashing_pods()
     await stage.cycle()
@@ -76,6 +77,8 @@ async def test_an_edit_of_the_spec_asks_anew_and_a_suspension_does_not() -> None
     stage.policies.edit(ORDERS, suspend=True)
     await stage.cycle()
     stage.policies.edit(ORDERS, suspend=False)
+    await stage.cycle()
+    stage.policies.edit(ORDERS, rollout={"cooldown": "2s"})
     await stage.cycle()
     assert len(stage.workloads.writes) == 2
     stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"max": "60s"}})
@@ -124,6 +127,30 @@ async def test_nothing_is_taken_back_without_leave(spec: dict[str, Any]) -> None
     stage.policies.edit(ORDERS, **spec)
     await stage.cycle()
     assert values_written(stage) == [CURED]
+    assert stage.condition("Verified") == ("False", "RolloutFailed")
+
+
+@pytest.mark.parametrize("mode", ["Initial", "Recommend"])
+async def test_what_failed_is_neither_set_in_new_pods_nor_recommended_without_a_word(mode: str) -> None:
+    """The webhook would give the values to each new pod, and a person would copy them."""
+    stage = await stage_with_crashing_pods()
+    await stage.cycle()
+    old_pods_stay(stage)
+    stage.policies.edit(ORDERS, mode=mode)
+    for _ in range(2):
+        await stage.cycle()
+    assert "initial" not in stage.policies.status_of(ORDERS)
+    assert stage.condition("Applied") == ("False", "FailedBefore")
+
+
+async def test_nothing_is_called_reverted_that_somebody_else_owns_by_now() -> None:
+    """Argo CD has the same entries: what is left out of an apply stays, and the pods go on crashing."""
+    stage = await stage_with_crashing_pods()
+    stage.workloads.edit(CONSUMER, foreign_env={Setting.SESSION_TIMEOUT: "argocd-controller"})
+    for _ in range(3):
+        await stage.cycle()
+    assert values_written(stage) == [CURED]
+    assert stage.condition("Applied") == ("False", "FieldOwned")
     assert stage.condition("Verified") == ("False", "RolloutFailed")
 
 

@@ -13,6 +13,7 @@ from tests.support.stages import CONSUMER, ORDERS, Stage
 SESSION = "KAFKA_SESSION_TIMEOUT_MS"
 HELD = Holdings({}, {}, {}, {}, {}, {}, "workload-1", 5)
 OVERRULED: dict[str, Any] = {"overruled": {"app": {SESSION: "flux"}}}
+COOLDOWN: dict[str, Any] = {"rollout": {"cooldown": "2s"}}
 EMPTY: dict[str, Any] = {"empty": {"app": (SESSION,)}}
 
 
@@ -112,6 +113,20 @@ async def test_what_was_taken_back_is_not_written_before_the_policy_is_edited() 
     assert stage.condition("Applied") == ("False", "RollingOut")
     await stage.cycle()
     assert "takenBack" not in stage.policies.status_of(ORDERS)
+
+
+async def test_to_suspend_and_resume_writes_nothing_that_a_person_took_back() -> None:
+    """Nor does an edit of how it would be written."""
+    stage = stage_that_holds({"rollout": {"cooldown": "1s"}})
+    await stage.cycle()
+    roll_back(stage)
+    await stage.cycle()
+    for edit in ({"suspend": True}, {"suspend": False}, {"mode": "Recommend"}, {"mode": "Apply"}, COOLDOWN):
+        stage.policies.edit(ORDERS, **edit)
+        await stage.cycle()
+    assert len(stage.workloads.writes) == 1
+    assert stage.condition("Applied") == ("False", "TakenBack")
+    assert "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited" in stage.message("Applied")
 
 
 async def test_a_write_that_only_its_announcement_is_left_of_was_taken_back() -> None:

@@ -57,7 +57,7 @@ class FailedStatus(Model):
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
     outcome: Annotated[str, Field(max_length=64, description="What was found: Worse or RolloutFailed.")]
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
-    spec: Annotated[str, Field(max_length=64, description="A fingerprint of the policy's spec at that time.")]
+    spec: Annotated[str, Field(max_length=64, description="A fingerprint of what the spec asked for then.")]
     promised_per_day: Annotated[
         Rate | None, Field(description="Evictions a day at most that the model had promised.")
     ] = None
@@ -109,11 +109,16 @@ class TakenBackStatus(Model):
         AfterValidator(moment),
         Field(description="When that was noticed.", json_schema_extra={"format": "date-time"}),
     ]
-    generation: Annotated[
-        int, Field(description="Of the policy at that time: nothing is written to the workload until it is another.")
-    ]
+    generation: Annotated[int, Field(description="Of the policy at that time.")]
     by: Annotated[
         str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
+    ] = None
+    spec: Annotated[
+        str | None,
+        Field(
+            max_length=64,
+            description="A fingerprint of what the spec asked for then: nothing is written until that is edited.",
+        ),
     ] = None
 
 

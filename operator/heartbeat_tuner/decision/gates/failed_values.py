@@ -3,12 +3,13 @@
 The gates of `write_gates` ask here.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain import liveness
-from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.domain.policies import ASKING_AGAIN, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -23,26 +24,32 @@ LEARNT: Final = 2.0
 """A model that expects so many times the evictions that it had promised of failed values has learnt from them."""
 
 
-def failed_before(policy: Policy, target: LivenessSettings, expected_per_day: float | None) -> Finding | None:
+def failed_before(
+    policy: Policy, current: LivenessSettings | None, target: LivenessSettings, expected_per_day: float | None
+) -> Finding | None:
     """Return what was taken back under this spec, where values are as far and no model has learnt from it.
 
     Args:
         policy: with what failed.
+        current: the values that are set; None where pods differ.
         target: the values.
         expected_per_day: evictions a day at most that a model expects of them; None where none was asked.
     """
     for failed in reversed(policy.failed):
-        if failed.spec != policy.spec or not _goes_as_far(target, failed) or _has_learnt(failed, expected_per_day):
+        if failed.spec != policy.spec or _has_learnt(failed, expected_per_day):
+            continue
+        if not _goes_as_far(current, target, failed):
             continue
         return Finding(
             Reason.FAILED_BEFORE,
             say(
                 "values as far as these were written at {at:%Y-%m-%dT%H:%M:%SZ} and taken back ({outcome}: {why}). "
-                "They are not written again until the policy's spec is edited, or the model expects {times:g} times "
-                "the evictions that it promised then",
+                "They are not written again until {asking} is edited, or the model expects {times:g} times the "
+                "evictions that it promised then",
                 at=failed.at,
                 outcome=failed.outcome.value,
                 why=failed.message,
+                asking=ASKING_AGAIN,
                 times=LEARNT,
             ),
         )
@@ -76,19 +83,41 @@ def being_verified(followed: FollowedChange | None, now: datetime) -> Finding | 
     )
 
 
-def _goes_as_far(target: LivenessSettings, failed: FailedValues) -> bool:
-    """Whether values are those that failed, or are further from the ones before in every setting that was moved."""
-    if allowed_values.within_band(failed.values, target):
+def _goes_as_far(current: LivenessSettings | None, target: LivenessSettings, failed: FailedValues) -> bool:
+    """Whether values are those that failed, or are further from the ones before in every setting that was moved.
+
+    What leads from the current values back towards the ones before is not: somebody went further than what failed, and
+    a cure of that moves away from the harm. Pods that fail with values fail with them wherever they come from.
+    """
+    is_same = allowed_values.within_band(failed.values, target)
+    if is_same and failed.outcome is not Outcome.WORSE:
         return True
     moved = liveness.changed(failed.previous, failed.values)
     if not moved or not set(moved) <= target.by_setting.keys() & failed.previous.by_setting.keys():
+        return is_same
+    as_far = is_same or not any(_is_further(failed.values, target, setting, failed) for setting in moved)
+    return as_far and (current is None or not _leads_back(current, target, moved, failed))
+
+
+def _leads_back(
+    current: LivenessSettings, target: LivenessSettings, moved: Sequence[Setting], failed: FailedValues
+) -> bool:
+    """Whether a change moves towards the values before the failure; by S alone where that was moved.
+
+    Evictions depend on S first, and a cure has the other settings follow it.
+    """
+    if not set(moved) <= current.by_setting.keys():
         return False
-    return all(
-        target[setting] >= failed.values[setting]
-        if failed.values[setting] > failed.previous[setting]
-        else target[setting] <= failed.values[setting]
-        for setting in moved
-    )
+    decisive = [Setting.SESSION_TIMEOUT] if Setting.SESSION_TIMEOUT in moved else moved
+    back = any(_is_further(current, target, setting, failed) for setting in decisive)
+    return back and not any(_is_further(target, current, setting, failed) for setting in decisive)
+
+
+def _is_further(one: LivenessSettings, other: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
+    """Whether the first values are further than the second in the direction in which a setting was moved."""
+    if failed.values[setting] > failed.previous[setting]:
+        return one[setting] > other[setting]
+    return one[setting] < other[setting]
 
 
 def _has_learnt(failed: FailedValues, expected_per_day: float | None) -> bool:

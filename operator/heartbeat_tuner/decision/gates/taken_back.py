@@ -11,7 +11,7 @@ from datetime import datetime
 
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Holdings
-from heartbeat_tuner.domain.policies import Application, Intent, Policy, TakenBack
+from heartbeat_tuner.domain.policies import ASKING_AGAIN, Application, Intent, Policy, TakenBack
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -62,14 +62,14 @@ def finding(policy: Policy, taken_back: TakenBack) -> Finding:
         Reason.TAKEN_BACK,
         say(
             "the values written to {workload}, container {container}, at {at:%Y-%m-%dT%H:%M:%SZ} ({moves}) were taken "
-            "back{by}, seen at {seen:%Y-%m-%dT%H:%M:%SZ}; nothing is written to it again until the policy's spec is "
-            "edited",
+            "back{by}, seen at {seen:%Y-%m-%dT%H:%M:%SZ}; nothing is written to it again until {asking} is edited",
             workload=policy.workload,
             container=policy.workload.container,
             at=taken_back.application.at,
             moves=changes,
             by=by,
             seen=taken_back.seen,
+            asking=ASKING_AGAIN,
         ),
     )
 
@@ -122,9 +122,9 @@ def _taken_back(policy: Policy, last: Application | None, held: Holdings, *, now
         return None
     # A new policy asks for values, whatever became of an earlier one's: a write before it is no write for it.
     is_new = policy.observed_generation is None and policy.intent is None
-    generation = 0 if is_new or last.at < policy.created else policy.generation
+    generation, spec = (0, "") if is_new or last.at < policy.created else (policy.generation, policy.spec)
     by = next((owner for name in gone if (owner := held.values_of.get(name))), "")
-    return TakenBack(last, now.replace(microsecond=0), generation, by)
+    return TakenBack(last, now.replace(microsecond=0), generation, by, spec)
 
 
 def _entries(policy: Policy, last: Application) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision.gates import failed_values, record_consent, rollout_windows, taken_back
+from heartbeat_tuner.decision.gates import failed_values, record_consent, revert_ownership, rollout_windows, taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import durations, liveness
@@ -67,7 +67,8 @@ def values_failed_before(inputs: DecisionInput, change: ProposedChange) -> Findi
     """Hold what was taken back under this spec, or goes further the same way, until a model has learnt from it."""
     prediction = None if change.saving is None else change.saving.new
     expected = None if prediction is None else prediction.evictions_upper / durations.MONTH_DAYS
-    return failed_values.failed_before(inputs.policy, change.target, expected)
+    current = None if inputs.workload.current is None else inputs.workload.current.settings
+    return failed_values.failed_before(inputs.policy, current, change.target, expected)
 
 
 def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
@@ -261,3 +262,9 @@ def every_window_is_closed_to_reverts(inputs: DecisionInput, change: ProposedCha
 def rollout_is_anothers(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold while a rollout is not finished that somebody else began after ours: it may be the cure."""
     return None if inputs.workload.our_rollout else rollout_is_in_progress(inputs, change)
+
+
+def entries_are_owned_by_another(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold a revert where the entries that it would take back are another manager's by now."""
+    last = inputs.policy.application
+    return None if last is None else revert_ownership.finding(inputs.policy, inputs.workload, last)

@@ -13,7 +13,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Prediction, Verdict
@@ -42,9 +42,9 @@ def saving(target: LivenessSettings, per_day: float | None = None) -> ProposedCh
     return ProposedChange(target, Answer(Verdict.CHANGE, Reason.CHEAPER, "cheaper", target=target, new=new))
 
 
-def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC) -> str | None:
-    """Return why a change is held after these failures."""
-    inputs = worlds.situation(now=BEFORE, of=worlds.policy(failed=failed, spec=spec))
+def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC, now: LivenessSettings = BEFORE) -> str | None:
+    """Return why a change of what is set now is held after these failures."""
+    inputs = worlds.situation(now=now, of=worlds.policy(failed=failed, spec=spec))
     finding = write_gates.values_failed_before(inputs, change)
     return None if finding is None else finding.message
 
@@ -75,13 +75,64 @@ def test_a_longer_session_that_failed_holds_longer_ones() -> None:
     assert held(ProposedChange(worlds.settings("10s", "1s", "1s")), failed) is None
 
 
+@pytest.mark.parametrize(
+    ("current", "target", "is_held"),
+    [
+        (worlds.settings("5s", "1s", "1s"), worlds.settings("12s", "1s", "1s"), False),
+        (worlds.settings("5s", "1s", "1s"), SHORTER, False),
+        (worlds.settings("5s", "300ms", "1s"), worlds.settings("12s", "1s", "1s"), False),
+        (worlds.settings("5s", "3s", "1s"), worlds.settings("12s", "1s", "1s"), False),
+        (worlds.settings("5s", "1s", "1s"), worlds.settings("4s", "1s", "1s"), True),
+        (worlds.settings("12s", "1s", "1s"), worlds.settings("12s", "500ms", "1s"), True),
+        (worlds.settings("30s", "300ms", "1s"), SHORTER, True),
+        (worlds.settings("30s", "300ms", "1s"), worlds.settings("12s", "1s", "1s"), True),
+        (BEFORE, worlds.settings("12s", "1s", "1s"), True),
+    ],
+    ids=[
+        "a longer session",
+        "to what failed",
+        "both back",
+        "S back, H on",
+        "on",
+        "H on",
+        "H back",
+        "S on, H back",
+        "as before",
+    ],
+)
+def test_what_moves_away_from_the_harm_is_not_held(
+    current: LivenessSettings, target: LivenessSettings, *, is_held: bool
+) -> None:
+    """The owner went further than what failed: a cure of that leads back, though it ends as far from the start."""
+    assert (held(ProposedChange(target), FAILED, now=current) is not None) is is_held
+
+
+def test_without_a_moved_session_no_setting_may_go_further() -> None:
+    """A fetch wait and a heartbeat interval that failed: one goes back, the other on."""
+    failed = dataclasses.replace(FAILED, values=worlds.settings("30s", "1s", "500ms"))
+    now = worlds.settings("30s", "500ms", "400ms")
+    assert held(ProposedChange(worlds.settings("30s", "1s", "500ms")), failed, now=now) is None
+    assert held(ProposedChange(worlds.settings("30s", "1s", "300ms")), failed, now=now) is not None
+
+
+def test_values_whose_pods_failed_are_held_from_wherever() -> None:
+    """They fail with them whatever stood before."""
+    crashed = dataclasses.replace(FAILED, outcome=Outcome.ROLLOUT_FAILED)
+    shorter = worlds.settings("5s", "300ms", "1s")
+    assert held(ProposedChange(SHORTER), crashed, now=shorter) is not None
+    assert held(ProposedChange(worlds.settings("12s", "1s", "1s")), crashed, now=shorter) is None
+
+
 def test_the_sentence_says_what_would_end_it() -> None:
     """With the evidence of then, so that nobody has to look it up."""
     message = held(ProposedChange(SHORTER), FAILED)
     assert message is not None
     assert "2026-02-28T12:00:00Z" in message
     assert "(Worse: 11 episodes of evictions)" in message
-    assert "until the policy's spec is edited, or the model expects 2 times" in message
+    assert (
+        "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model expects 2 times"
+        in message
+    )
 
 
 def test_another_spec_asks_anew() -> None:
@@ -256,6 +307,34 @@ def test_a_revert_waits_for_the_rollouts_of_others(*, ours: bool, is_held: bool)
     hold = decide(paused).hold
     assert hold is not None
     assert hold.reason is Reason.ROLLOUT_PAUSED
+
+
+CO_OWNED = {Setting.SESSION_TIMEOUT: "argocd-controller"}
+
+
+def test_a_revert_of_entries_that_are_another_manager_s_is_held() -> None:
+    """To leave them out of an apply takes nothing out: it would be a revert in words alone."""
+    shared = dataclasses.replace(harmed(), workload=worlds.workload(SHORTER, foreign=CO_OWNED))
+    hold = decide(shared).hold
+    assert hold is not None
+    assert hold.reason is Reason.FIELD_OWNED
+    assert "argocd-controller" in hold.message
+    assert '{name: KAFKA_SESSION_TIMEOUT_MS, value: "30000"}' in hold.message
+
+
+def test_an_entry_that_stood_nowhere_before_the_change_is_to_be_taken_out() -> None:
+    """There is no value before it that a manifest could have."""
+    added = dataclasses.replace(OURS, entries_before={})
+    shared = dataclasses.replace(harmed(application=added), workload=worlds.workload(SHORTER, foreign=CO_OWNED))
+    hold = decide(shared).hold
+    assert hold is not None
+    assert "take out of the manifest's env: KAFKA_SESSION_TIMEOUT_MS" in hold.message
+
+
+def test_an_entry_of_another_manager_that_the_change_did_not_write_holds_no_revert() -> None:
+    """The revert leaves it as it is."""
+    beside = worlds.workload(SHORTER, foreign={Setting.FETCH_WAIT: "helm"})
+    assert decide(dataclasses.replace(harmed(), workload=beside)).to_apply == BEFORE
 
 
 def test_a_revert_waits_for_nothing_that_a_cure_waits_for() -> None:

@@ -109,6 +109,32 @@ def test_a_veto_lasts_until_the_policy_is_edited_whatever_stands_there() -> None
         assert (found.taken_back, found.forbidden) == (noted, noted)
 
 
+def test_a_veto_is_of_what_was_asked_for_whatever_the_generation() -> None:
+    """To suspend a policy and resume it, or to edit a cooldown, is no wish for the same values."""
+    found = seen(policy(spec="asked"), held({}))
+    assert found.taken_back == TakenBack(application(), LATER, generation=1, spec="asked")
+    for other in (found, dataclasses.replace(found, generation=3)):
+        assert seen(other, held({})).forbidden == found.taken_back
+    edited = dataclasses.replace(found, spec="something else", generation=4)
+    assert seen(edited, held({})).forbidden is None
+
+
+def test_an_older_versions_veto_is_of_its_generation() -> None:
+    """It noted nothing else."""
+    noted = TakenBack(application(), NOW, generation=2)
+    assert policy(taken_back=noted, spec="asked", generation=2).forbidden == noted
+    assert policy(taken_back=noted, spec="asked", generation=3).forbidden is None
+
+
+def test_a_new_policy_that_asks_for_something_is_not_bound_either() -> None:
+    """As below, by what it asks for: a fingerprint of its own must not become the veto."""
+    new = policy(application=None, observed_generation=None, spec="asked")
+    found = seen(new, held({}, applications={"app": application()}))
+    assert found.taken_back is not None
+    assert found.forbidden is None
+    assert seen(dataclasses.replace(found, observed_generation=1), held({})).forbidden is None
+
+
 def test_an_edited_policy_is_free_and_does_not_take_the_same_for_a_new_one() -> None:
     """What was taken back then is over and done with; what is written next counts again."""
     noted = TakenBack(application(), NOW, generation=1)

@@ -74,13 +74,13 @@ def of_group(state: GroupState) -> Callable[[Asked], Asked]:
 HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
     Reason.SUSPENDED: of_policy(suspended=True),
     Reason.SETTING_ASSUMED: of_workload(current=worlds.current(worlds.STORM, ValueSource.DEFAULT)),
+    Reason.FAILED_BEFORE: of_policy(
+        failed=(FailedValues(TARGET, worlds.STORM, OLD, Outcome.ROLLOUT_FAILED, "pods crashed", spec=""),)
+    ),
     Reason.RECOMMEND_MODE: of_policy(mode=Mode.RECOMMEND),
     Reason.TOO_LITTLE_DATA: of_answer(only_recommend=True),
     Reason.AT_NEXT_RESTART: of_policy(mode=Mode.INITIAL),
     Reason.TAKEN_BACK: of_policy(taken_back=TakenBack(RECENT, NOW, generation=1)),
-    Reason.FAILED_BEFORE: of_policy(
-        failed=(FailedValues(TARGET, worlds.STORM, OLD, Outcome.ROLLOUT_FAILED, "pods crashed", spec=""),)
-    ),
     Reason.NOT_WORTH_RESTART: of_answer(wait_for_restart=True),
     Reason.REBALANCING: of_group(GroupState.PREPARING_REBALANCE),
     Reason.VERIFYING: of_change(Outcome.VERIFYING),
