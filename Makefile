@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-verify bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-verify bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench-cycle: $(INSTALLED)  ## Measure what a cycle costs at N=1000 policies on r
 
 bench-shards: $(INSTALLED)  ## Measure what a shard of N=1000 policies costs its replica beside what N cost one, in half an hour
 	@$(PYTHON) -m bench.shards --policies $(or $(N),1000)
+
+bench-react: $(INSTALLED)  ## Measure how soon a status follows each of 50 edits, and what one look costs of 10,000 policies, in 20 minutes
+	@$(PYTHON) -m bench.react
 
 bench-metrics: $(INSTALLED)  ## Measure what reading the metrics of 10,000 consumers costs, in 15 minutes
 	@$(PYTHON) -m bench.metrics

@@ -57,7 +57,7 @@ METRICS_OF_POLICIES = """\
 
 Gauges, each with the labels `namespace` and `policy` beside those named here; the replica that leads has them, the
 others have none. They say what the last pass found: what it could not find out has no series, never a 0, and a policy
-that is deleted has none from the next pass on. A policy has 45 series at most, whatever its group does. Of 10,000
+that is deleted has none from the next pass on. A policy has 49 series at most, whatever its group does. Of 10,000
 policies a page has 48 MB and takes 5.1 s of a core; it is written once after each pass and kept, compressed too where
 a reader takes gzip. Two readers are answered at a time; the next gets 503 and `Retry-After`.
 

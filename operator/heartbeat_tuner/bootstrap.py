@@ -18,6 +18,7 @@ from heartbeat_tuner.reconcile import loop
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.liveness import garbage_collection, health, loop_lag
+from heartbeat_tuner.reconcile.liveness.early_looks import EarlyLooks
 from heartbeat_tuner.reconcile.liveness.garbage_collection import Collector
 from heartbeat_tuner.reconcile.liveness.health import Health
 from heartbeat_tuner.reconcile.liveness.pace import Pace
@@ -125,6 +126,7 @@ class _LedShard:
         self._relisted = relisted
         self._telling = telling
         self._pace = Pace(interval)
+        self._early = EarlyLooks()
         self._collector = Collector()
         self._interval = interval
         self._stopped = stopped
@@ -152,7 +154,7 @@ class _LedShard:
                     interval=self._interval,
                     finished=self._finished,
                     failed=self.health.failed,
-                    is_due_early=lambda: self._pace.is_due_early(self._store.edited(), now_s=time.monotonic()),
+                    look_early=functools.partial(self._look_early, cycle),
                 )
         finally:
             reading.cancel()
@@ -163,9 +165,22 @@ class _LedShard:
         self._store.begin_cycle()
         return await cycle.run()
 
+    async def _look_early(self, cycle: Cycle) -> None:
+        """Look at edited policies, if it is time."""
+        began_s = time.monotonic()
+        keys = self._early.due(self._store.edited(), now_s=began_s)
+        if not keys:
+            return
+        self._store.begin_look(keys)
+        try:
+            report = await cycle.run(keys)
+        finally:
+            ended_s = time.monotonic()
+            self._early.looked(keys, ended_s - began_s, now_s=ended_s)
+        self._telling.looked_early(report, duration_s=ended_s - began_s)
+
     def _finished(self, report: CycleReport, duration_s: float) -> None:
         self.health.finished()
-        self._pace.ended(duration_s, now_s=time.monotonic())
         overrun_s = self._pace.overrun_s(duration_s)
         self._telling.finished(self._parts.shard.number, report, duration_s=duration_s, overrun_s=overrun_s)
         self._collector.looked()
@@ -189,17 +204,21 @@ class _Telling:
         self._telemetry.cycle_finished(
             shard=shard,
             verdicts=report.verdicts,
-            writes={
-                "workload": report.workload_writes,
-                "status": report.status_writes,
-                "failed": report.failed_writes,
-            },
+            writes=_writes(report),
             points=report.points,
             duration_s=duration_s,
             overrun_s=overrun_s,
             oldest_look_s=report.oldest_look_s,
         )
 
+    def looked_early(self, report: CycleReport, *, duration_s: float) -> None:
+        """Tell of a look at edited policies; what it found, the next cycle tells with all else."""
+        self._telemetry.looked_early(writes=_writes(report), duration_s=duration_s)
+
     def ended(self, shard: int) -> None:
         """Tell nothing more of a shard: it is led here no longer."""
         self._telemetry.leadership_ended(shard)
+
+
+def _writes(report: CycleReport) -> dict[str, int]:
+    return {"workload": report.workload_writes, "status": report.status_writes, "failed": report.failed_writes}

@@ -72,9 +72,17 @@ def dashboard(rendered: Rendered) -> Any:
 def queries(rendered: Rendered) -> Iterator[str]:
     """Yield the expressions of the dashboard's panels, with Grafana's variables filled in."""
     for panel in dashboard(rendered)["panels"]:
-        for target in panel.get("targets", ()):
-            expression = target["expr"].replace("$__rate_interval", "5m").replace("$tuner", NAME)
-            yield expression.replace("$namespace", "shop").replace("$policy", "orders")
+        yield from (_query(target) for target in panel.get("targets", ()))
+
+
+def marks(rendered: Rendered) -> dict[str, Mapping[str, Any]]:
+    """Return what the dashboard marks on its panels: name -> annotation."""
+    return {mark["name"]: mark for mark in dashboard(rendered)["annotations"]["list"]}
+
+
+def _query(target: Mapping[str, Any]) -> str:
+    expression: str = target["expr"].replace("$__rate_interval", "5m").replace("$tuner", NAME)
+    return expression.replace("$namespace", "shop").replace("$policy", "orders")
 
 
 def run(program: Path, *words: str | Path) -> str:
@@ -213,6 +221,30 @@ def test_the_dashboard_finds_data(full: Rendered, promtool: Path, tmp_path: Path
     }
     (tmp_path / "panels.yaml").write_text(yaml.safe_dump(document))
     run(promtool, "check", "rules", tmp_path / "panels.yaml")
+
+
+def test_the_dashboard_marks_changes_at_their_moments(full: Rendered, promtool: Path, tmp_path: Path) -> None:
+    """Grafana takes a sample's value for the time of a mark, in milliseconds: one mark, however many leaders say so."""
+    found, orders = marks(full), '{namespace="shop", policy="orders"}'
+    check_names(_query(mark) for mark in found.values())
+    moments = {"Changes": "last_applied", "Landed": "last_landed", "Reverts": "last_reverted"}
+    assert found.keys() == moments.keys()
+    for mark in found.values():
+        assert (mark["useValueForTime"], mark["datasource"]["uid"]) == (True, "${datasource}")
+    series = [
+        {"series": f'heartbeat_tuner_policy_{name}_timestamp_seconds{{namespace="shop", policy="orders", pod="{pod}"}}'}
+        for name in moments.values()
+        for pod in ("a", "b")
+    ]
+    asked = [
+        {"expr": _query(mark), "eval_time": "5m", "exp_samples": [{"labels": orders, "value": 1_772_452_800_000}]}
+        for mark in found.values()
+    ]
+    inputs = [{**named, "values": "1772452800x10"} for named in series]
+    (tmp_path / "marks.yaml").write_text(
+        yaml.safe_dump({"tests": [{"interval": "1m", "input_series": inputs, "promql_expr_test": asked}]})
+    )
+    run(promtool, "test", "rules", tmp_path / "marks.yaml")
 
 
 def test_every_metric_of_the_tuner_is_on_the_dashboard(full: Rendered) -> None:

@@ -35,12 +35,14 @@ def test_get_answers_at_a_glance(recommended: Team) -> None:
             "MAXPOLL",
             "EVICTIONS",
             "REASON",
+            "APPLIED",
+            "VERIFIED",
             "AGE",
         )
     ]
     assert re.split(r"\s{2,}", line)[:-1] == [
         *(recommended.namespace, recommended.name, "Recommend", "false", "Change"),
-        *("1s → 30s", "333ms → 1s", "5s → 1s", "CadenceExceedsSession"),
+        *("1s → 30s", "333ms → 1s", "5s → 1s", "CadenceExceedsSession", "RecommendMode"),
     ]
     assert re.fullmatch(r"\d+[smh]\S*", re.split(r"\s{2,}", line)[-1])
 

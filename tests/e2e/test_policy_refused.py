@@ -175,7 +175,7 @@ def test_smallest_policy_gets_its_defaults(team: Team) -> None:
         "workloadRef": {"kind": "Deployment", "name": team.name, "container": "app"},
         "mode": "Recommend",
         "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
-        "rollout": {"cooldown": "24h", "horizon": "336h"},
+        "rollout": {"cooldown": "24h", "horizon": "336h", "verification": {"revert": True}},
         "staticMembership": "Disabled",
         "suspend": False,
     }

@@ -5,6 +5,7 @@ healthy group that was watched for an hour, as `README.md` beside this describes
 a ConsumerGroupPolicy, `model` names a ConsumerGroupModel of `models/`: both are read by the code that reads real ones.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -55,6 +56,10 @@ _SOURCES: Final = {source.name.lower(): source for source in ValueSource}
 """`pod`, `template`, `policy`, `default`, `group`."""
 
 
+_THIS: Final = "this"
+"""In `status.reverted`: the values failed under the spec of the case."""
+
+
 class CaseError(Exception):
     """An input is not what this reads; the message names section, field, rule and fix."""
 
@@ -87,6 +92,7 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
         model=_model(sections.section("model")),
         settled=_group(settled, policy, workload) if settled.given else None,
         held=_held(sections.section("heartbeatBudget")),
+        followed=policy.followed,
         strangers=tuple(_stranger(member) for member in sections.take("strangersSeenLately", [])),
     )
     sections.end()
@@ -122,7 +128,10 @@ class _Section:
 
 
 def _policy(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Policy:
-    return parsing.policy_of({"metadata": _METADATA, "spec": {**_SPEC, **spec}, "status": status})
+    policy = parsing.policy_of({"metadata": _METADATA, "spec": {**_SPEC, **spec}, "status": status})
+    # Nobody writes a fingerprint by hand.
+    failed = [dataclasses.replace(one, spec=policy.spec) if one.spec == _THIS else one for one in policy.failed]
+    return dataclasses.replace(policy, failed=tuple(failed))
 
 
 def _workload(section: _Section, policy: Policy, now: datetime) -> Workload:
@@ -245,6 +254,9 @@ def _record(section: _Section, policy: Policy, workload: Workload, cluster: Clus
         longest_poll_gap=section.time("longestPollGap"),
         unobserved_pods=tuple(section.take("podsNotScraped", [])),
         counted_evictions=evictions,
+        beats_timed_for=watched if enough else timedelta(0),
+        evicted_pods=tuple(section.take("evictedPods", [])),
+        poll_gap_pods=tuple(section.take("podsThatDidNotPoll", [])),
     )
     section.end()
     return record

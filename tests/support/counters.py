@@ -76,6 +76,16 @@ def evicted(pods: Sequence[Pod], since: datetime, until: datetime, *, every_s: f
     return together(removed, quiet(others, since, until))
 
 
+def beating(pod: Pod, beats: Sequence[tuple[float, float]]) -> Answers:
+    """Return what a healthy member of one pod leaves whose accepted beats were counted as given, at these scrapes."""
+    still = {Quantity.REBALANCE_NOTICES: 0.0, Quantity.REBALANCES: 1.0, Quantity.REBALANCE_TIME: 0.1}
+    return {
+        Quantity.HEARTBEATS: [series(beats, pod=pod.name, member_id=f"client-{pod.name}-0")],
+        Quantity.HEARTBEAT_REQUESTS: [series(beats, pod=pod.name)],
+        **{name: [series(((at_s, value) for at_s, _ in beats), pod=pod.name)] for name, value in still.items()},
+    }
+
+
 def together(*answers: Mapping[Quantity, Sequence[Series]]) -> Answers:
     """Return the series of several groups as one answer."""
     found = dict.fromkeys(quantity for answer in answers for quantity in answer)

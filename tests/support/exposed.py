@@ -2,12 +2,14 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from heartbeat_tuner.adapters.http.telemetry import Telemetry
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.exposed import MetricPoint
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey
+from heartbeat_tuner.domain.verifications import FollowedChange
 from heartbeat_tuner.reconcile.outcomes import Decided, Outcome
 from heartbeat_tuner.reconcile.status import metric_points, reporting
 from tests.support import tuned, worlds
@@ -41,10 +43,21 @@ def cured() -> Decided:
     return Decided(situation, decide(situation), Application(CURED, worlds.STORM, worlds.NOW, "workload-1"))
 
 
+def reverted() -> Decided:
+    """Return a group whose last change the operator took back an hour ago; all pods have the values before it again."""
+    at = worlds.NOW - worlds.HOUR
+    last = Application(worlds.STORM, CURED, at, "workload-1", reverts=at - worlds.HOUR)
+    situation = worlds.situation(of=worlds.policy(application=last))
+    followed = FollowedChange(at, landed=at + timedelta(minutes=3))
+    situation = dataclasses.replace(situation, followed=followed)
+    return Decided(situation, decide(situation))
+
+
 def telemetry(points: Mapping[ObjectKey, Sequence[MetricPoint]] | None = None) -> Telemetry:
     """Return what an operator exposes that has made one pass: over these policies, or else one of each kind."""
     found = Telemetry()
     if points is None:
-        points = {ObjectKey("shop", "a"): points_of(cheaper()), ObjectKey("shop", "b"): points_of(cured())}
+        kinds = {"a": cheaper(), "b": cured(), "c": reverted()}
+        points = {ObjectKey("shop", name): points_of(outcome) for name, outcome in kinds.items()}
     found.cycle_finished(verdicts={}, writes={}, points=points, duration_s=0.1, overrun_s=0.0)
     return found

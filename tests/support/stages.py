@@ -127,6 +127,12 @@ class Stage:
         await self.shelf.refresh()
         return await self.operator.run()
 
+    async def look(self, *keys: ObjectKey, after: timedelta = timedelta(seconds=1)) -> CycleReport:
+        """Let time pass, and look at edited policies before the next cycle."""
+        self.clock.advance(after)
+        self.store.begin_look(keys)
+        return await self.operator.run(keys)
+
     def condition(self, kind: str, key: ObjectKey = ORDERS) -> tuple[str, str]:
         """Return status and reason of a policy's condition."""
         found = self.policies.condition(key, kind)

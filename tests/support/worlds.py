@@ -190,6 +190,7 @@ def record(
         longest_poll_gap=None,
         unobserved_pods=unobserved,
         counted_evictions=evictions,
+        beats_timed_for=span if beats > 1 else timedelta(0),
     )
 
 

@@ -18,7 +18,7 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import SomeValues
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.policies import Application, Intent, TakenBack
-from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, PromisedRate
+from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outcome, PromisedRate
 
 ANNOTATION: Final = f"{fields.GROUP}/applied"
 """On the workload: a JSON object with an `Applied` for each container."""
@@ -47,6 +47,7 @@ def applied_of(application: Application) -> Applied:
         promise=_promise_status(application.promise),
         reverts=None if application.reverts is None else timestamp(application.reverts),
         failed=failed_statuses(application.failed),
+        reason=application.reason,
     )
 
 
@@ -63,6 +64,7 @@ def application_of(applied: Applied) -> Application:
         promise=None if applied.promise is None else _promised(applied.promise),
         reverts=None if applied.reverts is None else datetime.fromisoformat(applied.reverts),
         failed=failed_of(applied.failed),
+        reason=applied.reason,
     )
 
 
@@ -73,7 +75,7 @@ def failed_statuses(failed: Sequence[FailedValues]) -> list[api.FailedStatus] | 
             values=values_of(values.values),
             previous=values_of(values.previous),
             at=timestamp(values.at),
-            outcome=values.outcome,
+            outcome=values.outcome.value,
             message=values.message[: api.MAX_FAILED_MESSAGE],
             spec=values.spec,
             promised_per_day=values.promised_per_day,
@@ -83,18 +85,19 @@ def failed_statuses(failed: Sequence[FailedValues]) -> list[api.FailedStatus] | 
 
 
 def failed_of(noted: Sequence[api.FailedStatus] | None) -> tuple[FailedValues, ...]:
-    """Return the values that are noted as failed."""
+    """Return the values that are noted as failed; what failed at no time of ours did not."""
     return tuple(
         FailedValues(
             values=settings_of(failed.values),
             previous=settings_of(failed.previous),
             at=datetime.fromisoformat(failed.at),
-            outcome=failed.outcome,
+            outcome=_outcome(failed.outcome),
             message=failed.message,
             spec=failed.spec,
             promised_per_day=failed.promised_per_day,
         )
         for failed in noted or ()
+        if durations.may_be_ours(datetime.fromisoformat(failed.at))
     )
 
 
@@ -155,7 +158,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
-        if application.workload_uid == workload_uid and known and durations.may_be_ours(application.at):
+        moments = [application.at] if application.reverts is None else [application.at, application.reverts]
+        if application.workload_uid == workload_uid and known and all(map(durations.may_be_ours, moments)):
             applications[container] = application
     return applications
 
@@ -184,3 +188,8 @@ def _promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
 
 def _promised(noted: api.PromiseStatus) -> PromisedRate:
     return PromisedRate(noted.evictions_per_day_upper, noted.trade)
+
+
+def _outcome(word: str) -> Outcome:
+    """Return what was found of values that failed; a word of another version is no reason to try them again."""
+    return Outcome(word) if word in set(Outcome) else Outcome.ROLLOUT_FAILED

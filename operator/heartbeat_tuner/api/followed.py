@@ -3,14 +3,23 @@
 A person may edit a status, and another version may have written it: what cannot be true is not believed.
 """
 
+import math
 from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.api.applied import settings_of, timestamp, values_of
 from heartbeat_tuner.api.standing_words import fitting
-from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import HistoryStatus, VerificationStatus
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
+    EffectStatus,
+    EpisodeRateStatus,
+    HistoryStatus,
+    VerificationStatus,
+)
 from heartbeat_tuner.domain import durations
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, EvictionHistory, FollowedChange, Outcome
+
+_PARTS_OF_DAY: Final = 100
+"""As exact as days are shown."""
 
 _DIGITS: Final = 10
 """Of seconds: three centuries."""
@@ -25,6 +34,7 @@ def verification_of(followed: FollowedChange) -> VerificationStatus:
         outcome=followed.outcome,
         message="" if followed.outcome is Outcome.VERIFYING else fitting(followed.message),
         reached=None if followed.reached is None else timestamp(followed.reached),
+        effect=None if followed.effect is None else _effect_status(followed.effect),
     )
 
 
@@ -35,7 +45,8 @@ def followed_of(noted: VerificationStatus) -> FollowedChange | None:
     )
     if at is None or not all(moment is None or durations.may_be_ours(moment) for moment in (at, landed, reached)):
         return None
-    return FollowedChange(at, landed, noted.template, noted.outcome, noted.message, reached)
+    effect = None if noted.effect is None else _effect(noted.effect)
+    return FollowedChange(at, landed, noted.template, noted.outcome, noted.message, reached, effect)
 
 
 def history_status(history: EvictionHistory) -> HistoryStatus:
@@ -59,11 +70,35 @@ def history_of(noted: HistoryStatus) -> EvictionHistory | None:
     since_s = since.timestamp()
     episodes = [since_s + int(text) for text in noted.episodes.split()]
     edges = [since_s + int(edge) for pair in given for edge in pair]
-    pairs = all(len(pair) == 2 for pair in given)  # noqa: PLR2004 - from and to
-    if not pairs or episodes != sorted(episodes) or edges != sorted(edges):
+    if len(edges) != 2 * len(given) or episodes != sorted(episodes) or edges != sorted(edges):
         return None
     stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
     return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches)
+
+
+def _effect_status(effect: Effect) -> EffectStatus:
+    return EffectStatus(
+        before=None if effect.before is None else _rate_status(effect.before), after=_rate_status(effect.after)
+    )
+
+
+def _rate_status(rate: EpisodeRate) -> EpisodeRateStatus:
+    """Return a rate in figures that stay; days are rounded down, so that no day passes twice."""
+    return EpisodeRateStatus(
+        episodes=rate.episodes,
+        days=math.floor(rate.days * _PARTS_OF_DAY) / _PARTS_OF_DAY,
+        per_day_lower=float(f"{rate.lower:.3g}"),
+        per_day_upper=float(f"{rate.upper:.3g}") if math.isfinite(rate.upper) else None,
+    )
+
+
+def _effect(noted: EffectStatus) -> Effect:
+    return Effect(None if noted.before is None else _rate(noted.before), _rate(noted.after))
+
+
+def _rate(noted: EpisodeRateStatus) -> EpisodeRate:
+    upper = math.inf if noted.per_day_upper is None else noted.per_day_upper
+    return EpisodeRate(noted.episodes, noted.days, noted.per_day_lower, upper)
 
 
 def _is_number(text: str) -> bool:

@@ -166,7 +166,8 @@ def measured(seen: MetricsView, record: Record) -> list[tuple[str, str]]:
     """Return what was measured, beside what the settings give, as lines."""
     period = from_metrics.expected(seen)
     given = f"{durations.show(period.shortest)} to {durations.show(period.longest)}"
-    beat = "none was accepted" if record.beat_period is None else durations.about(record.beat_period)
+    none = "too few were counted" if record.accepted_beats else "none was accepted"
+    beat = none if record.beat_period is None else durations.about(record.beat_period)
     rows = [
         ("for", durations.show(timedelta(seconds=round(record.span.total_seconds())))),
         ("a heartbeat every", f"{beat}; by the settings, {given}"),

@@ -64,6 +64,10 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
         return None
     if application.reverts is not None or application.entries_before is None:
         return None
+    # Under other names the values would stay where they are, and the revert would be one in words alone.
+    names = set(inputs.policy.env_names.values())
+    if not names >= application.entries.keys() | application.entries_before.keys():
+        return None
     back = say("The values before it, {values}, are to be written again", values=_shown(application.previous))
     return Decision(
         Verdict.CHANGE,

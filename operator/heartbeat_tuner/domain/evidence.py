@@ -54,7 +54,8 @@ class Record:
         rebalances: rejoins per member, averaged over the members, once the group had time to settle.
         rebalancing_share: part of that time that members spent in joining, 0..1; None while it is too short to say.
         accepted_beats: heartbeats that the coordinator accepted.
-        beat_period: median time between accepted heartbeats of one member; None with fewer than two.
+        beat_period: median time between accepted heartbeats of one member; None where too few were counted between two
+            scrapes.
         longest_silence: the longest time without a heartbeat that a member survived: a lower bound, as far as scrapes
             resolve it; None with fewer than two beats.
         unobserved_pods: running pods without a fresh sample: nothing is known of them.
@@ -63,6 +64,10 @@ class Record:
         consumers_per_pod: the most consumers that one pod exports.
         evicted_at_s: when each of `evictions` happened, in order, in Unix seconds: as exact as scrapes, and, where the
             broker alone showed it, by when.
+        beats_timed_for: how long the beats were counted by which `beat_period` is known: those of more than half of the
+            members for at least so long; zero where it is not known.
+        evicted_pods: the names of the pods behind `evictions`, sorted.
+        poll_gap_pods: the names of the pods behind `poll_gap_evictions`, sorted.
     """
 
     since: datetime
@@ -79,6 +84,9 @@ class Record:
     counted_evictions: int = 0
     consumers_per_pod: int = 1
     evicted_at_s: tuple[float, ...] = ()
+    beats_timed_for: timedelta = timedelta(0)
+    evicted_pods: tuple[str, ...] = ()
+    poll_gap_pods: tuple[str, ...] = ()
 
     @property
     def span(self) -> timedelta:

@@ -128,6 +128,14 @@ DELAY_LARGEST: Final = Family("largest_delay_seconds", "The largest value that t
 APPLIED_AT: Final = Family(
     "last_applied_timestamp_seconds", "When values were written into the workload last, in seconds since 1970."
 )
+LANDED_AT: Final = Family(
+    "last_landed_timestamp_seconds",
+    "When all pods had stayed ready with these values, in seconds since 1970; no series while they have not.",
+)
+REVERTED_AT: Final = Family(
+    "last_reverted_timestamp_seconds",
+    "When the tuner took its last change back, in seconds since 1970; no series where it did not, or wrote since.",
+)
 
 FAMILIES: Final = (
     INFO,
@@ -159,5 +167,7 @@ FAMILIES: Final = (
     DELAY,
     DELAY_LARGEST,
     APPLIED_AT,
+    LANDED_AT,
+    REVERTED_AT,
 )
 """In the order in which they are exposed."""

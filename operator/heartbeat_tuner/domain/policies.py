@@ -98,6 +98,7 @@ class Application:
         promise: what a model said of the values; None where none was asked.
         reverts: when the change was written that this one takes back; None where it takes none back.
         failed: values that were taken back by the tuner until then, the newest last.
+        reason: why it was made, perhaps in a word of another version; None where that was not noted.
     """
 
     values: LivenessSettings
@@ -110,6 +111,7 @@ class Application:
     promise: PromisedRate | None = None
     reverts: datetime | None = None
     failed: tuple[FailedValues, ...] = ()
+    reason: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

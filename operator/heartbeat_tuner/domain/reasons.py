@@ -19,7 +19,7 @@ class Reason(enum.StrEnum):
     GROUP_NOT_OWNED = "GroupNotOwned"  # nothing shows that the workload's pods are members of the consumer group
     CLUSTER_NOT_CONFIGURED = "ClusterNotConfigured"  # clusterRef names no cluster of the operator's configuration
     CLUSTER_UNREACHABLE = "ClusterUnreachable"  # the Kafka cluster did not answer
-    CONFLICT = "Conflict"  # an older policy owns the same environment
+    CONFLICT = "Conflict"  # an older policy owns the same environment, or policies of one group want different values
     SETTING_UNREADABLE = "SettingUnreadable"  # a value is no whole number of milliseconds that client and broker accept
     INVALID_POLICY = "InvalidPolicy"  # the policy contradicts itself in a way the API server could not see
     INTERNAL_ERROR = "InternalError"  # the operator failed on this policy in a way nobody foresaw; its log says more

@@ -80,6 +80,7 @@ class Rollout:
         progressed: when the last progress was seen; None where nothing says so.
         failing: pods of the newest template that fail, by name.
         ready: pods of the newest template that are ready.
+        pods: the names of all pods of the newest template: some are not ready, and give no reason.
     """
 
     wanted: int = 0
@@ -89,6 +90,7 @@ class Rollout:
     progressed: datetime | None = None
     failing: tuple[Failing, ...] = ()
     ready: tuple[UpdatedPod, ...] = ()
+    pods: frozenset[str] = frozenset()
 
     def crashing(self, now: datetime) -> Failing | None:
         """Return the first pod that crashes again and again; None if none does."""

@@ -68,6 +68,36 @@ class EvictionHistory:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class EpisodeRate:
+    """Episodes of evictions a day, of a time.
+
+    Attributes:
+        episodes: that were counted.
+        days: of exposure.
+        lower: the rate per day is above it with a probability of 97.5 %.
+        upper: the rate per day is below it with a probability of 97.5 %.
+    """
+
+    episodes: int
+    days: float
+    lower: float
+    upper: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change did to a group's evictions.
+
+    Attributes:
+        before: in the record before it; None where there is none.
+        after: since it landed.
+    """
+
+    before: EpisodeRate | None
+    after: EpisodeRate
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FailedValues:
     """Values that were taken back by the tuner.
 
@@ -101,6 +131,7 @@ class FollowedChange:
         outcome: what is known of it.
         message: the sentence with its numbers.
         reached: when that showed; None where nothing has.
+        effect: what was counted; None where nothing was.
     """
 
     at: datetime
@@ -109,6 +140,7 @@ class FollowedChange:
     outcome: Outcome = Outcome.VERIFYING
     message: str = ""
     reached: datetime | None = None
+    effect: Effect | None = None
 
     @property
     def is_harmful(self) -> bool:

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw import queries, samples
-from heartbeat_tuner.metrics.raw.counter_steps import longest_silence_s, mean_period_s
+from heartbeat_tuner.metrics.raw.counter_steps import TimedEvents, longest_silence_s, timed_events
 from heartbeat_tuner.metrics.raw.resolver import Observed
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
@@ -31,6 +31,9 @@ STALE_SCRAPES: Final = 3
 
 SETTLING: Final = timedelta(seconds=60)
 """After its newest pod starts, a group needs its planned rebalances; shares of time are counted after that."""
+
+ENOUGH_BEATS: Final = 12
+"""Of a member, between two scrapes: the count may be off by one, so with fewer no period is known to a tenth."""
 
 NEAR_SCRAPES: Final = 2
 """A poll gap shows within so many scrapes of the counter that it moved."""
@@ -58,6 +61,23 @@ class RecordScope:
     changes: Sequence[MemberChange]
     since: datetime
     now: datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Evicted:
+    """Members that lost their membership.
+
+    Attributes:
+        silent: for their silence.
+        left: for want of a poll.
+        longest_gap_s: the longest time between two polls, in seconds; None if none was seen.
+        counted: how many of `silent` the clients' own counters show.
+    """
+
+    silent: Sequence[MemberChange]
+    left: Sequence[MemberChange] = ()
+    longest_gap_s: float | None = None
+    counted: int = 0
 
 
 def measure(
@@ -160,57 +180,74 @@ def _count(watched: RecordScope, current: Observed, convention: Convention, newe
     since_s = watched.since.timestamp()
     members = max(len(watched.pods), 1)
     beats = current.get(Quantity.HEARTBEATS, ())
-    periods = [period for beat in beats if (period := mean_period_s(beat, since_s=since_s)) is not None]
+    timed = _timed(beats, since_s)
     silences = [gap for beat in beats if (gap := _silence_s(beat, current, since_s)) is not None]
     observed = _observed(current, convention, newest_s)
     settled = watched.since + SETTLING
     settled_s = (watched.now - settled).total_seconds()
     joining = evictions.total(current.get(Quantity.REBALANCE_TIME, ()), settled.timestamp())
-    removed, left, longest_gap_s, counted = _evicted(watched, current, convention, observed)
+    evicted = _evicted(watched, current, convention, observed)
     return Record(
         since=watched.since,
         until=watched.now,
-        evictions=len(removed),
-        poll_gap_evictions=left,
+        evictions=len(evicted.silent),
+        poll_gap_evictions=len(evicted.left),
         rebalances=evictions.total(current.get(Quantity.REBALANCES, ()), settled.timestamp()) / members,
         rebalancing_share=(
             min(1.0, joining / members / settled_s) if settled_s >= ENOUGH_SETTLED.total_seconds() else None
         ),
         accepted_beats=round(evictions.total(beats, since_s, born_at_zero=True)),
-        beat_period=timedelta(seconds=statistics.median(periods)) if periods else None,
+        beat_period=timedelta(seconds=statistics.median(member.period_s for member in timed)) if timed else None,
         longest_silence=timedelta(seconds=max(silences)) if silences else None,
-        longest_poll_gap=None if longest_gap_s is None else timedelta(seconds=longest_gap_s),
+        longest_poll_gap=None if evicted.longest_gap_s is None else timedelta(seconds=evicted.longest_gap_s),
         unobserved_pods=tuple(sorted(pod.name for pod in watched.pods if pod.name not in observed)),
-        counted_evictions=counted,
+        counted_evictions=evicted.counted,
         consumers_per_pod=_consumers_per_pod(watched, current),
-        evicted_at_s=tuple(sorted(change.at.timestamp() for change in removed)),
+        evicted_at_s=tuple(sorted(change.at.timestamp() for change in evicted.silent)),
+        evicted_pods=_pods(evicted.silent),
+        poll_gap_pods=_pods(evicted.left),
+        # More than half of the members were watched for so long, so the median period lies between periods of these.
+        beats_timed_for=timedelta(seconds=statistics.median_low(member.length_s for member in timed) if timed else 0.0),
     )
 
 
-def _evicted(
-    watched: RecordScope, current: Observed, convention: Convention, observed: set[str]
-) -> tuple[list[MemberChange], int, float | None, int]:
-    """Return evictions for silence, the number of those for want of a poll, the longest poll gap in seconds.
+def _timed(beats: Sequence[Series], since_s: float) -> list[TimedEvents]:
+    """Return the beats between two scrapes of each member that had enough of them.
 
-    Last, how many of the first the clients' own counters show.
+    What a counter has at its first scrape may be of any time before: such beats were accepted, but nobody timed them.
     """
+    timed = (timed_events(beat, since_s=since_s) for beat in beats)
+    return [beats_seen for beats_seen in timed if beats_seen.events >= ENOUGH_BEATS]
+
+
+def _evicted(watched: RecordScope, current: Observed, convention: Convention, observed: set[str]) -> _Evicted:
+    """Return evictions for silence, and those for want of a poll."""
     since_s = watched.since.timestamp()
     seen = [pod for pod in watched.pods if pod.name in observed]
     if set(evictions.BY_NOTICES) <= set(convention.needed):
         removed = [change for pod in seen for change in evictions.unannounced(pod, current, since_s=since_s)]
-        return removed, 0, None, len(removed)
+        return _Evicted(removed, counted=len(removed))
     counted, member_changes = _changes(watched, current, seen)
     if Quantity.POLL_AGE not in convention.by_quantity or watched.poll_limit is None:
-        return counted + member_changes, 0, None, len(counted)
+        return _Evicted([*counted, *member_changes], counted=len(counted))
     interval = timedelta(seconds=samples.scrape_interval_s(current.get(Quantity.POLL_AGE, ())) or 0.0)
-    removed, left = evictions.split_by_poll_gaps(
+    silent, left = evictions.split_by_poll_gaps(
         counted, current, limit=watched.poll_limit, within=NEAR_SCRAPES * interval
     )
     shown, shown_left = evictions.split_by_poll_gaps(
         member_changes, current, limit=watched.poll_limit, within=evictions.POLL_GAP_SHOWN
     )
-    longest_gap_s = evictions.longest_poll_gap_s(current, since_s=since_s)
-    return removed + shown, len(left) + len(shown_left), longest_gap_s, len(removed)
+    return _Evicted(
+        silent=[*silent, *shown],
+        left=[*left, *shown_left],
+        longest_gap_s=evictions.longest_poll_gap_s(current, since_s=since_s),
+        counted=len(silent),
+    )
+
+
+def _pods(changes: Sequence[MemberChange]) -> tuple[str, ...]:
+    """Return the names of the pods behind changes, sorted."""
+    return tuple(sorted({change.pod for change in changes}))
 
 
 def _changes(

@@ -38,6 +38,7 @@ def application_for(outcome: Decided, now: datetime) -> Application | None:
         entries_before={name: text for name, text in before.items() if text and name in names},
         promise=_promise(outcome.decision.forecast),
         failed=policy.failed[-MOST_FAILED:],
+        reason=outcome.decision.finding.reason.value,
     )
 
 
@@ -63,6 +64,7 @@ def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: 
         promise=None,
         reverts=last.at,
         failed=(*policy.failed, failed)[-MOST_FAILED:],
+        reason=followed.outcome.value,
     )
 
 

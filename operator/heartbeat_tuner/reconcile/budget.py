@@ -9,6 +9,8 @@ or the operator's own memory, knows of the same write, and only in mode Apply. I
 deadline: what is stuck does not spread, but keeps nobody waiting either.
 
 The last place is for cures, and where several namespaces have policies none has more than half of the places.
+
+Of a Kafka group that several policies name one rollout is under way at a time (`group_rollouts`).
 """
 
 import dataclasses
@@ -26,6 +28,8 @@ from heartbeat_tuner.domain.rollouts import DEFAULT_DEADLINE, Strategy
 from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.reconcile import group_rollouts
+from heartbeat_tuner.reconcile.group_rollouts import GroupKey, GroupRollout
 from heartbeat_tuner.reconcile.outcomes import Decided, UnexpectedFailure
 
 CURES: Final = frozenset(
@@ -52,12 +56,14 @@ class RolloutPlaces:
         shared: whether several namespaces have policies.
         holders: who has one.
         shard: of which they are the places, where the fleet is divided.
+        of_groups: rollouts that others of the same group wait for, by group.
     """
 
     limit: int
     shared: bool = False
     holders: frozenset[Holder] = frozenset()
     shard: Shard = WHOLE
+    of_groups: Mapping[GroupKey, Sequence[GroupRollout]] = dataclasses.field(default_factory=dict)
 
     @property
     def share(self) -> int:
@@ -86,14 +92,33 @@ class RolloutPlaces:
         limit = self.limit if is_cure(outcome) else self.for_savings
         return self.busy < limit and self.held_in(_namespace(outcome)) < self.share
 
+    def rollout_before(self, outcome: Decided) -> GroupRollout | None:
+        """Return the rollout of the same group that a change has to wait for, of its own namespace if there is one.
+
+        What takes harm back waits for none.
+        """
+        if outcome.decision.reverts:
+            return None
+        policy = outcome.inputs.policy
+        return group_rollouts.first_before(policy, self.of_groups.get(group_rollouts.group_of(policy), ()))
+
     def also_held(self, policies: Iterable[Policy]) -> "RolloutPlaces":
         """Return the places where the workloads of these policies hold one, too."""
         return dataclasses.replace(self, holders=self.holders | {_holder(policy) for policy in policies})
 
     def taken(self, outcomes: Iterable[Decided]) -> "RolloutPlaces":
         """Return the places after changes have begun; what rolls nothing out takes none."""
-        rolled = (outcome for outcome in outcomes if outcome.inputs.workload.strategy is not Strategy.ON_DELETE)
-        return dataclasses.replace(self, holders=self.holders | {_holder(decided.inputs.policy) for decided in rolled})
+        rolled = [outcome.inputs for outcome in outcomes if outcome.inputs.workload.strategy is not Strategy.ON_DELETE]
+        holders = self.holders | {_holder(inputs.policy) for inputs in rolled}
+        begun = (GroupRollout(inputs.policy, inputs.ownership is not None) for inputs in rolled)
+        return dataclasses.replace(self, holders=holders).also_in_groups(begun)
+
+    def also_in_groups(self, rollouts: Iterable[GroupRollout]) -> "RolloutPlaces":
+        """Return the places where others of the same groups wait for these rollouts, too."""
+        of_groups = dict(self.of_groups)
+        for rollout in rollouts:
+            of_groups[rollout.group] = (*of_groups.get(rollout.group, ()), rollout)
+        return dataclasses.replace(self, of_groups=of_groups)
 
 
 def under_way(
@@ -135,13 +160,14 @@ def in_turn(outcomes: Iterable[Decided]) -> list[Decided]:
 def next_in_turn(waiting: Sequence[Decided], places: RolloutPlaces) -> list[Decided]:
     """Return those that may begin now, of all that wait, in the order of `in_turn`.
 
-    Where several may, the namespace with the fewest rollouts goes first; cures go before savings everywhere.
+    Where several may, the namespace with the fewest rollouts goes first; cures go before savings everywhere. Who waits
+    for a rollout of the same group keeps nobody else waiting.
     """
     queues: dict[str, list[Decided]] = {}
     for decided in reversed(waiting):
         queues.setdefault(_namespace(decided), []).append(decided)
     begun = list[Decided]()
-    while heads := [queue[-1] for queue in queues.values() if queue and places.have_room(queue[-1])]:
+    while heads := _heads(queues.values(), places):
         first = min(heads, key=lambda head: (not is_cure(head), places.held_in(_namespace(head)), _rank(head)))
         queues[_namespace(first)].pop()
         begun.append(first)
@@ -149,11 +175,26 @@ def next_in_turn(waiting: Sequence[Decided], places: RolloutPlaces) -> list[Deci
     return begun
 
 
-def held(outcome: Decided, places: RolloutPlaces) -> Decided:
-    """Return an outcome whose turn has not come, with who holds the places.
+def _heads(queues: Iterable[list[Decided]], places: RolloutPlaces) -> list[Decided]:
+    """Return the first of each queue, if there is room for it; who waits for another of its group leaves the queue."""
+    heads = []
+    for queue in queues:
+        while queue and places.rollout_before(queue[-1]) is not None:
+            queue.pop()
+        if queue and places.have_room(queue[-1]):
+            heads.append(queue[-1])
+    return heads
 
-    Of other namespaces only the number is told: their names are nobody's business.
-    """
+
+def held(outcome: Decided, places: RolloutPlaces) -> Decided:
+    """Return an outcome whose turn has not come, with what it waits for: another rollout of its group, or a place."""
+    before = places.rollout_before(outcome)
+    hold = _budget_spent(outcome, places) if before is None else group_rollouts.hold(outcome.inputs.policy, before)
+    return dataclasses.replace(outcome, decision=dataclasses.replace(outcome.decision, hold=hold))
+
+
+def _budget_spent(outcome: Decided, places: RolloutPlaces) -> Finding:
+    """Say who holds the places; of other namespaces only how many, since their names are nobody's business."""
     namespace, count = _namespace(outcome), len(places.holders)
     where, whose = ("the fleet", "") if places.shard == WHOLE else (str(places.shard), " in this shard")
     more = ""
@@ -174,8 +215,7 @@ def held(outcome: Decided, places: RolloutPlaces) -> Decided:
         whose=whose,
         more=more,
     )
-    hold = Finding(Reason.FLEET_BUDGET_SPENT, sentence)
-    return dataclasses.replace(outcome, decision=dataclasses.replace(outcome.decision, hold=hold))
+    return Finding(Reason.FLEET_BUDGET_SPENT, sentence)
 
 
 def is_cure(outcome: Decided) -> bool:

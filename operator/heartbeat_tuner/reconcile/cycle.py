@@ -1,4 +1,4 @@
-"""One pass over all policies: parse, gather, decide, apply, report.
+"""One pass over all policies: parse, gather, decide, apply, report; between two of them, one over those just edited.
 
 The one path by which anything is ever written. It is level-triggered: whatever happened since the last pass, this one
 looks at what is there and does what is due. All is decided before anything is written, since what may begin depends on
@@ -7,7 +7,7 @@ what else wants to. Nothing is written that is not different, and an error costs
 
 import dataclasses
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -32,14 +32,16 @@ from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import budget, releasing
+from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
+from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
 from heartbeat_tuner.reconcile.liveness.turns import Turns, of_all
 from heartbeat_tuner.reconcile.outcomes import Decided, Result, UnexpectedFailure
 from heartbeat_tuner.reconcile.policy_store import PolicyView
+from heartbeat_tuner.reconcile.shared_groups import SharedGroups
 from heartbeat_tuner.reconcile.status import reporting, slot_occupation, write_pace
 from heartbeat_tuner.reconcile.status.statuses import Finished, Statuses
 from heartbeat_tuner.reconcile.status.troubles import Troubles
@@ -103,6 +105,7 @@ class Cycle:
         self._max_rollouts = store.shard.rollouts(max_rollouts)
         self._turns = Turns()
         self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
+        self._shared_groups = SharedGroups()
         self._troubles = Troubles()
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
@@ -111,28 +114,41 @@ class Cycle:
         self._known_policies: Mapping[ObjectKey, tuple[tuple[str, str], Policy | Finding]] = {}
         self._holders: frozenset[Holder] = frozenset()
 
-    async def run(self) -> CycleReport:
-        """Look at every policy once and do what is due.
+    async def run(self, edited: Collection[ObjectKey] | None = None) -> CycleReport:
+        """Look at policies once and do what is due.
+
+        Args:
+            edited: those to look at, where others stay as the pass before saw them; None for all.
 
         Raises:
             NotLeaderError: the leadership ended meanwhile; nothing was written or reported after that.
         """
         bodies = {parsing.key_of(body): body for body in self._store.snapshot()}
         settled, usable = await self._parsed(bodies)
-        gathered = await self._gatherer.gather(usable, healthy=self._decider.healthy)
+        looked = [policy for policy in usable if edited is None or policy.key in edited]
+        if edited is None:
+            gathered = await self._gatherer.gather(usable, healthy=self._decider.healthy)
+        else:
+            settled = {key: finding for key, finding in settled.items() if key in edited}
+            gathered = await self._gatherer.gather_early(usable, looked)
         oldest_look_s = self._gatherer.oldest_look_s
-        outcomes = await self._decider.decided({**settled, **gathered})
-        places = self._places(usable, bodies).also_held(await self._released(bodies, usable))
+        decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
+        outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
+        places = self._places(usable, bodies, early=edited is not None)
+        places = places.also_held(await self._released(bodies, looked))
+        places = places.also_in_groups(self._group_rollouts(usable, places))
         outcomes |= await self._carried_out(bodies, outcomes, places)
-        occupied = await slot_occupation.read(self._slots, usable, self._gatherer.workloads, self._troubles)
-        by_key = {**{policy.key: policy for policy in usable}, **self._gatherer.seen}
+        occupied = await slot_occupation.read(
+            self._slots, usable, self._gatherer.workloads, self._troubles, of_keys=outcomes.keys()
+        )
+        by_key = {**{policy.key: policy for policy in looked}, **self._gatherer.seen}
         self._statuses.begin(bodies)
         finished = await self._of_all(
             outcomes.items(),
             lambda item: self._statuses.finish(bodies[item[0]], by_key.get(item[0]), item[1], occupied.get(item[0])),
         )
         await self._statuses.tell(self._turns, self._gatherer.moved)
-        self._troubles.tell()
+        self._troubles.tell(early=edited is not None)
         return dataclasses.replace(_counted(dict(zip(outcomes, finished, strict=True))), oldest_look_s=oldest_look_s)
 
     async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
@@ -213,12 +229,30 @@ class Cycle:
             await self._turns.give()
         return done
 
-    def _places(self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]]) -> RolloutPlaces:
-        """Return the places for rollouts, and who has them before anything is written."""
+    def _places(
+        self, policies: Sequence[Policy], bodies: Mapping[ObjectKey, Mapping[str, Any]], *, early: bool
+    ) -> RolloutPlaces:
+        """Return the places for rollouts, and who has them before anything is written.
+
+        Early, all who had one after the pass before have it still: only a whole cycle sees that a rollout is over, and
+        gives its place to the change that needs it most.
+        """
+        shared = len({policy.key.namespace for policy in policies}) > 1
+        if early:
+            return RolloutPlaces(self._max_rollouts, shared, self._holders, self._store.shard)
         self._known = {policy.key: self._known[policy.key] for policy in policies if policy.key in self._known}
         holders = budget.under_way(policies, self._gatherer.workloads, bodies, known=self._known, now=self._clock.now())
-        shared = len({policy.key.namespace for policy in policies}) > 1
         return RolloutPlaces(self._max_rollouts, shared, holders, self._store.shard)
+
+    def _group_rollouts(self, policies: Sequence[Policy], places: RolloutPlaces) -> list[GroupRollout]:
+        """Return the rollouts that other policies of the same group wait for, before anything is written."""
+        return group_rollouts.rollouts(
+            policies,
+            self._gatherer.workloads,
+            places.holders,
+            proven={policy.key for policy in policies if self._gatherer.is_proven(policy)},
+            now=self._clock.now(),
+        )
 
     def _tell_holders(self, places: RolloutPlaces) -> None:
         """Tell the log who holds the places, whenever that changes; a status names only its own namespace's."""

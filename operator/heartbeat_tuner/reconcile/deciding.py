@@ -43,16 +43,22 @@ class Decider:
         self._moved = moved
         self._answers = AnswerCache(CACHED_ANSWERS)
         self._healthy: Mapping[ObjectKey, Decided] = {}
+        self._beating: dict[str, dict[ObjectKey, Decided]] = {cluster: {} for cluster in self._budgets}
 
     @property
     def healthy(self) -> Collection[ObjectKey]:
         """The policies with whose values all is well, by the last decision, so that nothing waits to be written."""
         return self._healthy.keys()
 
-    async def decided(self, gathered: Mapping[ObjectKey, Gathered]) -> dict[ObjectKey, Result]:
+    async def decided(self, gathered: Mapping[ObjectKey, Gathered], *, early: bool = False) -> dict[ObjectKey, Result]:
         """Return what is to be done for each policy; nothing is written here.
 
         What was decided on an input that all is well with is not decided again: it is the same object.
+
+        Args:
+            gathered: what is known of each.
+            early: these are some of all policies. The others' heartbeats count as they were decided on last, each by
+                itself, and nothing else is decided for them.
         """
         results: dict[ObjectKey, Result] = {}
         turns = Turns()
@@ -67,8 +73,11 @@ class Decider:
                 for key, result in results.items()
                 if isinstance(result, Decided) and result.inputs.policy.cluster == cluster
             }
-            results |= await self._held(decided, per_s, cluster)
-        self._healthy = {
+            others = {key: known for key, known in self._beating[cluster].items() if early and key not in gathered}
+            self._beating[cluster] = everyone = {**others, **decided}
+            results |= await self._held(everyone, per_s, cluster, of_keys=gathered.keys())
+        others_well = {key: known for key, known in self._healthy.items() if early and key not in gathered}
+        self._healthy = others_well | {
             key: result for key, result in results.items() if isinstance(result, Decided) and result.is_well
         }
         return results
@@ -99,8 +108,17 @@ class Decider:
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return UnexpectedFailure(error)
 
-    async def _held(self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str) -> dict[ObjectKey, Result]:
-        """Decide again on those whom a budget of heartbeats leaves no shorter interval, or not as short a one."""
+    async def _held(
+        self, decided: Mapping[ObjectKey, Decided], per_s: float, cluster: str, *, of_keys: Collection[ObjectKey]
+    ) -> dict[ObjectKey, Result]:
+        """Decide again on those of some whom a budget of heartbeats leaves no shorter interval, or not as short a one.
+
+        Args:
+            decided: the policies of the cluster, each by itself.
+            per_s: the budget.
+            cluster: its name.
+            of_keys: those that are decided on again.
+        """
         wanted = heartbeat_budget.demand(_beating(result) for result in decided.values())
         if not wanted.exceeds(per_s):
             return {}
@@ -110,10 +128,12 @@ class Decider:
             try:
                 slopes[wish.key] = self._slope(decided[wish.key])
             except Exception as error:  # noqa: BLE001 - likewise
-                results[wish.key] = UnexpectedFailure(error)
+                if wish.key in of_keys:
+                    results[wish.key] = UnexpectedFailure(error)
             self._moved()
             await asyncio.sleep(0)
-        for key, limit in heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster, shards=self._shards).items():
+        limits = heartbeat_budget.limits(wanted, slopes, per_s, cluster=cluster, shards=self._shards)
+        for key, limit in ((key, limit) for key, limit in limits.items() if key in of_keys):
             results.setdefault(key, self._decided(dataclasses.replace(decided[key].inputs, held=limit)))
             self._moved()
             await asyncio.sleep(0)

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import Effect, EvictionHistory, FollowedChange, Outcome
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 from heartbeat_tuner.reconcile.status import landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
@@ -123,6 +123,7 @@ def follow(
             outcome=verification.outcome,
             message=verification.message,
             reached=followed.reached if stands else verification.reached,
+            effect=_standing_effect(followed.effect, verification.effect),
         )
     return followed, history, memory
 
@@ -147,6 +148,14 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
     if landing.landing_of(written)[1].reason is not Reason.APPLIED:
         return followed
     return dataclasses.replace(followed, landed=max(change.at, now.replace(microsecond=0)))
+
+
+def _standing_effect(standing: Effect | None, effect: Effect | None) -> Effect | None:
+    """Return what was counted, as it was when something was last: an episode, or a day that passed."""
+    if standing is None or effect is None:
+        return effect
+    is_same = standing.after.episodes == effect.after.episodes
+    return standing if is_same and int(standing.after.days) == int(effect.after.days) else effect
 
 
 def _is_over(followed: FollowedChange, now: datetime) -> bool:

@@ -10,7 +10,7 @@ Held is what `api.held_policy` leaves of an object, whatever is put in: no copy 
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from heartbeat_tuner.api import parsing
@@ -67,7 +67,7 @@ class PolicyStore:
         self._deleted: dict[ObjectKey, int] = {}
         self._shown: dict[ObjectKey, int] = {}
         self._debts: dict[ObjectKey, Debt] = {}
-        self._edited: set[str] = set()
+        self._edited: dict[ObjectKey, int] = {}
 
     def put(self, body: Mapping[str, Any]) -> None:
         """Remember an object, unless a newer version of it, or its deletion, is known."""
@@ -87,8 +87,8 @@ class PolicyStore:
         self.put(body)
         self._has_shown(body)
         held = self._held.get(key)
-        if held is not None and (known is None or known.metadata["generation"] != held.metadata["generation"]):
-            self._edited.add(key.namespace)
+        if held is not None and (known is None or _spec_of(known) != _spec_of(held)):
+            self._edited[key] = held.version
 
     def refresh(self, body: Mapping[str, Any]) -> None:
         """Remember the answer to a write of our own, unless the object was deleted meanwhile."""
@@ -107,13 +107,18 @@ class PolicyStore:
         named = ((namespace, spec.get("groupId")) for namespace, spec in specs if isinstance(spec, Mapping))
         return frozenset((namespace, group) for namespace, group in named if isinstance(group, str))
 
-    def edited(self, within: Within = everywhere) -> list[str]:
-        """Return the namespaces, of some, in which policies were made or edited since `begin_cycle`."""
-        return [namespace for namespace in self._edited if within(namespace)]
+    def edited(self, within: Within = everywhere) -> dict[ObjectKey, int]:
+        """Return the policies of some namespaces that were made or edited and not looked at since, with the version."""
+        return {key: version for key, version in self._edited.items() if within(key.namespace)}
 
     def begin_cycle(self, within: Within = everywhere) -> None:
         """Take all edits in some namespaces for seen: a cycle looks at them now."""
-        self._edited.difference_update(self.edited(within))
+        self.begin_look(self.edited(within))
+
+    def begin_look(self, keys: Iterable[ObjectKey]) -> None:
+        """Take the edits of these policies for seen: they are looked at now."""
+        for key in keys:
+            self._edited.pop(key, None)
 
     def watch_behind_s(self, now_s: float) -> float:
         """Return for how many seconds the watch has failed to show what a list did; 0 if it is not behind."""
@@ -153,6 +158,7 @@ class PolicyStore:
         known = self._held.get(key)
         if known is None or known.version <= version:
             self._held.pop(key, None)
+            self._edited.pop(key, None)
             self._deleted[key] = max(version, self._deleted.get(key, 0))
 
     def _has_shown(self, body: Mapping[str, Any]) -> None:
@@ -182,13 +188,17 @@ class StorePart:
         """Remember the answer to a write of our own."""
         self.store.refresh(body)
 
-    def edited(self) -> list[str]:
-        """Return the namespaces of this shard in which policies were made or edited since `begin_cycle`."""
+    def edited(self) -> dict[ObjectKey, int]:
+        """Return the policies of this shard that were made or edited and not looked at since, with the version."""
         return self.store.edited(self.shard.holds)
 
     def begin_cycle(self) -> None:
         """Take all edits in this shard for seen."""
         self.store.begin_cycle(self.shard.holds)
+
+    def begin_look(self, keys: Iterable[ObjectKey]) -> None:
+        """Take the edits of these policies for seen."""
+        self.store.begin_look(keys)
 
     def groups(self) -> frozenset[tuple[str, str]]:
         """Return the namespace and the group of every policy of this shard."""
@@ -233,3 +243,8 @@ class Mending:
 
 def _version(body: Mapping[str, Any]) -> int:
     return int(body["metadata"]["resourceVersion"])
+
+
+def _spec_of(held: HeldPolicy) -> tuple[str, int]:
+    """Return what tells one spec from another: a policy that is made again begins at the same generation."""
+    return held.metadata["uid"], held.metadata["generation"]

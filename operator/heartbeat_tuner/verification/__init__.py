@@ -6,6 +6,6 @@ with two `references` (the record before, and what the model promised), by a tes
 likes (`e_process`) and that allows for days which differ (`scatter`); `answers` says it. `fleet` and `canary` ask the
 same of all groups together, and of two parts of one group.
 
-Nothing here is wired into the operator yet. A new way to be wrong about a change belongs here; what follows from an
-answer does not.
+`reconcile.following` asks, and gathers what was seen (`eviction_history`, `witnesses`, `rollout_blame`). A new way to
+be wrong about a change belongs here; what follows from an answer does not: that is `decision`'s.
 """

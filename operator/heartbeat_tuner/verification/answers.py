@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.domain.sentences import Sentence, say
-from heartbeat_tuner.domain.verifications import Outcome
-from heartbeat_tuner.verification import e_process, fast_paths, scatter
+from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, Outcome
+from heartbeat_tuner.verification import counts, e_process, fast_paths, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification
 from heartbeat_tuner.verification.references import Before
 
@@ -39,7 +39,15 @@ class Known:
 
     def answer(self, outcome: Outcome, message: Sentence, reached: datetime | None = None) -> Verification:
         """Return an answer that rests on this."""
-        return Verification(outcome, message, reached, self.episodes, self.days, self.log_harm)
+        return Verification(outcome, message, reached, self.episodes, self.days, self.log_harm, self._effect)
+
+    @property
+    def _effect(self) -> Effect:
+        """The rates before and after with their bounds."""
+        record = self.before
+        before = EpisodeRate(record.episodes, record.days, record.lower, record.upper) if record.is_known else None
+        bounds = counts.garwood(self.episodes, self.days, alpha=e_process.ALPHA, dispersion=record.dispersion)
+        return Effect(before, EpisodeRate(self.episodes, self.days, *bounds))
 
     @property
     def since(self) -> Sentence:

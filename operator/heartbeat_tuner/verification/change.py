@@ -7,7 +7,7 @@ from typing import Final
 
 from heartbeat_tuner.domain.rollouts import Rollout
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verifications import Outcome, PromisedRate
+from heartbeat_tuner.domain.verifications import Effect, Outcome, PromisedRate
 from heartbeat_tuner.verification.episodes import Stretch
 
 HORIZON: Final = timedelta(days=28)
@@ -63,6 +63,7 @@ class Verification:
         episodes: since the change.
         days: exposure since the change.
         log_harm: logarithm of the strongest evidence of harm against the record before, or against what was accepted.
+        effect: what was counted, with its bounds; None where nothing was.
     """
 
     outcome: Outcome
@@ -71,3 +72,4 @@ class Verification:
     episodes: int = 0
     days: float = 0.0
     log_harm: float = 0.0
+    effect: Effect | None = None

@@ -50,9 +50,7 @@ def _is_overdue(rollout: Rollout, written: datetime, now: datetime) -> bool:
 
 def _pods_before_stand(workload: Workload, now: datetime) -> bool:
     """Whether a pod of the template before has stayed ready, or there are no such pods any more."""
-    rollout = workload.rollout
-    newest = {pod.pod for pod in rollout.ready} | {failing.pod for failing in rollout.failing}
-    before = [pod for pod in workload.pods if pod.name not in newest]
+    before = [pod for pod in workload.pods if pod.name not in workload.rollout.pods]
     if not before:
         return True
     return any(has_settled(pod.ready_since, pod.restarts, now) for pod in before)

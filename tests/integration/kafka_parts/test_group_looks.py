@@ -13,7 +13,8 @@ from heartbeat_tuner.adapters.clock import SystemClock
 from heartbeat_tuner.adapters.kafka.kafka_access import KafkaAccess
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, UnreadableGroup
-from heartbeat_tuner.reconcile.gather.group_looks import IN_A_CYCLE, LARGEST_LOT, GroupLooks
+from heartbeat_tuner.reconcile.gather.cluster_looks import IN_A_CYCLE, LARGEST_LOT
+from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from sandbox.kafka import Kafka
 from tests.support.fleets import commit_offsets
 

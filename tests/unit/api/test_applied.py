@@ -1,22 +1,147 @@
 """The record that a write carries: there and back, and nothing read from what others wrote there."""
 
+import dataclasses
+import json
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.api import applied
+from heartbeat_tuner.api import applied, parsing
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MAX_FAILED_MESSAGE, Applied
 from heartbeat_tuner.domain.policies import Application
-from tests.support import worlds
+from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outcome, PromisedRate
+from tests.support import manifests, worlds
 
 CURE = Application(worlds.settings("30s", "1s", "1s"), worlds.STORM, worlds.NOW, "workload-1", "app")
 JAVA = Application(worlds.java_settings("45s"), worlds.java_settings("6s"), worlds.NOW, "workload-1")
 TEXT = applied.to_annotation({"app": CURE})
+FAILED = FailedValues(
+    CURE.values, worlds.STORM, worlds.NOW - worlds.HOUR, Outcome.WORSE, "11 episodes", "0123456789abcdef", 0.25
+)
+REVERT = Application(
+    worlds.STORM,
+    CURE.values,
+    worlds.NOW,
+    "workload-1",
+    "app",
+    entries={"KAFKA_SESSION_TIMEOUT_MS": "1000"},
+    entries_before={},
+    promise=PromisedRate(0.5, is_trade=True),
+    reverts=FAILED.at,
+    failed=(FAILED,),
+)
+NOTED = json.loads(applied.to_annotation({"app": REVERT}))["app"]
+
+moments = st.integers(0, 40_000_000).map(lambda after_s: worlds.NOW + timedelta(seconds=after_s))
+values = st.sampled_from([worlds.STORM, CURE.values, JAVA.values])
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=64)
+rates = st.floats(0.0, allow_infinity=False)
+entries = st.dictionaries(words, words, max_size=3)
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(NOTED)), inner, max_size=3),
+    max_leaves=6,
+)
 
 
 def test_what_is_noted_is_read_again() -> None:
     """Each container has its own record, with all its values."""
     noted = applied.to_annotation({"app": CURE, "second": JAVA})
     assert applied.from_annotation(noted, workload_uid="workload-1") == {"app": CURE, "second": JAVA}
+
+
+@given(
+    st.builds(
+        Application,
+        values=values,
+        previous=values,
+        at=moments,
+        workload_uid=st.just("workload-1"),
+        container=st.sampled_from(["", "app"]),
+        entries=entries,
+        entries_before=st.none() | entries,
+        promise=st.none() | st.builds(PromisedRate, rates, st.booleans()),
+        reverts=st.none() | moments,
+        failed=st.lists(
+            st.builds(
+                FailedValues,
+                values,
+                values,
+                moments,
+                st.sampled_from(Outcome),
+                words,
+                st.text("0123456789abcdef", max_size=16),
+                st.none() | rates,
+            ),
+            max_size=MOST_FAILED,
+        ).map(tuple),
+    )
+)
+def test_a_change_with_all_that_belongs_to_it_is_read_as_it_was_noted(application: Application) -> None:
+    """What it promised, what stood before it to the letter, what it takes back, and what failed until then."""
+    noted = applied.applied_of(application).model_dump_json(by_alias=True, exclude_none=True)
+    assert applied.application_of(Applied.model_validate_json(noted)) == application
+
+
+def test_that_nothing_stood_before_is_not_that_nobody_knows() -> None:
+    """A revert of the first change takes all of ours out; where nobody noted what stood, nothing is taken back."""
+    given: tuple[dict[str, str] | None, ...] = ({}, None)
+    for before in given:
+        application = dataclasses.replace(CURE, entries_before=before)
+        (noted,) = applied.from_annotation(
+            applied.to_annotation({"app": application}), workload_uid="workload-1"
+        ).values()
+        assert noted.entries_before == before
+
+
+def test_only_so_many_failures_are_noted_and_none_is_long() -> None:
+    """The newest; the annotation of a workload must not grow with what goes wrong."""
+    failed = [dataclasses.replace(FAILED, at=FAILED.at + timedelta(days=day), message="x" * 5_000) for day in range(9)]
+    noted = applied.failed_statuses(failed)
+    assert noted is not None
+    assert [applied.timestamp(values.at) for values in failed[-MOST_FAILED:]] == [values.at for values in noted]
+    assert {len(values.message) for values in noted} == {MAX_FAILED_MESSAGE}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"reverts": "0001-01-01T00:00:00+14:00"},
+        {"reverts": "9999-12-31T23:59:59-14:00"},
+        {"reverts": "soon"},
+        {"failed": [{**NOTED["failed"][0], "at": "2026-03-02T12:00:00"}]},
+        {"failed": [{**NOTED["failed"][0], "outcome": "Excellent"}]},
+        {"failed": [{**NOTED["failed"][0], "promisedPerDay": float("nan")}]},
+        {"failed": [NOTED["failed"][0]] * (MOST_FAILED + 1)},
+        {"promise": {"evictionsPerDayUpper": float("nan")}},
+        {"promise": {"evictionsPerDayUpper": float("inf")}},
+        {"promise": {"evictionsPerDayUpper": -1.0}},
+        {"previousEntries": {"KAFKA_SESSION_TIMEOUT_MS": 7}},
+        {"previousEntries": []},
+    ],
+)
+def test_a_record_with_a_word_that_cannot_be_counts_for_nothing(forged: dict[str, Any]) -> None:
+    """Half of a record would be another record: what it takes back, or what stood before it, is not guessed."""
+    text = json.dumps({"app": {**NOTED, **forged}})
+    assert applied.from_annotation(text, workload_uid="workload-1") == {}
+
+
+def test_what_failed_at_no_time_of_ours_did_not_fail() -> None:
+    """Neither by the workload's note nor by the status: such a moment cannot be written down again."""
+    forged = [NOTED["failed"][0], {**NOTED["failed"][0], "at": "0001-01-01T00:00:00+14:00"}]
+    text = json.dumps({"app": {**NOTED, "failed": forged}})
+    assert applied.from_annotation(text, workload_uid="workload-1") == {"app": REVERT}
+    assert parsing.policy_of(manifests.policy(status={"reverted": forged})).failed == (FAILED,)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(NOTED)), documents, max_size=3))
+def test_no_forged_record_raises_when_it_is_read_or_noted_again(forged: dict[str, Any]) -> None:
+    """A status shows what the workload says: what is read has to be writable, and in JSON."""
+    for noted in applied.from_annotation(json.dumps({"app": {**NOTED, **forged}}), workload_uid="workload-1").values():
+        json.dumps(applied.applied_of(noted).model_dump(mode="json", by_alias=True), allow_nan=False)
 
 
 def test_a_time_of_another_zone_is_the_same_time() -> None:

@@ -88,7 +88,8 @@ def announced_to_the_first() -> list[Series]:
 
 def test_beats_answered_with_a_rebalance_are_no_evictions() -> None:
     """Who is told to rejoin is a member still: refused = neither its beats nor its joins count."""
-    assert recorded({**stormy(), Quantity.REBALANCE_NOTICES: announced_to_the_first()}).evictions == 3 * 120 - 120
+    record = recorded({**stormy(), Quantity.REBALANCE_NOTICES: announced_to_the_first()})
+    assert (record.evictions, record.evicted_pods) == (3 * 120 - 120, ("orders-1", "orders-2"))
 
 
 def test_an_eviction_counts_once_however_many_beats_it_refuses() -> None:

@@ -115,6 +115,7 @@ def test_a_member_that_did_not_poll_was_not_silent(quantity: Quantity, value: fl
         uncounted(with_poll_gap(quantity, "orders-0", value, within=within)), *changes("orders-0", "orders-1")
     )
     assert (record.evictions, record.poll_gap_evictions) == (1, 1)
+    assert (record.evicted_pods, record.poll_gap_pods) == (("orders-1",), ("orders-0",))
     assert record.longest_poll_gap == timedelta(seconds=max(60.0, value))
 
 
@@ -182,6 +183,7 @@ def test_what_counters_show_is_told_apart_from_what_the_broker_shows() -> None:
     assert (mixed.evictions, mixed.counted_evictions) == (2, 2)
     shown = recorded(uncounted(quiet()), *changes("orders-0", "orders-1"))
     assert (shown.evictions, shown.counted_evictions) == (2, 0)
+    assert (mixed.evicted_pods, shown.evicted_pods) == (("orders-0",), ("orders-0", "orders-1"))
 
 
 def test_the_consumers_of_a_pod_are_counted_where_it_has_most() -> None:

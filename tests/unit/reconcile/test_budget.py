@@ -40,9 +40,10 @@ def wants(
     namespace: str = "shop",
     of: str = "",
 ) -> Decided:
-    """Return a decision to change a group, by a rollout of the workload `of`."""
+    """Return a decision to change a group, by a rollout of the workload `of`; no two policies share a group."""
     workload = WorkloadRef("Deployment", ObjectKey(namespace, of or name), "app")
-    situation = worlds.situation(of=worlds.policy(key=ObjectKey(namespace, name), workload=workload))
+    group_id = f"{namespace}-{name}"
+    situation = worlds.situation(of=worlds.policy(key=ObjectKey(namespace, name), group_id=group_id, workload=workload))
     forecast = None
     if saves is not None:
         forecast = Forecast(prediction(100.0), prediction(100.0 - saves), None, None, None, Confidence.HIGH)

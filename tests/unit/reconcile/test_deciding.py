@@ -7,6 +7,9 @@ from datetime import timedelta
 import pytest
 
 from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, Member
+from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.liveness.progress import nobody_looks
 from heartbeat_tuner.reconcile.outcomes import Decided
@@ -63,3 +66,14 @@ async def test_what_waits_to_be_written_is_decided_in_each_cycle() -> None:
     first, again = [(await decider.decided({KEY: situation}))[KEY] for _ in range(2)]
     assert not decider.healthy
     assert again is not first
+
+
+async def test_an_early_look_leaves_others_well() -> None:
+    """They may rest in the next cycle, and are not decided again for it; whoever was looked at is as it is now."""
+    other = ObjectKey("shop", "other")
+    well = worlds.situation(seen=worlds.record(span=worlds.HOUR))
+    decider = Decider({}, nobody_looks)
+    first = await decider.decided({KEY: well, other: well})
+    assert set(await decider.decided({KEY: Finding(Reason.CONFLICT, "it is another's")}, early=True)) == {KEY}
+    assert set(decider.healthy) == {other}
+    assert (await decider.decided({other: well}))[other] is first[other]

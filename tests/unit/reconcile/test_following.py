@@ -197,6 +197,26 @@ def test_a_storm_is_harm_and_a_new_leader_sees_it_too() -> None:
     assert again.is_harmful
 
 
+def test_what_was_counted_moves_with_an_episode_or_a_day() -> None:
+    """Before and after, with Garwood's bounds: none in 14 days is at most 0.26 a day."""
+    watched = changed()
+    first = watched.look()
+    later = watched.look(after=timedelta(hours=10))
+    assert first is not None
+    assert later is not None
+    assert first.effect is not None
+    assert first.effect is later.effect
+    before = first.effect.before
+    assert before is not None
+    assert (before.episodes, before.days, before.lower) == (0, 14, 0)
+    assert before.upper == pytest.approx(0.263, abs=0.001)
+    evicted = watched.look(evicted=[watched.now])
+    assert evicted is not None
+    assert evicted.effect is not None
+    assert evicted.effect.after.episodes == 1
+    assert evicted.effect.after.days == pytest.approx(1.4, abs=0.05)
+
+
 def test_when_harm_showed_does_not_move() -> None:
     """A status must not move while nothing happens."""
     failing = group(application=CHANGE)

@@ -1,6 +1,8 @@
 """A pass every interval, until told to stop."""
 
 import asyncio
+import dataclasses
+from collections.abc import Collection
 from datetime import timedelta
 
 import pytest
@@ -71,24 +73,80 @@ async def test_a_stop_ends_the_wait() -> None:
     assert passes.begun == 1
 
 
-async def test_a_pass_that_is_due_early_does_not_wait_for_the_interval() -> None:
-    """Somebody has edited a policy and looks at its status."""
-    passes, asked = Passes(asyncio.Event(), count=2), []
+@dataclasses.dataclass
+class Early:
+    """Looks between passes, of which the given ones fail, and which stop the loop after the last.
 
-    def is_due_early() -> bool:
-        asked.append(passes.begun)
-        return len(asked) > 1
+    Attributes:
+        passes: that they come between.
+        count: of looks.
+        failing: which of them fail.
+        error: how.
+        begun: after which pass each began.
+    """
 
+    passes: Passes
+    count: int = 3
+    failing: frozenset[int] = frozenset()
+    error: Exception = dataclasses.field(default_factory=lambda: RuntimeError("a surprise"))
+    begun: list[int] = dataclasses.field(default_factory=list)
+
+    async def look(self) -> None:
+        """Count a look; fail or end where told."""
+        self.begun.append(self.passes.begun)
+        if len(self.begun) == self.count:
+            self.passes.stopped.set()
+        if len(self.begun) in self.failing:
+            raise self.error
+
+
+async def run_with(early: Early, *, interval: timedelta) -> None:
+    """Run the loop until passes or looks stop it."""
+    passes = early.passes
     async with asyncio.timeout(20):
         await loop.run_until(
             passes.stopped,
             passes.run,
-            interval=timedelta(hours=1),
+            interval=interval,
             finished=passes.finish,
             failed=passes.fail,
-            is_due_early=is_due_early,
+            look_early=early.look,
         )
-    assert asked == [1, 1]
+
+
+async def test_between_passes_edited_policies_are_looked_at() -> None:
+    """Somebody has edited a policy and looks at its status; no pass comes sooner for that."""
+    early = Early(Passes(asyncio.Event(), count=9))
+    await run_with(early, interval=timedelta(hours=1))
+    assert (early.begun, early.passes.begun, early.passes.failed) == ([1, 1, 1], 1, 0)
+
+
+async def test_early_looks_hold_up_no_pass() -> None:
+    """It begins an interval after the one before, however many edit."""
+    early = Early(Passes(asyncio.Event(), count=3), count=10_000)
+    await run_with(early, interval=timedelta(seconds=1))
+    assert early.passes.begun == 3
+    assert set(early.begun) <= {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("passes_failing", "looks_failing", "begun"), [({1}, {}, [2]), ({}, {1}, [1, 2])], ids=["a pass", "a look"]
+)
+async def test_after_a_failure_the_next_pass_is_awaited(
+    passes_failing: Collection[int], looks_failing: Collection[int], begun: list[int]
+) -> None:
+    """An early look rests on what a whole pass saw."""
+    passes = Passes(asyncio.Event(), count=9, failing=frozenset(passes_failing))
+    early = Early(passes, count=len(begun), failing=frozenset(looks_failing))
+    await run_with(early, interval=timedelta(seconds=2))
+    assert (early.begun, passes.failed) == (begun, 1)
+
+
+async def test_a_leadership_that_is_lost_in_an_early_look_ends_the_loop() -> None:
+    """As in a pass."""
+    early = Early(Passes(asyncio.Event(), count=9), count=9, failing=frozenset({2}), error=NotLeaderError("over"))
+    await run_with(early, interval=timedelta(hours=1))
+    assert (early.begun, early.passes.failed) == ([1, 1], 0)
 
 
 async def test_a_stopped_loop_does_not_begin() -> None:

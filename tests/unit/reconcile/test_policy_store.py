@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.domain.policies import ObjectKey
-from heartbeat_tuner.domain.shards import Shard
+from heartbeat_tuner.domain.shards import WHOLE, Shard
 from heartbeat_tuner.ports.stored_policies import ListPage
 from heartbeat_tuner.reconcile.policy_store import Mended, Mending, PolicyStore, StorePart
 from tests.support import manifests
@@ -185,7 +185,7 @@ def test_an_edit_is_one_of_the_spec() -> None:
         store.begin_cycle()
         store.show(body)
         seen.append(store.edited())
-    assert seen == [["shop"], [], ["shop"], []]
+    assert seen == [{KEY: 1}, {}, {KEY: 3}, {}]
 
 
 def test_an_edit_of_another_shard_is_none_of_this_one() -> None:
@@ -195,9 +195,9 @@ def test_an_edit_of_another_shard_is_none_of_this_one() -> None:
     parts = [StorePart(store, Shard(number, 2)) for number in range(2)]
     theirs, other = sorted(parts, key=lambda part: not part.edited())
     other.begin_cycle()
-    assert (theirs.edited(), other.edited()) == (["shop"], [])
+    assert (theirs.edited(), other.edited()) == ({KEY: 1}, {})
     theirs.begin_cycle()
-    assert theirs.edited() == []
+    assert theirs.edited() == {}
 
 
 def test_a_deleted_policy_is_not_edited_by_its_past() -> None:
@@ -206,7 +206,47 @@ def test_a_deleted_policy_is_not_edited_by_its_past() -> None:
     store.remove(policy(6))
     store.begin_cycle()
     store.show(policy(4))
-    assert store.edited() == []
+    assert store.edited() == {}
+
+
+def test_a_policy_that_is_made_again_is_edited() -> None:
+    """Its generation begins again, and the watch may not have shown the deletion."""
+    store = store_of(5)
+    store.begin_cycle()
+    store.show(policy(7, uid="second"))
+    assert store.edited() == {KEY: 7}
+
+
+def test_nobody_waits_for_a_look_at_what_is_gone() -> None:
+    """A deletion is no edit, and ends those before it."""
+    store = store_of(5)
+    store.show(policy(6, uid="second"))
+    store.remove(policy(7, uid="second"))
+    assert store.edited() == {}
+
+
+def test_our_own_write_is_no_edit() -> None:
+    """Nor is what the watch shows of it."""
+    store = store_of(5)
+    store.begin_cycle()
+    written = {**policy(6), "status": {"verdict": "Healthy"}}
+    store.refresh(written)
+    store.show(written)
+    assert store.edited() == {}
+
+
+def test_an_early_look_takes_its_own_edits_for_seen() -> None:
+    """Others wait, and so does what is edited meanwhile."""
+    store = PolicyStore()
+    part = StorePart(store, WHOLE)
+    for name in ("orders", "bills"):
+        store.show(policy(1, name))
+    part.begin_look([KEY])
+    assert part.edited() == {ObjectKey("shop", "bills"): 1}
+    edited = policy(2)
+    edited["metadata"] = {**edited["metadata"], "generation": 2}
+    store.show(edited)
+    assert part.edited() == {ObjectKey("shop", "bills"): 1, KEY: 2}
 
 
 def test_each_shard_sees_its_own_namespaces_whole() -> None:

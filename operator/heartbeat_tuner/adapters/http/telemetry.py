@@ -47,6 +47,11 @@ class Telemetry:
             "By how much the last pass took longer than the interval; 0 if it did not.",
             registry=own,
         )
+        self._early = Histogram(
+            "heartbeat_tuner_early_look_duration_seconds",
+            "Length of one look at policies that were edited since the last pass over all.",
+            registry=own,
+        )
         self._group_age = Gauge(
             "heartbeat_tuner_kafka_group_age_seconds",
             "The age of the oldest description of a Kafka group when the last pass looked; 0 without groups.",
@@ -97,8 +102,12 @@ class Telemetry:
         self._cycles.observe(duration_s)
         self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s)
         self._tell()
-        for target, count in writes.items():
-            self._writes.labels(target).inc(count)
+        self._count(writes)
+
+    def looked_early(self, *, writes: Mapping[str, int], duration_s: float) -> None:
+        """Count one look at edited policies; what is shown of policies follows with the next pass over all."""
+        self._early.observe(duration_s)
+        self._count(writes)
 
     def prometheus_read(self, *, requests: int, samples: int) -> None:
         """Count what was asked of Prometheus, and what it gave."""
@@ -113,6 +122,10 @@ class Telemetry:
         """Tell of no policy of a shard: another replica does, and a sum over all must not count them twice."""
         self._passes.pop(shard, None)
         self._tell()
+
+    def _count(self, writes: Mapping[str, int]) -> None:
+        for target, count in writes.items():
+            self._writes.labels(target).inc(count)
 
     def _tell(self) -> None:
         """Tell what the last pass of each shard found that is led here."""

@@ -84,6 +84,7 @@ def rollout_of(workload: Mapping[str, Any], kind: str, pods: Sequence[Mapping[st
         progressed=_progressed(progressing, pods),
         failing=tuple(failing),
         ready=tuple(ready for pod in pods if (ready := _ready_pod(pod)) is not None),
+        pods=frozenset(map(_name, pods)),
     )
 
 

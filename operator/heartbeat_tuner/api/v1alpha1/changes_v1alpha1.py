@@ -21,6 +21,9 @@ from heartbeat_tuner.domain.verifications import MOST_FAILED, Outcome
 MAX_ENTRIES: Final = 8
 """Variables that a change is remembered by: each is one setting's."""
 
+Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+"""Of events a day: JSON as Python reads it knows numbers that are none, and no status can have them."""
+
 MAX_FAILED_MESSAGE: Final = 512
 """Of values that failed, which a workload's annotation has as well."""
 
@@ -37,7 +40,7 @@ class SettingValues(Model):
 class PromiseStatus(Model):
     """What the fitted model said of the values when they were written."""
 
-    evictions_per_day_upper: Annotated[float, Field(description="Live members removed a day at most, at 95 %.")]
+    evictions_per_day_upper: Annotated[Rate, Field(description="Live members removed a day at most, at 95 %.")]
     trade: Annotated[
         bool, Field(description="Whether more evictions than before were accepted, for a faster detection.")
     ] = False
@@ -49,11 +52,11 @@ class FailedStatus(Model):
     values: SettingValues
     previous: SettingValues
     at: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
-    outcome: Annotated[Outcome, open_word("What was found: Worse or RolloutFailed.")]
+    outcome: Annotated[str, Field(max_length=64, description="What was found: Worse or RolloutFailed.")]
     message: Annotated[str, Field(max_length=MAX_FAILED_MESSAGE, description="What shows it.")]
     spec: Annotated[str, Field(max_length=64, description="A fingerprint of the policy's spec at that time.")]
     promised_per_day: Annotated[
-        float | None, Field(description="Evictions a day at most that the model had promised.")
+        Rate | None, Field(description="Evictions a day at most that the model had promised.")
     ] = None
 
 
@@ -82,6 +85,9 @@ class Applied(Model):
     failed: Annotated[
         list[FailedStatus] | None, Field(max_length=MOST_FAILED, description="What was taken back until then.")
     ] = None
+    reason: Annotated[
+        str | None, Field(max_length=64, description="Why it was made; the reference of reasons explains each.")
+    ] = None
 
 
 class Writing(Model):
@@ -106,6 +112,24 @@ class TakenBackStatus(Model):
     by: Annotated[
         str | None, Field(max_length=128, description="The field manager that has the values now, if anybody has.")
     ] = None
+
+
+class EpisodeRateStatus(Model):
+    """How often live members were evicted; evictions within 15 minutes are one episode."""
+
+    episodes: int
+    days: Annotated[float, Field(description="Of exposure, on the group's own clock.")]
+    per_day_lower: Annotated[float, Field(description="At least so many a day, at 97.5 %.")]
+    per_day_upper: Annotated[
+        float | None, Field(description="At most so many a day, at 97.5 %; none while nothing is known.")
+    ] = None
+
+
+class EffectStatus(Model):
+    """What the change did to evictions, as of the last one, or of the day."""
+
+    before: Annotated[EpisodeRateStatus | None, Field(description="In the record before it, if there is one.")] = None
+    after: EpisodeRateStatus
 
 
 class VerificationStatus(Model):
@@ -135,6 +159,7 @@ class VerificationStatus(Model):
         AfterValidator(moment_or_none),
         Field(description="When that showed.", json_schema_extra={"format": "date-time"}),
     ] = None
+    effect: EffectStatus | None = None
 
 
 class HistoryStatus(Model):

@@ -6,6 +6,7 @@ formulas, evictions above the objective. None may rest on a single bad moment: a
 `ENOUGH_EVICTIONS` on, a share of time from `ENOUGH_REBALANCES` on.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -28,6 +29,9 @@ UNSTABLE_SHARE: Final = 0.05
 
 ENOUGH_REBALANCES: Final = 3
 """One or two rebalances may have been planned; fewer than this per member are no instability."""
+
+MOST_PODS: Final = 5
+"""A sentence names so many of the pods that were evicted, and counts the rest."""
 
 ENOUGH_TIME: Final = timedelta(seconds=60)
 """A shorter record shows neither that a group is healthy nor how often it evicts."""
@@ -92,11 +96,12 @@ def _poll_gaps_exceed_limit(record: Record, current: LivenessSettings, per_month
     return Finding(
         Reason.POLL_GAP_EXCEEDS_LIMIT,
         say(
-            "live members left the group {left} times {within} because they did not poll for {limit} "
+            "live members left the group {left} times {within}{pods} because they did not poll for {limit} "
             "(maxPollInterval), though they went on beating{longest}: the handler of one poll takes longer than that, "
             "and no session timeout can help",
             left=Reading(record.poll_gap_evictions),
             within=_within(record),
+            pods=_pods(record.poll_gap_pods),
             limit=current.max_poll_interval,
             longest="" if gap is None else say("; the longest was {longestPollGap:about}", longestPollGap=Reading(gap)),
         ),
@@ -129,7 +134,8 @@ def _others_rebalance_it(inputs: DecisionInput, record: Record, period: timedelt
     if record.evictions + record.poll_gap_evictions >= ENOUGH_EVICTIONS:
         return None
     often = rebalances_too_often(record, period)
-    others = inputs.strangers or outsiders.outsiders(inputs.group.members, inputs.workload.pods)
+    known = (*inputs.workload.pods, *inputs.peers)
+    others = inputs.strangers or outsiders.outsiders(inputs.group.members, known)
     if not others or not (often or _spends_its_time(record)):
         return None
     workload = inputs.policy.workload
@@ -229,11 +235,21 @@ def _healthy(record: Record) -> Finding:
 
 def _evictions(record: Record) -> Sentence:
     return say(
-        "{evictions} {noun} of live members {within}",
+        "{evictions} {noun} of live members {within}{pods}",
         evictions=Reading(record.evictions),
         noun="eviction" if record.evictions == 1 else "evictions",
         within=_within(record),
+        pods=_pods(record.evicted_pods),
     )
+
+
+def _pods(names: Sequence[str]) -> Sentence | str:
+    """Return which pods it happened to: the first few by name, and how many more; nothing where nobody knows."""
+    if not names:
+        return ""
+    more = say(" and {more} more", more=Reading(len(names) - MOST_PODS)) if len(names) > MOST_PODS else ""
+    noun = "pod" if len(names) == 1 else "pods"
+    return say(" ({noun} {pods}{more})", noun=noun, pods=", ".join(names[:MOST_PODS]), more=more)
 
 
 def _within(record: Record) -> Sentence:

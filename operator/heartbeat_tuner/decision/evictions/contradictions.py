@@ -41,8 +41,10 @@ COUNTED_TOGETHER: Final = 2
 CHANCE: Final = 3
 """Evictions that need no silence: members removed by a person, or a coordinator that lost the group."""
 
-ENOUGH_BEATS: Final = 12
-"""Of each pod: with fewer, the mean time between two beats is not known to a tenth."""
+ENOUGH_TIMED: Final = timedelta(seconds=60)
+"""Beats have to be timed for so long. A scrape may be answered late, 10 s after its time as Prometheus is shipped, and
+then counts beats that came later: of a minute that is a sixth. Together with one beat of twelve, by which a count may
+be off, it stays below what is allowed for."""
 
 SOONER: Final = 0.75
 """Beats that come after less than this share of what the card says are not of these values."""
@@ -156,10 +158,10 @@ def _another_beat(
     workload: Workload, group: Group, brokers: int, record: Record, settings: LivenessSettings, client: Client
 ) -> _Contradiction | None:
     """Find members that beat as the client does not with these settings, in a record that can show it."""
-    measured, pods = record.beat_period, len(workload.pods)
+    measured = record.beat_period
     if measured is None or record.unobserved_pods or workload.rolling_out:
         return None
-    if record.accepted_beats < ENOUGH_BEATS * pods:
+    if record.beats_timed_for < ENOUGH_TIMED:
         return None
     if _members_per_pod(workload, group) <= record.consumers_per_pod:
         sooner = _sooner(measured, settings, client, brokers)

@@ -30,6 +30,23 @@ class Step(NamedTuple):
     reset: bool
 
 
+class TimedEvents(NamedTuple):
+    """What a period is measured with.
+
+    Attributes:
+        events: how many a counter counted between two scrapes; one more or less than the time holds, at most.
+        length_s: the time between these scrapes.
+    """
+
+    events: float
+    length_s: float
+
+    @property
+    def period_s(self) -> float:
+        """The mean time between two events, in seconds."""
+        return self.length_s / self.events
+
+
 def steps(series: Series) -> list[Step]:
     """Return what a counter did between each two scrapes; a sample that comes twice counts once."""
     steps: list[Step] = []
@@ -72,16 +89,19 @@ def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     return grown
 
 
-def mean_period_s(series: Series, *, since_s: float) -> float | None:
-    """Return the mean time between two events of a counter, in seconds; None with fewer than two events."""
+def timed_events(series: Series, *, since_s: float) -> TimedEvents:
+    """Return the events of a counter that lie between two of its scrapes, the first and the last since a time."""
     times_s = series.samples.times_s
     first = bisect_left(times_s, since_s)
     if first == len(times_s):
-        return None
-    events = increase(series, since_s=times_s[first], born_at_zero=False)
-    if events < 2:  # noqa: PLR2004 - a period has two ends
-        return None
-    return (times_s[-1] - times_s[first]) / events
+        return TimedEvents(0.0, 0.0)
+    return TimedEvents(increase(series, since_s=times_s[first], born_at_zero=False), times_s[-1] - times_s[first])
+
+
+def mean_period_s(series: Series, *, since_s: float) -> float | None:
+    """Return the mean time between two events of a counter, in seconds; None with fewer than two events."""
+    timed = timed_events(series, since_s=since_s)
+    return None if timed.events < 2 else timed.period_s  # noqa: PLR2004 - a period has two ends
 
 
 def drift_s(unseen_s: float, beat_s: float) -> float:

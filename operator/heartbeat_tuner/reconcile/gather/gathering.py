@@ -16,23 +16,21 @@ from types import MappingProxyType
 
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain.errors import ClusterUnreachableError, WriteConflictError
-from heartbeat_tuner.domain.evidence import Holdings, Record, Workload
+from heartbeat_tuner.domain.evidence import Holdings, Pod, Record, Workload
 from heartbeat_tuner.domain.grants import Grants
-from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
+from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
-from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.limits import plausibility
 from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import following
+from heartbeat_tuner.reconcile import following, peer_pods
 from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
-from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep
+from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
+from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook
@@ -74,11 +72,13 @@ class Gatherer:
         self._owners = Owners(grants)
         self._memories: dict[ObjectKey, GroupMemory] = {}
         self._own_ids: Mapping[ClientKey, GroupKey] | None = None
+        self._read_at = clock.now()
         self._turns = Turns()
         self._policy_workloads = PolicyWorkloads(workloads, self._turns, moved)
         self._kafka = KafkaLooks(groups, self._owners, sleep=sleep, turns=self._turns, moved=moved)
         self._resting = Resting[DecisionInput]()
         self._witnesses = WitnessPool(())
+        self._peers: Mapping[ObjectKey, tuple[Pod, ...]] = {}
         self.workloads: Mapping[ObjectKey, ReadWorkload] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
         self.holdings: dict[ObjectKey, Holdings] = {}
@@ -97,7 +97,7 @@ class Gatherer:
                 input as then is returned of one that rests.
         """
         before, self.holdings = self.workloads, {}
-        self.workloads = workloads = await self._policy_workloads.read(policies, self.holdings)
+        self.workloads = workloads = await self._policy_workloads.read(policies, policies, self.holdings)
         if self._own_ids is None:
             # Before the metrics: where a client.id names no group, the broker says whose it is. Later the ids of the
             # cycle before do; the series of a new one are read again a cycle later.
@@ -112,13 +112,46 @@ class Gatherer:
                     self._records.read(policies, now=read_at, own_ids=self._own_ids or NO_OWN_IDS)
                 )
             (kafka, shown), failure = looking.result(), measuring.result()
+        self._read_at = read_at
         self._memories = {policy.key: self._memories.get(policy.key) or GroupMemory() for policy in policies}
+        self._peers = peer_pods.peer_pods(policies, workloads, self.is_proven)
         self._resting.begin(self._memories.keys(), healthy)
         self._witnesses = WitnessPool(policies)
+        return await self._put_together(policies, kafka, failure, shown)
+
+    async def gather_early(self, policies: Sequence[Policy], edited: Sequence[Policy]) -> dict[ObjectKey, Gathered]:
+        """Return what a decision on edited policies rests on, between two cycles.
+
+        What the last cycle read is not read again: metrics end when it read them, and groups are as they were described
+        last. So nothing is asked about a policy whose group and workload are the same as before. Only a cycle forgets.
+
+        Args:
+            policies: all of them.
+            edited: those of them that are looked at.
+        """
+        before, began, self.holdings = self.workloads, self._clock.now(), {}
+        workloads = await self._policy_workloads.read(policies, edited, self.holdings)
+        self.workloads = {**before, **workloads}
+        changed = frozenset(policy_workloads.with_other_pods(workloads, before))
+        kafka = await self._kafka.read_early(edited, changed=changed)
+        await self._kafka.look_again([*kafka_looks.read_since(began, edited, kafka)], kafka, workloads)
+        shown = await self._shown(policies, edited, kafka, workloads)
+        failure = await self._records.read_early(edited, at=self._read_at)
+        for policy in edited:
+            self._memories.setdefault(policy.key, GroupMemory())
+        return await self._put_together(edited, kafka, failure, shown)
+
+    async def _put_together(
+        self,
+        policies: Sequence[Policy],
+        kafka: Mapping[str, ReadCluster],
+        failure: UnexpectedFailure | None,
+        shown: Shown,
+    ) -> dict[ObjectKey, Gathered]:
         gathered: dict[ObjectKey, Gathered] = {}
         for policy in policies:
             gathered[policy.key] = self._gathered(
-                policy, workloads[policy.key], kafka[policy.cluster], failure, shown, read_at=read_at
+                policy, self.workloads[policy.key], kafka[policy.cluster], failure, shown
             )
             self.moved()
             await self._turns.give()  # thousands of records take seconds, and probes have to be answered meanwhile
@@ -139,15 +172,7 @@ class Gatherer:
         """
         kafka = await self._kafka.read(policies, changed=frozenset(policy_workloads.with_other_pods(workloads, before)))
         await self._kafka.look_again(policies, kafka, workloads)
-        now = self._clock.now()
-        shown = await self._owners.seen(policies, kafka_looks.described(policies, kafka, workloads), self._turns)
-        seen: dict[ObjectKey, Policy] = {}
-        for policy in policies:
-            held = self.holdings.get(policy.key)
-            if held is not None:
-                seen[policy.key] = taken_back.seen(policy, held, now=now)
-                await self._turns.give()
-        self.seen = seen
+        shown = await self._shown(policies, policies, kafka, workloads)
         ids = own_client_ids.ClientIdObservation(self._own_ids or {})
         for look in kafka_looks.shown_members(policies, shown, workloads):
             ids.add(look)
@@ -155,22 +180,32 @@ class Gatherer:
         self._own_ids = ids.settled()
         return kafka, shown
 
+    async def _shown(
+        self,
+        policies: Sequence[Policy],
+        looked: Sequence[Policy],
+        kafka: Mapping[str, ReadCluster],
+        workloads: Mapping[ObjectKey, ReadWorkload],
+    ) -> Shown:
+        """Return what those that are looked at are shown of their groups, and note how they were seen."""
+        now = self._clock.now()
+        shown = await self._owners.seen(policies, kafka_looks.described(looked, kafka, workloads), self._turns)
+        self.seen = await policy_workloads.seen(looked, self.holdings, self._turns, now=now)
+        return shown
+
     async def as_of_now(self, inputs: DecisionInput) -> Group:
         """Return the group of a decision's input as it was seen a few seconds ago at most.
 
         Raises:
             WriteConflictError: it cannot be seen any more.
         """
-        policy = inputs.policy
         if not inputs.workload.pods:
             return inputs.group  # it may be another than Kafka's, of which the policy is shown nothing
-        try:
-            look = await self._groups.at(policy.cluster).look_lately(policy.group_id)
-        except ClusterUnreachableError as error:
-            raise WriteConflictError(f"group {policy.group_id} could not be looked at again: {error}") from error
-        if not isinstance(look.group, Group):
-            raise WriteConflictError(f"group {policy.group_id} is not described any more")
-        return look.group
+        return await self._kafka.read_lately(inputs.policy)
+
+    def is_proven(self, policy: Policy) -> bool:
+        """Whether a member of the policy's group was seen in its workload's pods, during this leadership."""
+        return self._owners.noted(policy) is not None
 
     @property
     def oldest_look_s(self) -> float:
@@ -184,8 +219,6 @@ class Gatherer:
         kafka: ReadCluster,
         failure: UnexpectedFailure | None,
         shown: Shown,
-        *,
-        read_at: datetime,
     ) -> Gathered:
         if isinstance(workload, UnexpectedFailure):
             return workload
@@ -194,18 +227,12 @@ class Gatherer:
         if failure is not None:
             return failure
         try:
-            return self._input(policy, workload, kafka, shown, read_at=read_at)
+            return self._input(policy, workload, kafka, shown)
         except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
             return UnexpectedFailure(error)
 
     def _input(
-        self,
-        policy: Policy,
-        workload: Workload | Finding,
-        kafka: ClusterLook | Finding,
-        shown: Shown,
-        *,
-        read_at: datetime,
+        self, policy: Policy, workload: Workload | Finding, kafka: ClusterLook | Finding, shown: Shown
     ) -> DecisionInput | Finding | NotRead:
         if isinstance(workload, Finding):
             return workload
@@ -214,7 +241,7 @@ class Gatherer:
             memory.following = following.disturbed(memory.following, now)
             return kafka
         is_left = unread.is_unread(shown[policy.key]) and memory.is_passed_over(policy, now)
-        group = NotRead() if is_left else _group(policy, shown)
+        group = NotRead() if is_left else kafka_looks.group_of(policy, shown)
         if isinstance(group, Finding | NotRead):
             return group
         looked_at = kafka.groups[policy.group_id].at
@@ -225,12 +252,13 @@ class Gatherer:
             cluster=kafka.cluster,
             model=self._models.of(policy, now=now),
             ownership=self._owners.noted(policy),
+            peers=self._peers.get(policy.key, ()),
         )
         resting = self._rests(policy, seen, now=now)
         if resting is not None:
             memory.last_read = LastRead(looked_at)
             return resting
-        whole = self._whole(policy, seen, looked_at=looked_at, read_at=read_at, now=now)
+        whole = self._whole(policy, seen, looked_at=looked_at, now=now)
         if isinstance(whole, DecisionInput) and isinstance(whole.record, Record):
             self._resting.found(policy.key, seen, whole)
         return whole
@@ -244,7 +272,7 @@ class Gatherer:
         return before
 
     def _whole(
-        self, policy: Policy, seen: CycleView, *, looked_at: datetime, read_at: datetime, now: datetime
+        self, policy: Policy, seen: CycleView, *, looked_at: datetime, now: datetime
     ) -> DecisionInput | Finding | NotRead:
         """Return the input after a look at all that there is of a group.
 
@@ -252,11 +280,10 @@ class Gatherer:
             policy: as it was parsed.
             seen: what is at hand.
             looked_at: when the group was.
-            read_at: when its metrics were.
             now: the time.
         """
         workload, group, memory = seen.workload, seen.group, self._memories[policy.key]
-        memory.see(workload, group, at=looked_at)
+        memory.see(workload, group, seen.peers, at=looked_at)
         application = taken_back.last_application(policy, workload.uid, workload.applications)
         policy = self.seen.get(policy.key, dataclasses.replace(policy, application=application))
         if workload.current is not None:
@@ -266,7 +293,7 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        measured = self._records.record(policy, workload, memory.ledger, now=read_at)
+        measured = self._records.record(policy, workload, memory.ledger, now=self._read_at)
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)
         elif memory.is_passed_over(policy, now):
@@ -286,15 +313,5 @@ class Gatherer:
             strangers=memory.strangers.members,
             followed=followed,
             history=history,
+            peers=seen.peers,
         )
-
-
-def _group(policy: Policy, shown: Shown) -> Group | Finding:
-    """Return the policy's group, or why there is none that it may be shown."""
-    group = shown[policy.key]
-    if group is None:
-        phrase = "Kafka cluster {cluster} knows no consumer group {group}"
-        return Finding(Reason.GROUP_NOT_FOUND, say(phrase, cluster=policy.cluster, group=policy.group_id))
-    if isinstance(group, UnreadableGroup):
-        return Finding(Reason.GROUP_UNREADABLE, group.message)
-    return group

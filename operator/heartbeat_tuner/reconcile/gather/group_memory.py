@@ -5,10 +5,11 @@ has read it.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
@@ -42,12 +43,19 @@ class GroupMemory:
     last_read: LastRead | None = None
     following: FollowMemory = dataclasses.field(default_factory=FollowMemory)
 
-    def see(self, workload: Workload, group: Group, *, at: datetime) -> None:
-        """Take in one more look at the group's members."""
+    def see(self, workload: Workload, group: Group, peers: Sequence[Pod], *, at: datetime) -> None:
+        """Take in one more look at the group's members.
+
+        Args:
+            workload: of the policy.
+            group: as it was seen.
+            peers: pods of other policies of the group.
+            at: the moment of the look.
+        """
         pods = policy_workloads.as_of(workload, at).pods
         self.ledger = member_ids.observe(self.ledger, pods, group.members, now=at, keep_since=at - RECORD_WINDOW)
         self.strangers = foreign_members.observe(
-            self.strangers, workload.pods, group.members, now=at, keep_since=at - STRANGERS_KEPT
+            self.strangers, (*workload.pods, *peers), group.members, now=at, keep_since=at - STRANGERS_KEPT
         )
 
     def follow(self, look: GroupLook, witnesses: Witnesses) -> tuple[FollowedChange | None, EvictionHistory | None]:

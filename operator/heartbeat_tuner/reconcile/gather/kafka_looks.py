@@ -6,20 +6,22 @@ costs only the policies of its cluster.
 
 import asyncio
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 import structlog
 
-from heartbeat_tuner.domain.errors import ClusterUnreachableError
+from heartbeat_tuner.domain.errors import ClusterUnreachableError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.kafka_groups import Group
+from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.gather import own_client_ids, owners
-from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks, Sleep
+from heartbeat_tuner.reconcile.gather.cluster_looks import ClusterLooks, Sleep
+from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook, Look
 from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
 from heartbeat_tuner.reconcile.gather.policy_workloads import ReadWorkload, as_of
@@ -36,6 +38,9 @@ MOST_LOOKED_AT_AGAIN: Final = 100
 
 ReadCluster = ClusterLook | Finding | UnexpectedFailure
 """What was seen of a cluster's groups, or why nothing."""
+
+_LookAt = Callable[[ClusterLooks, Sequence[str], Sequence[str]], Awaitable[ClusterLook]]
+"""Looks at groups of a cluster, at some of them first."""
 
 _log = structlog.get_logger()
 
@@ -60,26 +65,51 @@ class KafkaLooks:
 
     async def read(self, policies: Sequence[Policy], *, changed: Collection[ObjectKey]) -> dict[str, ReadCluster]:
         """Return what is seen of each cluster; groups of policies that `changed` names are asked for first."""
+        await self._groups.want(_by_cluster(policies))
+        return await self._read(policies, changed, lambda looks, ids, first: looks.look(ids, first=first))
+
+    async def read_early(self, policies: Sequence[Policy], *, changed: Collection[ObjectKey]) -> dict[str, ReadCluster]:
+        """Return what is known of edited policies' groups; those that are not known and the changed are asked for."""
+        return await self._read(policies, changed, lambda looks, ids, first: looks.look_early(ids, first=first))
+
+    async def _read(
+        self, policies: Sequence[Policy], changed: Collection[ObjectKey], look: _LookAt
+    ) -> dict[str, ReadCluster]:
         wanted = _by_cluster(policies)
         first = _by_cluster([policy for policy in policies if policy.key in changed])
-        await self._groups.want(wanted)
         views = await asyncio.gather(
-            *(self._read_cluster(name, ids, first.get(name, ())) for name, ids in wanted.items())
+            *(self._read_cluster(name, ids, first.get(name, ()), look) for name, ids in wanted.items())
         )
         return dict(zip(wanted, views, strict=True))
 
-    async def _read_cluster(self, name: str, group_ids: Sequence[str], first: Sequence[str]) -> ReadCluster:
+    async def _read_cluster(
+        self, name: str, group_ids: Sequence[str], first: Sequence[str], look: _LookAt
+    ) -> ReadCluster:
         if not self._groups.configured(name):
             phrase = "clusterRef {cluster} names no Kafka cluster of the operator's configuration"
             return Finding(Reason.CLUSTER_NOT_CONFIGURED, say(phrase, cluster=repr(name)))
         try:
-            return await self._groups.at(name).look(group_ids, first=first)
+            return await look(self._groups.at(name), group_ids, first)
         except ClusterUnreachableError as error:
             return Finding(Reason.CLUSTER_UNREACHABLE, str(error))
         except Exception as error:  # noqa: BLE001 - one cluster's surprise is not the others' loss
             return UnexpectedFailure(error)
         finally:
             self._moved()
+
+    async def read_lately(self, policy: Policy) -> Group:
+        """Return a policy's group as it was seen a few seconds ago at most.
+
+        Raises:
+            WriteConflictError: it cannot be seen any more.
+        """
+        try:
+            look = await self._groups.at(policy.cluster).look_lately(policy.group_id)
+        except ClusterUnreachableError as error:
+            raise WriteConflictError(f"group {policy.group_id} could not be looked at again: {error}") from error
+        if not isinstance(look.group, Group):
+            raise WriteConflictError(f"group {policy.group_id} is not described any more")
+        return look.group
 
     async def look_again(
         self, policies: Sequence[Policy], kafka: dict[str, ReadCluster], workloads: Mapping[ObjectKey, ReadWorkload]
@@ -122,6 +152,14 @@ def _by_cluster(policies: Sequence[Policy]) -> dict[str, list[str]]:
     return {name: sorted(ids) for name, ids in group_ids.items()}
 
 
+def read_since(began: datetime, policies: Sequence[Policy], kafka: Mapping[str, ReadCluster]) -> Iterator[Policy]:
+    """Yield the policies whose groups were read since a moment, and are not what was known before."""
+    for policy in policies:
+        view = kafka[policy.cluster]
+        if isinstance(view, ClusterLook) and view.groups[policy.group_id].at >= began:
+            yield policy
+
+
 def described(
     policies: Sequence[Policy], kafka: Mapping[str, ReadCluster], workloads: Mapping[ObjectKey, ReadWorkload]
 ) -> Iterator[owners.Look]:
@@ -131,6 +169,17 @@ def described(
         if isinstance(workload, Workload) and isinstance(view, ClusterLook):
             look = view.groups[policy.group_id]
             yield policy, as_of(workload, look.at), look.group, look.at
+
+
+def group_of(policy: Policy, shown: Shown) -> Group | Finding:
+    """Return the policy's group, or why there is none that it may be shown."""
+    group = shown[policy.key]
+    if group is None:
+        phrase = "Kafka cluster {cluster} knows no consumer group {group}"
+        return Finding(Reason.GROUP_NOT_FOUND, say(phrase, cluster=policy.cluster, group=policy.group_id))
+    if isinstance(group, UnreadableGroup):
+        return Finding(Reason.GROUP_UNREADABLE, group.message)
+    return group
 
 
 def shown_members(

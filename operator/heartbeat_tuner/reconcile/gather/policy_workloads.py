@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -36,17 +37,18 @@ class PolicyWorkloads:
         self._moved = moved
 
     async def read(
-        self, policies: Sequence[Policy], holdings: dict[ObjectKey, Holdings]
+        self, policies: Sequence[Policy], looked: Sequence[Policy], holdings: dict[ObjectKey, Holdings]
     ) -> dict[ObjectKey, ReadWorkload]:
-        """Return each policy's workload, or why it could not be read.
+        """Return the workloads of policies, or why they could not be read.
 
         Args:
             policies: all of them.
+            looked: those whose workloads are returned.
             holdings: where it is noted what of ours stands in a workload, in one too whose settings cannot be read.
         """
         await self._views.cover(policies)
         workloads: dict[ObjectKey, ReadWorkload] = {}
-        for policy in policies:
+        for policy in looked:
             workloads[policy.key] = await self._read_one(policy, holdings)
             await self._turns.give()
         return workloads
@@ -66,6 +68,19 @@ class PolicyWorkloads:
         if isinstance(workload, MissingWorkload):
             return Finding(workload.reason, workload.message)
         return workload
+
+
+async def seen(
+    policies: Sequence[Policy], holdings: Mapping[ObjectKey, Holdings], turns: Turns, *, now: datetime
+) -> dict[ObjectKey, Policy]:
+    """Return the policies whose workload was seen, each with what was last applied to it, and what was taken back."""
+    policies_seen: dict[ObjectKey, Policy] = {}
+    for policy in policies:
+        held = holdings.get(policy.key)
+        if held is not None:
+            policies_seen[policy.key] = taken_back.seen(policy, held, now=now)
+            await turns.give()
+    return policies_seen
 
 
 def with_other_pods(

@@ -43,6 +43,15 @@ class RecordReader:
             return UnexpectedFailure(error)
         return None
 
+    async def read_early(self, edited: Sequence[Policy], *, at: datetime) -> UnexpectedFailure | None:
+        """Read what the metrics of edited policies lack up to the moment of the last reading; return a surprise."""
+        try:
+            await self._reader.read_early([policy for policy in edited if not policy.naming.maps])
+            self._mapped = {**self._mapped, **await mapped.read(self._metrics, edited, at=at)}
+        except Exception as error:  # noqa: BLE001 - a surprise must not end the look
+            return UnexpectedFailure(error)
+        return None
+
     def stands_still(self, policy: Policy) -> bool:
         """Whether a policy's group is known up to now, and nothing but heartbeats was counted since the last cycle."""
         return not policy.naming.maps and self._reader.stands_still(policy)
@@ -63,7 +72,8 @@ class RecordReader:
             pods=workload.pods,
             poll_limit=None if current is None else current.settings.max_poll_interval,
             changes=ledger.changes,
-            since=max([now - RECORD_WINDOW, read_since, *starts, *changes]),
+            # Early a pod may be younger than what was read: then nothing of its time was.
+            since=min(now, max([now - RECORD_WINDOW, read_since, *starts, *changes])),
             now=now,
         )
         convention, observed = resolver.followed(unknown, candidates)

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
-from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group
 from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
@@ -39,6 +39,7 @@ class CycleView:
         cluster: what the brokers allow.
         model: to decide with.
         ownership: of the group.
+        peers: pods of other policies of the group.
     """
 
     policy: Policy
@@ -47,6 +48,7 @@ class CycleView:
     cluster: Cluster
     model: Fitted | Unfitted
     ownership: GroupOwnership | None
+    peers: tuple[Pod, ...] = ()
 
     def is_as(self, before: "CycleView") -> bool:
         """Whether it is what was seen before; a model is compared by what it is, not number by number."""
@@ -55,6 +57,7 @@ class CycleView:
             and self.workload is before.workload
             and (self.model is before.model or (isinstance(self.model, Unfitted) and self.model == before.model))
             and (self.group, self.cluster, self.ownership) == (before.group, before.cluster, before.ownership)
+            and self.peers == before.peers
         )
 
 

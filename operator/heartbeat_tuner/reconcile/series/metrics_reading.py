@@ -30,7 +30,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.reconcile.series import reading_plan, reading_share
 from heartbeat_tuner.reconcile.series.reading_plan import BASELINE_MARGIN, READ, WINDOW_S, Ask, Missing, Size
-from heartbeat_tuner.reconcile.series.reading_share import CycleShare
+from heartbeat_tuner.reconcile.series.reading_share import CycleShare, SplitQuery
 from heartbeat_tuner.reconcile.series.reading_troubles import ReadingTroubles
 from heartbeat_tuner.reconcile.series.series_store import KeptSeries
 from heartbeat_tuner.reconcile.series.span_coverage import SpanCoverage
@@ -51,23 +51,6 @@ there is touched every few cycles, one that has gone is forgotten in ten."""
 
 ENOUGH_S: Final = BASELINE_MARGIN.total_seconds() + 60.0
 """With less than this behind it, and a margin before, no record is made."""
-
-
-@dataclasses.dataclass
-class _SplitQuery:
-    """A query that is asked in pieces.
-
-    Attributes:
-        ask: the whole of it.
-        share: what it may cost.
-        waiting: the pieces that were not sent yet; None before the first.
-        refused: the pieces that were too much.
-    """
-
-    ask: Ask
-    share: CycleShare
-    waiting: list[Ask] | None = None
-    refused: list[Ask] = dataclasses.field(default_factory=list)
 
 
 class MetricsReader:
@@ -112,11 +95,29 @@ class MetricsReader:
             missing = self._missing()
             last = self._came_last | reading_share.over_their_share(missing, self._sizes)
             turns = [
-                _SplitQuery(ask, recent if self._is_new(ask) else older)
+                SplitQuery(ask, recent if self._is_new(ask) else older)
                 for ask in reading_plan.asks(missing, self._sizes, most=self._most, first=first, last=last)
             ]
             await self._ask_in_turn(turns)
         self._kept.forget_until(self._coverage.until_s - WINDOW_S)
+
+    async def read_early(self, policies: Collection[Policy]) -> None:
+        """Read what groups that are new since the last reading lack, up to the moment of that; all else is there.
+
+        What was too much then, or failed, is not asked for again, and nothing is forgotten.
+        """
+        groups = {_group(policy) for policy in policies}
+        self._libraries = sorted({*self._libraries, *(policy.library for policy in policies)})
+        self._kept.keep_also(groups)
+        if not self._coverage.want_also(reading_plan.wanted(policies)):
+            return  # an edit seldom names another group, or another library
+        self._sizes = reading_plan.guessed(groups, self._sizes) | self._sizes
+        share = reading_share.for_early(asyncio.get_running_loop().time())
+        for _ in range(reading_plan.SLICES):
+            asks = reading_plan.asks(
+                self._missing(), self._sizes, most=self._most, first=(), last=self._troubles.flooding
+            )
+            await self._ask_in_turn([SplitQuery(ask, share) for ask in asks])
 
     def of(self, policy: Policy) -> Mapping[Convention, Observed] | Unknown:
         """Return the series of a policy's group, or why they are not known up to now."""
@@ -182,9 +183,9 @@ class MetricsReader:
             return False
         return ask.span.length_s < reading_plan.LONGEST_S or self._came_last.isdisjoint(ask.namespaces)
 
-    async def _ask_in_turn(self, turns: Sequence[_SplitQuery]) -> None:
+    async def _ask_in_turn(self, turns: Sequence[SplitQuery]) -> None:
         """Ask, in pieces as small as they have to be; a query is sent while the answer before it is read."""
-        under_way: deque[tuple[_SplitQuery, Ask, asyncio.Task[Sequence[Series]]]] = deque()
+        under_way: deque[tuple[SplitQuery, Ask, asyncio.Task[Sequence[Series]]]] = deque()
         try:
             while True:
                 while len(under_way) < self._ahead(piece for _, piece, _ in under_way):
@@ -210,7 +211,7 @@ class MetricsReader:
         floods = any(not self._came_last.isdisjoint(piece.namespaces) for piece in under_way)
         return AHEAD if self._answering and not floods else 1
 
-    def _next(self, turns: Sequence[_SplitQuery]) -> tuple[_SplitQuery, Ask] | None:
+    def _next(self, turns: Sequence[SplitQuery]) -> tuple[SplitQuery, Ask] | None:
         """Return whose turn it is and the next piece of it; None if nothing more may be asked for."""
         for turn in turns:
             if turn.waiting is None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.reconcile.series import reading_plan
-from heartbeat_tuner.reconcile.series.reading_plan import Missing, Size
+from heartbeat_tuner.reconcile.series.reading_plan import Ask, Missing, Size
 
 REQUESTS: Final = 20
 """How many requests one cycle makes for what is new: more than ten thousand policies need, if cycles are in time."""
@@ -34,6 +34,9 @@ BACKFILL_WEIGHT: Final = 20 * reading_plan.REQUEST_WEIGHT
 PATIENCE_S: Final = 45.0
 BACKFILL_PATIENCE_S: Final = 20.0
 """After so long a cycle asks for nothing more that is new, or older: the next one goes on."""
+
+EARLY_PATIENCE_S: Final = 3.0
+"""After so long an early look asks for nothing more: the next cycle may have to wait for it."""
 
 SHARE: Final = 0.25
 """A namespace that takes more than this part of the weight comes after all others."""
@@ -58,6 +61,23 @@ class CycleShare:
         return self.requests <= 0 or self.weight <= 0 or asyncio.get_running_loop().time() > self.until_s
 
 
+@dataclasses.dataclass
+class SplitQuery:
+    """A query that is asked in pieces.
+
+    Attributes:
+        ask: the whole of it.
+        share: what it may cost.
+        waiting: the pieces that were not sent yet; None before the first.
+        refused: the pieces that were too much.
+    """
+
+    ask: Ask
+    share: CycleShare
+    waiting: list[Ask] | None = None
+    refused: list[Ask] = dataclasses.field(default_factory=list)
+
+
 def for_new(missing: Missing, sizes: Mapping[tuple[Quantity, str], Size], began_s: float) -> CycleShare:
     """Return what a cycle may ask for what is new, by what is known of its size.
 
@@ -74,6 +94,11 @@ def for_new(missing: Missing, sizes: Mapping[tuple[Quantity, str], Size], began_
 def for_older(began_s: float) -> CycleShare:
     """Return what a cycle may ask for what is older."""
     return CycleShare(BACKFILL_REQUESTS, BACKFILL_WEIGHT, began_s + BACKFILL_PATIENCE_S)
+
+
+def for_early(began_s: float) -> CycleShare:
+    """Return what may be asked for between two cycles."""
+    return CycleShare(BACKFILL_REQUESTS, BACKFILL_WEIGHT, began_s + EARLY_PATIENCE_S)
 
 
 def over_their_share(missing: Missing, sizes: Mapping[tuple[Quantity, str], Size]) -> set[str]:

@@ -97,6 +97,10 @@ class KeptSeries:
                 self._place_again(group, those, is_gone=group in gone)
         return grown
 
+    def keep_also(self, groups: AbstractSet[GroupKey]) -> None:
+        """Keep the series of these groups, too."""
+        self.keep_only(self._groups.keys() | groups, self._own_ids)
+
     def begin_reading(self) -> None:
         """Look from now on which groups stand still."""
         self._still.clear()

@@ -38,6 +38,18 @@ class SpanCoverage:
             for quantity, groups in wanted.items()
         }
 
+    def want_also(self, wanted: Mapping[Quantity, Collection[GroupKey]]) -> bool:
+        """Want these up to the same time, too; return whether one of them is new."""
+        fresh = [
+            (quantity, group)
+            for quantity, groups in wanted.items()
+            for group in groups
+            if group not in self._read.setdefault(quantity, {})
+        ]
+        for quantity, group in fresh:
+            self._read[quantity][group] = _NOTHING
+        return bool(fresh)
+
     def reach_s(self, quantity: Quantity, group: GroupKey) -> float | None:
         """Return how far back from now a group is covered without a hole; None if it is not covered up to now."""
         return spans.reach_s(self._read[quantity][group], self.until_s)

@@ -19,8 +19,9 @@ from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.exposed import Bound, Family, MetricPoint, ValuesLabel
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.verdicts import Prediction
+from heartbeat_tuner.domain.verifications import FollowedChange
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 from heartbeat_tuner.reconcile.outcomes import Decided, Result
 from heartbeat_tuner.tails.model import TailModel
@@ -93,7 +94,7 @@ def _of_policy(policy: Policy) -> Iterator[_Point]:
 
 
 def _of_decided(outcome: Decided) -> Iterator[_Point]:
-    inputs, decision, applied = outcome.inputs, outcome.decision, outcome.last_application
+    inputs, decision = outcome.inputs, outcome.decision
     if outcome.current is not None:
         yield from _settings(ValuesLabel.SET, outcome.current)
     if decision.target is not None:
@@ -106,8 +107,17 @@ def _of_decided(outcome: Decided) -> Iterator[_Point]:
         if decision.forecast.new is not None:
             yield from _expected(ValuesLabel.RECOMMENDED, decision.forecast.new)
     yield from _model(inputs.model)
-    if applied is not None:
-        yield exposed.APPLIED_AT, (), applied.at.timestamp()
+    if outcome.last_application is not None:
+        yield from _change(outcome.last_application, inputs.followed)
+
+
+def _change(last: Application, followed: FollowedChange | None) -> Iterator[_Point]:
+    """Yield when the last change was written, and landed; what is followed may still be the change before it."""
+    yield exposed.APPLIED_AT, (), last.at.timestamp()
+    if followed is not None and followed.at == last.at and followed.landed is not None:
+        yield exposed.LANDED_AT, (), followed.landed.timestamp()
+    if last.reverts is not None:
+        yield exposed.REVERTED_AT, (), last.at.timestamp()
 
 
 def _settings(values: ValuesLabel, settings: LivenessSettings) -> Iterator[_Point]:

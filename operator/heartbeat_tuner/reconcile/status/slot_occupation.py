@@ -7,7 +7,7 @@ and there is none while no policy gives ids.
 import asyncio
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -47,19 +47,26 @@ _NONE: Final = Occupied(None)
 
 
 async def read(
-    source: SlotViews, policies: Sequence[Policy], workloads: Mapping[ObjectKey, object], troubles: Troubles
+    source: SlotViews,
+    policies: Sequence[Policy],
+    workloads: Mapping[ObjectKey, object],
+    troubles: Troubles,
+    *,
+    of_keys: Collection[ObjectKey],
 ) -> dict[ObjectKey, Occupied]:
     """Return what is to be said of policies' slots; nothing of those about which it is not known now.
 
     Args:
         source: of the slots.
-        policies: those that are looked at.
+        policies: all there are: the source holds the slots of those that lend ids.
         workloads: of them, as far as they could be read.
         troubles: takes what went wrong with one of them.
+        of_keys: the policies of which it is to be said.
     """
     giving = [policy for policy in policies if _lends(policy)]
-    occupied = {policy.key: _NONE for policy in policies if not _lends(policy)}
-    if not giving:
+    shown = [policy for policy in giving if policy.key in of_keys]
+    occupied = {policy.key: _NONE for policy in policies if policy.key in of_keys and not _lends(policy)}
+    if not shown:
         return occupied
     try:
         views = await source.read([slot_names.place_of(policy.uid, policy.workload.key) for policy in giving])
@@ -69,7 +76,7 @@ async def read(
     except Exception:  # noqa: BLE001 - a Lease that surprises us must not end the cycle
         _log.exception("surprise in slots")
         return occupied
-    for policy in giving:
+    for policy in shown:
         await asyncio.sleep(0)  # to look through the pods of all of them takes a while, and probes must be answered
         if crowded(views.get(slot_names.place_of(policy.uid, policy.workload.key), _NOTHING)):
             troubles.add("slots not shown", policy.key, TunerError("too many pods or Leases have their ids"))

@@ -50,8 +50,12 @@ class Troubles:
         if len(same.first) < MOST_NAMED:
             same.first.append(str(key))
 
-    def tell(self) -> None:
-        """Tell the log what is new; a surprise with the traceback that only a change of the program can repair."""
+    def tell(self, *, early: bool = False) -> None:
+        """Tell the log what is new; a surprise with the traceback that only a change of the program can repair.
+
+        Args:
+            early: some policies were looked at: what they do not show may last all the same.
+        """
         now = {kind: (same.count, same.first) for kind, same in self._same.items()}
         for kind, same in self._same.items():
             if self._told.get(kind) == now[kind]:
@@ -61,7 +65,7 @@ class Troubles:
                 _log.warning(kind[0], error=str(same.error), **named)
             else:
                 _log.error(kind[0], exc_info=same.error, **named)
-        self._same, self._told = {}, now
+        self._same, self._told = {}, {**self._told, **now} if early else now
 
 
 def _where(error: Exception) -> str:

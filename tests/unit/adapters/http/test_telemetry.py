@@ -57,6 +57,24 @@ async def test_policies_of_several_shards_are_counted_once_and_while_they_are_le
     assert (value(telemetry.registry), _named(telemetry)) == (0, set())
 
 
+async def test_an_early_look_is_no_pass() -> None:
+    """Its writes count; what the last pass over all found of policies stays."""
+    telemetry, value = Telemetry(), operator.methodcaller("get_sample_value", "heartbeat_tuner_policies", HEALTHY)
+    points = {ObjectKey("shop", "a"): exposed.points_of(exposed.cheaper())}
+    telemetry.cycle_finished(
+        verdicts={Verdict.HEALTHY: 3}, writes={"status": 1}, points=points, duration_s=1.0, overrun_s=0.0
+    )
+    telemetry.looked_early(writes={"status": 2, "workload": 1}, duration_s=0.2)
+    assert (value(telemetry.registry), _named(telemetry)) == (3, {"a"})
+    counted = {
+        name: telemetry.registry.get_sample_value(f"heartbeat_tuner_{name}")
+        for name in ("cycle_duration_seconds_count", "early_look_duration_seconds_sum")
+    }
+    assert counted == {"cycle_duration_seconds_count": 1, "early_look_duration_seconds_sum": 0.2}
+    assert telemetry.registry.get_sample_value("heartbeat_tuner_writes_total", {"target": "status"}) == 3
+    assert telemetry.registry.get_sample_value("heartbeat_tuner_writes_total", {"target": "workload"}) == 1
+
+
 def _named(telemetry: Telemetry) -> set[str]:
     """Return the policies that have series."""
     samples = [sample for family in telemetry.registry.collect() for sample in family.samples]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from heartbeat_tuner.adapters.workloads import container_env, manifests, rollout_state
-from heartbeat_tuner.domain.rollouts import Failing, Rollout, Strategy
+from heartbeat_tuner.domain.rollouts import Failing, Rollout, Strategy, UpdatedPod
 from tests.support import manifests as made
 
 STARTED = datetime(2026, 3, 2, 11, 0, tzinfo=UTC)
@@ -87,24 +87,28 @@ ENDED = {"exitCode": 7}
         (pod(RUNNING), None),
         (pod({"waiting": {"reason": "ContainerCreating"}}), None),
         (pod({}), None),
-        (pod({"terminated": ENDED}), Failing("orders-0", "container app ended with code 7", 0)),
+        (pod({"terminated": ENDED}), Failing("orders-0", "container app ended with code 7", 0, container="app")),
         (
             pod({"waiting": {"reason": "CrashLoopBackOff"}}, restarts=2, terminated=ENDED),
-            Failing("orders-0", "container app ends again and again, with exit code 7", 2),
+            Failing("orders-0", "container app ends again and again, with exit code 7", 2, container="app"),
         ),
         (
             pod(RUNNING, restarts=3, ready="True", terminated=ENDED),
             Failing(
-                "orders-0", "container app ends again and again, with exit code 7", 3, STARTED + timedelta(seconds=5)
+                "orders-0",
+                "container app ends again and again, with exit code 7",
+                restarts=3,
+                ready_since=STARTED + timedelta(seconds=5),
+                container="app",
             ),
         ),
         (
             pod({"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}),
-            Failing("orders-0", "container app waits: ImagePullBackOff (no such image)", 0),
+            Failing("orders-0", "container app waits: ImagePullBackOff (no such image)", 0, container="app"),
         ),
         (
             pod({"waiting": {"reason": "CreateContainerConfigError"}}),
-            Failing("orders-0", "container app waits: CreateContainerConfigError", 0),
+            Failing("orders-0", "container app waits: CreateContainerConfigError", 0, container="app"),
         ),
     ],
 )
@@ -128,6 +132,38 @@ def test_a_pod_is_ready_since_the_later_of_its_condition_and_its_container() -> 
     assert found.ready_since == STARTED + timedelta(seconds=5)
 
 
+def test_the_container_that_fails_is_named() -> None:
+    """The one that was restarted most often, an init container among them: a sidecar's crash says nothing of values."""
+    crashing = {"waiting": {"reason": "CrashLoopBackOff"}}
+    sidecar = {"name": "proxy", "restartCount": 4, "state": crashing, "lastState": {"terminated": ENDED}}
+    beside = pod(crashing, restarts=3, terminated=ENDED)
+    beside["status"]["containerStatuses"].append(sidecar)
+    assert named(beside) == "proxy"
+    beside["status"]["containerStatuses"][0]["restartCount"] = 5
+    assert named(beside) == "app"
+    before = pod(RUNNING)
+    before["status"]["initContainerStatuses"] = [{**sidecar, "name": "migrate"}]
+    assert named(before) == "migrate"
+
+
+def named(body: dict[str, Any]) -> str:
+    """Return which container of a pod fails."""
+    found = rollout_state.failing_pod(body)
+    assert found is not None
+    return found.container
+
+
+def test_pods_that_are_ready_are_listed_since_their_last_start() -> None:
+    """With the restarts of the container that had most; one that is not ready, or says no start, is not among them."""
+    ready, waits = pod(RUNNING, restarts=1, ready="True"), pod(RUNNING)
+    later = {"name": "proxy", "restartCount": 4, "state": {"running": {"startedAt": "2026-03-02T11:30:00Z"}}}
+    ready["status"]["containerStatuses"].append(later)
+    found = rollout_state.rollout_of(made.deployment(), "Deployment", [ready, waits, pod({}, ready="True")])
+    assert found.ready == (UpdatedPod("orders-0", STARTED + timedelta(minutes=30), 4),)
+    assert found.settled(STARTED + timedelta(minutes=34)) == 0
+    assert found.settled(STARTED + timedelta(minutes=35)) == 1
+
+
 EXCEEDED = {
     "type": "Progressing",
     "status": "False",
@@ -148,7 +184,8 @@ def test_how_far_a_rollout_is() -> None:
         deadline=timedelta(seconds=20),
         exceeded=True,
         progressed=datetime(2026, 3, 2, 11, 10, tzinfo=UTC),
-        failing=(Failing("orders-0", "container app ended with code 7", 0),),
+        failing=(Failing("orders-0", "container app ended with code 7", 0, container="app"),),
+        pods=frozenset({"orders-0"}),
     )
     body["status"]["observedGeneration"] = 1
     unseen = rollout_state.rollout_of(body, "Deployment", [])

@@ -75,7 +75,8 @@ async def _applied(api: FakeApi) -> tuple[Workload, dict[str, str]]:
     workloads, policy = KubernetesWorkloads(cast("KubernetesApi", api)), worlds.policy()
     found = await workloads.read(policy)
     assert isinstance(found, Workload)
-    await workloads.apply(policy, found, Application(TARGET, OF_PODS, worlds.NOW, found.uid, "app"))
+    entries = found.entries_after(policy, TARGET)
+    await workloads.apply(policy, found, Application(TARGET, OF_PODS, worlds.NOW, found.uid, "app", entries))
     (document,) = api.written
     (container,) = document["spec"]["template"]["spec"]["containers"]
     return found, {entry["name"]: entry["value"] for entry in container["env"]}

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
@@ -17,7 +17,10 @@ from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, S
 from heartbeat_tuner.domain.policies import Application, Contradicted, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
-from tests.support import worlds
+from heartbeat_tuner.metrics import record as records
+from heartbeat_tuner.metrics.raw import resolver
+from heartbeat_tuner.metrics.record import RecordScope
+from tests.support import counters, worlds
 from tests.support.pipelines import contradiction
 
 CURED = worlds.settings("30s", "1s", "1s")
@@ -160,12 +163,12 @@ def test_the_measured_beat_must_be_that_of_the_card(every_s: float, reason: Reas
     "changes",
     [
         {"beat_period": None},
-        {"accepted_beats": 35},
+        {"beats_timed_for": timedelta(seconds=59)},
         {"unobserved_pods": ("orders-1",)},
     ],
 )
 def test_a_beat_that_is_not_well_known_contradicts_nothing(changes: dict[str, Any]) -> None:
-    """Too few beats, or pods that nobody sees."""
+    """Too few beats, for too short a time, or of pods that nobody sees."""
     assert decide(beating(1.0, **changes)).finding.reason is not Reason.SETTINGS_NOT_IN_FORCE
 
 
@@ -269,3 +272,31 @@ def test_values_that_are_in_force_are_never_contradicted_by_their_beat(
     policy = worlds.policy(library=library)
     of = worlds.situation(has=has, seen=seen, of=policy, on=worlds.cluster(brokers=brokers))
     assert contradiction(of) is None
+
+
+@given(
+    st.floats(min_value=0.5, max_value=30),
+    st.sampled_from([0.05, 0.5, 3.0, 10.0]),
+    st.integers(min_value=1, max_value=400),
+    st.floats(min_value=0, max_value=1),
+    st.lists(st.floats(min_value=0, max_value=10), min_size=1, max_size=5),
+)
+@example(0.5, 3.0, 7, 0.9, [0.0])
+@example(5.0, 0.05, 6, 0.66, [0.5, 4.0, 2.0])
+def test_values_in_force_are_never_contradicted_by_when_scrapes_come(
+    scrape_s: float, beat_s: float, age_s: int, phase: float, late_s: list[float]
+) -> None:
+    """However young the pods are, and though an answer may count beats that came up to 10 s after the scrape's time."""
+    pod = worlds.pod(started=worlds.NOW - timedelta(seconds=age_s))
+    count, shown = 0.0, []
+    for number in range(int(age_s / scrape_s) + 1):
+        answered_s = number * scrape_s + min(late_s[number % len(late_s)], scrape_s)
+        count = max(count, 1_000 + (answered_s / beat_s + phase) // 1)
+        shown.append((pod.started.timestamp() + number * scrape_s, count))
+    found = counters.exported(counters.beating(pod, shown), counters.KAFKAJS)
+    observed = resolver.by_group(found, [counters.KAFKAJS], {("shop", "orders")})
+    scope = RecordScope(worlds.policy(), [pod], None, (), pod.started, worlds.NOW)
+    record = records.measure(scope, observed["shop", "orders"][counters.KAFKAJS], counters.KAFKAJS, query=str)
+    assert isinstance(record, Record)
+    now = LivenessSettings(timedelta(minutes=5), timedelta(seconds=beat_s), timedelta(milliseconds=10), None)
+    assert contradiction(worlds.situation(has=worlds.workload(now, running=[pod]), seen=record)) is None

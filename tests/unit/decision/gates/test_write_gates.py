@@ -21,6 +21,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, ValueSour
 from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.domain.verifications import FailedValues, FollowedChange, Outcome
 from tests.support import worlds
 from tests.support.pipelines import first_hold
 from tests.support.worlds import NOW
@@ -30,6 +31,7 @@ SAVING = Answer(Verdict.CHANGE, Reason.CHEAPER, "other values are cheaper", targ
 RECENT = Application(
     values=TARGET, previous=worlds.STORM, at=NOW - timedelta(hours=23, minutes=59), workload_uid="workload-1"
 )
+OLD = NOW - timedelta(days=2)
 NIGHTS = Window("0 2 * * *", timedelta(hours=3), ZoneInfo("UTC"))
 
 Asked = tuple[DecisionInput, Answer]
@@ -56,6 +58,11 @@ def of_answer(**changes: Any) -> Callable[[Asked], Asked]:
     return lambda asked: (asked[0], dataclasses.replace(asked[1], **changes))
 
 
+def of_change(outcome: Outcome) -> Callable[[Asked], Asked]:
+    """Return what follows the last change."""
+    return lambda asked: (dataclasses.replace(asked[0], followed=FollowedChange(OLD, OLD, outcome=outcome)), asked[1])
+
+
 def of_group(state: GroupState) -> Callable[[Asked], Asked]:
     """Return what makes a group's state different."""
     return lambda asked: (
@@ -71,8 +78,12 @@ HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
     Reason.TOO_LITTLE_DATA: of_answer(only_recommend=True),
     Reason.AT_NEXT_RESTART: of_policy(mode=Mode.INITIAL),
     Reason.TAKEN_BACK: of_policy(taken_back=TakenBack(RECENT, NOW, generation=1)),
+    Reason.FAILED_BEFORE: of_policy(
+        failed=(FailedValues(TARGET, worlds.STORM, OLD, Outcome.ROLLOUT_FAILED, "pods crashed", spec=""),)
+    ),
     Reason.NOT_WORTH_RESTART: of_answer(wait_for_restart=True),
     Reason.REBALANCING: of_group(GroupState.PREPARING_REBALANCE),
+    Reason.VERIFYING: of_change(Outcome.VERIFYING),
     Reason.ROLLOUT_PAUSED: of_workload(paused=True),
     Reason.ROLLOUT_IN_PROGRESS: of_workload(rolling_out=True),
     Reason.FIELD_OWNED: of_workload(foreign_env={Setting.SESSION_TIMEOUT: "helm"}),
@@ -83,7 +94,7 @@ HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
 
 MODES = (Reason.RECOMMEND_MODE, Reason.AT_NEXT_RESTART)
 PAIRS = [pair for pair in itertools.combinations_with_replacement(HINDRANCES, 2) if pair != MODES]
-OF_SAVINGS_ALONE = {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING}
+OF_SAVINGS_ALONE = {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING, Reason.VERIFYING}
 FREE: Asked = (worlds.situation(has=worlds.workload(worlds.STORM)), SAVING)
 
 

@@ -18,8 +18,8 @@ from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.ports.metrics_source import MetricsSource
+from heartbeat_tuner.reconcile.gather.cluster_looks import IN_A_CYCLE
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
-from heartbeat_tuner.reconcile.gather.group_looks import IN_A_CYCLE
 from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 from heartbeat_tuner.reconcile.series.reading_plan import READ
 from tests.support import counters, fakes, stages, worlds

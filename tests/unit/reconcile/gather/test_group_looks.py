@@ -11,14 +11,9 @@ from structlog.testing import capture_logs
 
 from heartbeat_tuner.domain.errors import ClusterUnreachableError
 from heartbeat_tuner.domain.kafka_groups import Group, UnreadableGroup
-from heartbeat_tuner.reconcile.gather import group_looks
-from heartbeat_tuner.reconcile.gather.group_looks import (
-    IN_A_CYCLE,
-    IN_A_CYCLE_WITHIN,
-    LARGEST_LOT,
-    LOT_WITHIN,
-    GroupLooks,
-)
+from heartbeat_tuner.reconcile.gather import cluster_looks
+from heartbeat_tuner.reconcile.gather.cluster_looks import IN_A_CYCLE, IN_A_CYCLE_WITHIN, LARGEST_LOT, LOT_WITHIN
+from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from tests.support import worlds
 from tests.support.fakes import FakeClock, FakeGroups
 
@@ -223,7 +218,7 @@ async def test_a_look_that_is_too_old_is_none(bench: Bench) -> None:
     bench.brokers.late = set(MANY)
     await bench.time.run(INTERVAL_S)
     assert await bench.look(MANY) == set()
-    await bench.time.run(INTERVAL_S * (group_looks.USABLE_INTERVALS - 1) + 1)
+    await bench.time.run(INTERVAL_S * (cluster_looks.USABLE_INTERVALS - 1) + 1)
     assert await bench.look(MANY) == set(MANY)
 
 
@@ -298,7 +293,7 @@ async def test_a_write_has_a_look_of_its_own_where_the_last_is_older_than_a_few_
     bench.forget_requests()
     assert (await looks.look_lately(MANY[-1])).group == Group(MANY[-1], worlds.group().state, ())
     assert bench.read() == []
-    await bench.time.run(group_looks.FRESH_S + 0.5)
+    await bench.time.run(cluster_looks.FRESH_S + 0.5)
     bench.forget_requests()
     bench.brokers.groups["main"][MANY[-1]] = worlds.group(rebalancing=True)
     assert (await looks.look_lately(MANY[-1])).group == worlds.group(rebalancing=True)
@@ -314,3 +309,42 @@ async def test_nothing_is_read_after_the_end() -> None:
     await bench.time.run(INTERVAL_S)
     assert bench.read() == []
     assert bench.looks.oldest_s == INTERVAL_S
+
+
+async def test_an_early_look_reads_only_what_is_not_known(bench: Bench) -> None:
+    """A new group, and one whose pods have changed; all others are as they were read last, and none is forgotten."""
+    await bench.look(FEW)
+    bench.forget_requests()
+    await bench.time.run(5.0)
+    found = await bench.looks.at("main").look_early([*FEW[:3], "new"], first=FEW[:1])
+    assert bench.read() == [FEW[0], "new"]
+    assert bench.brokers.times == [IN_A_CYCLE_WITHIN]
+    assert [found.groups[name].asked_s for name in (*FEW[:3], "new")] == [5.0, 0.0, 0.0, 5.0]
+    bench.forget_requests()
+    again = await bench.looks.at("main").look_early([FEW[-1], "new"], first=())
+    assert bench.read() == []
+    assert not any(isinstance(look.group, UnreadableGroup) for look in again.groups.values())
+
+
+async def test_who_is_late_in_an_early_look_is_unread(bench: Bench) -> None:
+    """Whatever was said of it before its pods changed."""
+    await bench.look(FEW)
+    bench.brokers.late = {FEW[0]}
+    found = await bench.looks.at("main").look_early(FEW[:2], first=FEW[:1])
+    assert [found.groups[name].group == LATE for name in FEW[:2]] == [True, False]
+
+
+async def test_an_early_look_does_not_wait_for_a_cluster_that_was_out_of_reach(bench: Bench) -> None:
+    """Until a cycle has reached it; the other cluster is looked at."""
+    await bench.look(FEW)
+    bench.brokers.down.add("main")
+    with pytest.raises(ClusterUnreachableError) as outage:
+        await bench.look(FEW)
+    bench.brokers.down.clear()
+    bench.forget_requests()
+    with pytest.raises(ClusterUnreachableError, match=str(outage.value)):
+        await bench.looks.at("main").look_early(["new"], first=())
+    assert bench.read() == []
+    assert (await bench.looks.at("other").look_early(["new"], first=())).groups["new"].group is not None
+    await bench.look(FEW)
+    assert (await bench.looks.at("main").look_early(["new"], first=())).groups["new"].group is not None

@@ -41,6 +41,7 @@ CHANGES: dict[str, Callable[[CycleView], CycleView]] = {
     "somebody else's member": lambda seen: dataclasses.replace(
         seen, group=dataclasses.replace(seen.group, members=(*seen.group.members, Member("other-1", "10.9.9.9")))
     ),
+    "a pod of another policy's": lambda seen: dataclasses.replace(seen, peers=(worlds.pod(9),)),
     "another model": lambda seen: dataclasses.replace(seen, model=Unfitted("no model has come yet")),
 }
 
@@ -161,6 +162,24 @@ async def test_a_group_to_which_nothing_happens_rests() -> None:
     rested = is_as_before(await gathered(calm(), 2 + EVERY))
     assert rested.count(True) >= EVERY - 1
     assert rested.count(False) >= 1
+
+
+async def test_early_looks_take_nobodys_turn() -> None:
+    """A group that rests between them is looked at whole as often as ever, and rests as before."""
+    turns = []
+    for looks in (0, 2):
+        stage = stages.fleet(SMALL + 1)
+        stage.prometheus.answers = calm()
+        gatherer, found = stage.gatherer(), list[Gathered]()
+        policies = [parsing.policy_of(body) for body in stage.store.snapshot()]
+        edited = [policy for policy in policies if policy.key != G0][:1]
+        for _ in range(2 + EVERY):
+            stage.clock.advance(stages.MINUTE)
+            found.append((await gatherer.gather(policies, healthy={G0}))[G0])
+            for _ in range(looks):
+                assert (await gatherer.gather_early(policies, edited)).keys() == {policy.key for policy in edited}
+        turns.append(is_as_before(found))
+    assert turns[0] == turns[1]
 
 
 @pytest.mark.parametrize("what", MOVES)

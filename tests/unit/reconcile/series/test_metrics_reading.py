@@ -476,3 +476,56 @@ def test_the_shares_are_those_of_the_design() -> None:
     assert REQUESTS <= 20
     assert len(reading_plan.READ) <= REQUESTS
     assert len(reading_plan.READ) * reading_plan.REQUEST_WEIGHT <= reading_share.WEIGHT
+
+
+async def test_an_early_look_reads_what_is_new_up_to_the_last_cycle() -> None:
+    """The hour of a group that nobody named before; of others, and of the time since, nothing."""
+    prometheus = ToldPrometheus([*exported("shop"), *exported("team"), *exported("shop", "bills")])
+    known, new = [policy_of("shop"), policy_of("team")], policy_of("shop", "bills")
+    reader = MetricsReader(prometheus)
+    await reader.read(known, now=NOW)
+    prometheus.requests.clear()
+    await reader.read_early([known[0]])
+    assert prometheus.requests == []
+    await reader.read_early([new])
+    assert len(prometheus.requests) == 4 * QUANTITIES
+    assert {name for request in prometheus.requests for name in request.asked.namespaces} == {"shop"}
+    assert max(request.at for request in prometheus.requests) == NOW
+    for policy in [*known, new]:
+        assert seen(reader, policy) == whole(prometheus.series, policy, at=NOW)
+    prometheus.requests.clear()
+    await reader.read([*known, new], now=NOW + MINUTE)
+    assert len(prometheus.requests) == QUANTITIES
+    assert seen(reader, new) == whole(prometheus.series, new, at=NOW + MINUTE)
+
+
+async def test_an_early_look_does_not_try_again_what_failed() -> None:
+    """A Prometheus that was down in the cycle is not waited for, and a group that it did not tell of is unknown."""
+    prometheus = ToldPrometheus([*exported("shop"), *exported("shop", "bills")])
+    known, new = policy_of("shop"), policy_of("shop", "bills")
+    reader = MetricsReader(prometheus)
+    await reader.read([known], now=NOW)
+    prometheus.fault = FAILURES["timeout"]
+    await reader.read([known], now=NOW + MINUTE)
+    prometheus.fault = None
+    prometheus.requests.clear()
+    await reader.read_early([known, new])
+    assert prometheus.requests == []
+    for policy in (known, new):
+        unknown = reader.of(policy)
+        assert isinstance(unknown, Unknown)
+        assert unknown.reason is Reason.PROMETHEUS_UNREACHABLE
+
+
+async def test_what_is_too_much_for_an_early_look_is_the_namespaces_own() -> None:
+    """The others' records stand."""
+    prometheus = ToldPrometheus([*exported("shop"), *exported("flood", pods=40)])
+    known, new = policy_of("shop"), policy_of("flood")
+    reader = MetricsReader(prometheus)
+    await reader.read([known], now=NOW)
+    prometheus.most_samples = 60
+    await reader.read_early([new])
+    unknown = reader.of(new)
+    assert isinstance(unknown, Unknown)
+    assert unknown.reason is Reason.TOO_MANY_SERIES
+    assert seen(reader, known) == whole(prometheus.series, known, at=NOW)

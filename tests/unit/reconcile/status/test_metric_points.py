@@ -20,7 +20,7 @@ from tests.support import exposed as worlds_exposed
 from tests.support import fitted, manifests, stages, worlds
 from tests.support.exposed import points_of
 
-MOST = 45
+MOST = 49
 
 Told = dict[tuple[str, tuple[str, ...]], float]
 
@@ -134,6 +134,20 @@ def test_what_holds_a_recommendation_back_is_told_until_it_is_written() -> None:
     assert "last_applied_timestamp_seconds" not in names(of(refused))
 
 
+def test_the_moments_of_the_last_change_are_told() -> None:
+    """When it was written, when it landed, and that it took one back; nothing of the change before it."""
+    outcome = worlds_exposed.reverted()
+    found, last = of(outcome), outcome.last_application
+    assert last is not None
+    assert found["last_applied_timestamp_seconds", ()] == last.at.timestamp()
+    assert found["last_reverted_timestamp_seconds", ()] == last.at.timestamp()
+    assert found["last_landed_timestamp_seconds", ()] == last.at.timestamp() + 180.0
+    newer = dataclasses.replace(last, at=worlds.NOW, reverts=None)
+    written = of(dataclasses.replace(outcome, application=newer))
+    assert written["last_applied_timestamp_seconds", ()] == worlds.NOW.timestamp()
+    assert not {"last_landed_timestamp_seconds", "last_reverted_timestamp_seconds"} & names(written)
+
+
 def test_verdict_reason_and_conditions_are_those_of_the_status() -> None:
     """One series each: a state that changes leaves the one before."""
     found = of(worlds_exposed.cheaper())
@@ -181,7 +195,12 @@ def test_a_surprise_says_what_the_policy_asks_for() -> None:
 def test_series_are_bounded_and_fit_their_families() -> None:
     """Whatever happens to a group, as the reference says."""
     everything: set[exposed.Family] = set()
-    for outcome in (worlds_exposed.cheaper(), worlds_exposed.cured()):
+    cheaper, reverted = worlds_exposed.cheaper(), worlds_exposed.reverted()
+    policy = dataclasses.replace(cheaper.inputs.policy, application=reverted.last_application)
+    inputs = dataclasses.replace(cheaper.inputs, policy=policy, followed=reverted.inputs.followed)
+    full = dataclasses.replace(cheaper, inputs=inputs)
+    assert len(points_of(full)) == MOST
+    for outcome in (full, worlds_exposed.cured(), reverted):
         points = points_of(outcome)
         assert len(points) <= MOST
         assert all(len(one.labels) == len(one.family.labels) for one in points)

@@ -160,7 +160,7 @@ def test_a_blocked_policy_keeps_what_was_found() -> None:
         (dataclasses.replace(storm(), record=DOWN), {ConditionType.READY, ConditionType.METRICS_AVAILABLE}),
         (
             worlds.situation(of=RECOMMEND, has=worlds.workload(mixed=True, rolling_out=True)),
-            set(ConditionType) - {ConditionType.FEASIBLE},
+            set(ConditionType) - {ConditionType.FEASIBLE, ConditionType.VERIFIED},
         ),
     ],
     ids=["no metrics", "pods that differ"],

@@ -136,11 +136,30 @@ async def test_a_surprise_in_one_policy_s_slots_is_not_the_others_loss() -> None
         slot_names.place_of(hostile.uid, hostile.workload.key): View([endless], [], NOW),
         slot_names.place_of(other.uid, other.workload.key): View([held(0, "a")], [pod(0, "a")], NOW),
     }
-    found = await slot_occupation.read(source, [hostile, other], {}, Troubles())
+    found = await slot_occupation.read(source, [hostile, other], {}, Troubles(), of_keys=[hostile.key, other.key])
     assert found.keys() == {other.key}
     slots = found[other.key].slots
     assert slots is not None
     assert slots.held == 1
+
+
+async def test_an_early_look_sees_the_slots_of_whom_it_looks_at() -> None:
+    """The slots of others are held all the same: the next cycle looks at them."""
+    source = FakeSlotViews()
+    lending, other = (
+        parsing.policy_of(
+            manifests.policy(namespace=where, spec={"staticMembership": "Enabled", "client": {"library": "java"}})
+        )
+        for where in ("crew", "shop")
+    )
+    plain = parsing.policy_of(manifests.policy(namespace="team"))
+    everyone = [lending, other, plain]
+    seen = [
+        (await slot_occupation.read(source, everyone, {}, Troubles(), of_keys=[policy.key])).keys()
+        for policy in everyone
+    ]
+    assert seen == [{policy.key} for policy in everyone]
+    assert source.reads == 2
 
 
 async def test_nobody_looks_where_no_policy_gives_ids() -> None:

@@ -1,0 +1,61 @@
+"""Two Deployments of one group, a policy each: a conflict is named, and what agrees is rolled out in turn."""
+
+import time
+from typing import Any
+
+import pytest
+
+from sandbox import scenario
+from sandbox.processes import wait_until
+from sandbox.scenario import ConsumerSettings, Operator
+from tests.e2e.conftest import NewTeam
+from tests.e2e.operators import AUDIT_LAG_S
+from tests.e2e.teams import Team
+
+pytestmark = [pytest.mark.timeout(200), pytest.mark.usefixtures("operator")]
+
+# Members are removed before each beat, and are there for most of the time: the broker shows them to the operator.
+STORMING = ConsumerSettings(session_timeout_ms=4_000, heartbeat_interval_ms=333, fetch_wait_ms=5_000)
+VARIABLE = "KAFKA_SESSION_TIMEOUT_MS"
+FLOOR: dict[str, Any] = {"sessionTimeout": {"min": "40s"}}
+
+
+def sessions(team: Team, names: tuple[str, str]) -> list[str | None]:
+    """Return the session timeout that each Deployment's own env sets; None where it sets none."""
+    shown = []
+    for name in names:
+        entries = team.get("deployments", name)["spec"]["template"]["spec"]["containers"][0]["env"]
+        shown.append({entry["name"]: entry.get("value") for entry in entries}.get(VARIABLE))
+    return shown
+
+
+def test_two_policies_of_a_group_agree_before_anything_is_written(new_team: NewTeam, operator: Operator) -> None:
+    """Each names the other and both values; with the same bounds one rollout begins after the other."""
+    team = new_team("shared")
+    first, second = names = (team.name, f"{team.name}-second")
+    team.sandbox.kafka.create_topic(first, scenario.PARTITIONS)
+    manifest = team.consumer_manifest(second, STORMING).replace(f'value: "{second}"', f'value: "{first}"')
+    for text in (team.manifest(STORMING, replicas=1), manifest.replace("replicas: 3", "replicas: 1")):
+        team.apply(text)
+    workload = {"name": second, "container": "app"}
+
+    team.apply_policy_spec(first, mode="Apply")
+    team.apply_policy_spec(second, mode="Apply", workloadRef=workload, bounds=FLOOR)
+    conflicts = [team.await_condition("Applied", "Conflict", name=name, status="False") for name in names]
+    assert [team.namespace in conflict["message"] for conflict in conflicts] == [True, True]
+    assert (
+        f"this policy wants sessionTimeout 30s, policy {team.namespace}/{second} wants sessionTimeout 40s"
+        in conflicts[0]["message"]
+    )
+    assert f"policy {team.namespace}/{first} wants sessionTimeout 30s" in conflicts[1]["message"]
+    assert sessions(team, names) == [None, None]
+
+    team.apply_policy_spec(first, mode="Apply", bounds=FLOOR)
+    wait_until(lambda: sessions(team, names).count("40000") == 1, part=first, what="a write", process=operator.process)
+    begun = sessions(team, names).index("40000")
+    waits = team.await_condition("Applied", "RolloutInProgress", name=names[1 - begun], status="False")
+    assert f"Deployment {team.namespace}/{names[begun]} (policy {team.namespace}/{names[begun]})" in waits["message"]
+    wait_until(lambda: sessions(team, names) == ["40000"] * 2, part=first, what="both writes", timeout_s=90)
+
+    time.sleep(AUDIT_LAG_S)
+    assert [write.code for write in team.operator_writes("deployments")].count(200) == 2

@@ -1,0 +1,246 @@
+"""Changes that did harm: whether they are taken back, whether they are tried again, and what waits for a verdict."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from heartbeat_tuner.decision.gates import write_gates
+from heartbeat_tuner.decision.gates.write_gates import ProposedChange
+from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize.questions import Answer
+from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Application, Mode, TakenBack
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Prediction, Verdict
+from heartbeat_tuner.domain.verifications import HARMFUL, FailedValues, FollowedChange, Outcome
+from tests.support import worlds
+from tests.support.pipelines import first_hold
+from tests.support.worlds import NOW
+
+SPEC = "0123456789abcdef"
+SESSION = "KAFKA_SESSION_TIMEOUT_MS"
+BEFORE = worlds.settings("30s", "3s", "1s")
+SHORTER = worlds.settings("15s", "1s", "1s")
+AT = NOW - timedelta(days=2)
+FAILED = FailedValues(SHORTER, BEFORE, AT, Outcome.WORSE, "11 episodes of evictions", SPEC, promised_per_day=0.1)
+PER_MONTH = 30.0
+
+OURS = Application(
+    SHORTER, BEFORE, AT, "workload-1", "app", entries={SESSION: "15000"}, entries_before={SESSION: "30000"}
+)
+HARM = FollowedChange(AT, AT, outcome=Outcome.WORSE, message="11 episodes of evictions")
+
+
+def saving(target: LivenessSettings, per_day: float | None = None) -> ProposedChange:
+    """Return a change that saves, and of which a model expects so many evictions a day at most."""
+    new = None if per_day is None else Prediction(1.0, 1.0, 0.0, per_day * PER_MONTH, 10.0, 1.0)
+    return ProposedChange(target, Answer(Verdict.CHANGE, Reason.CHEAPER, "cheaper", target=target, new=new))
+
+
+def held(change: ProposedChange, *failed: FailedValues, spec: str = SPEC) -> str | None:
+    """Return why a change is held after these failures."""
+    inputs = worlds.situation(now=BEFORE, of=worlds.policy(failed=failed, spec=spec))
+    finding = write_gates.values_failed_before(inputs, change)
+    return None if finding is None else finding.message
+
+
+@pytest.mark.parametrize(
+    ("target", "is_held"),
+    [
+        (SHORTER, True),
+        (worlds.settings("10s", "1s", "1s"), True),
+        (worlds.settings("15s", "500ms", "1s"), True),
+        (worlds.settings("15s", "1s", "5s"), True),
+        (worlds.settings("15500ms", "1s", "1s"), True),
+        (worlds.settings("20s", "1s", "1s"), False),
+        (worlds.settings("10s", "2s", "1s"), False),
+        (BEFORE, False),
+        (worlds.settings("45s", "3s", "1s"), False),
+    ],
+)
+def test_what_goes_as_far_as_what_failed_is_not_tried_again(target: LivenessSettings, *, is_held: bool) -> None:
+    """In every setting that was moved, whatever is made of the others; half of the way may be tried."""
+    assert (held(ProposedChange(target), FAILED) is not None) is is_held
+
+
+def test_a_longer_session_that_failed_holds_longer_ones() -> None:
+    """The direction is that of the failure: here it was up."""
+    failed = dataclasses.replace(FAILED, values=BEFORE, previous=SHORTER)
+    assert held(ProposedChange(worlds.settings("60s", "5s", "1s")), failed) is not None
+    assert held(ProposedChange(worlds.settings("10s", "1s", "1s")), failed) is None
+
+
+def test_the_sentence_says_what_would_end_it() -> None:
+    """With the evidence of then, so that nobody has to look it up."""
+    message = held(ProposedChange(SHORTER), FAILED)
+    assert message is not None
+    assert "2026-02-28T12:00:00Z" in message
+    assert "(Worse: 11 episodes of evictions)" in message
+    assert "until the policy's spec is edited, or the model expects 2 times" in message
+
+
+def test_another_spec_asks_anew() -> None:
+    """Who edits it may want just that."""
+    assert held(ProposedChange(SHORTER), FAILED, spec="fedcba9876543210") is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "is_held"), [(None, True), (0.1, True), (0.199, True), (0.2, False), (5.0, False)]
+)
+def test_a_model_that_has_learnt_may_try_again(expected: float | None, *, is_held: bool) -> None:
+    """It expects twice what it had promised, and finds the values good all the same."""
+    assert (held(saving(SHORTER, expected), FAILED) is not None) is is_held
+
+
+@pytest.mark.parametrize(
+    "changes", [{"outcome": Outcome.ROLLOUT_FAILED}, {"promised_per_day": None}], ids=["pods failed", "no promise"]
+)
+def test_no_model_learns_from_what_it_did_not_promise(changes: dict[str, Any]) -> None:
+    """Pods that crash are nothing that a model of delays knows of."""
+    assert held(saving(SHORTER, 5.0), dataclasses.replace(FAILED, **changes)) is not None
+
+
+def test_a_cure_is_held_too_and_asks_no_model() -> None:
+    """A storm that demands values whose pods crash would have them crash again in each cycle."""
+    assert held(ProposedChange(SHORTER), FAILED) is not None
+
+
+def test_every_failure_counts_and_the_newest_is_named() -> None:
+    """One that is forgiven does not forgive the others."""
+    newer = dataclasses.replace(FAILED, at=NOW - timedelta(days=1), outcome=Outcome.ROLLOUT_FAILED, message="crashed")
+    assert "crashed" in (held(ProposedChange(SHORTER), FAILED, newer) or "")
+    forgiven = dataclasses.replace(newer, outcome=Outcome.WORSE)
+    assert "11 episodes" in (
+        held(saving(SHORTER, 0.2), dataclasses.replace(FAILED, promised_per_day=3.0), forgiven) or ""
+    )
+
+
+def test_failures_of_another_library_s_settings_are_no_puzzle() -> None:
+    """A policy that names another library has other settings, or a forged note lacks one."""
+    java = dataclasses.replace(FAILED, values=worlds.java_settings("15s"), previous=worlds.java_settings("45s"))
+    assert held(ProposedChange(worlds.settings("45s", "3s", "1s")), java) is None
+    mixed = dataclasses.replace(FAILED, previous=worlds.java_settings("45s"))
+    assert held(ProposedChange(worlds.settings("60s", "3s", "1s")), mixed) is None
+    other = dataclasses.replace(FAILED, values=worlds.java_settings("15s"))
+    assert held(ProposedChange(worlds.settings("60s", "3s", "1s")), other) is None
+
+
+def waiting(followed: FollowedChange | None, change: ProposedChange, *, now_after: timedelta) -> Reason | None:
+    """Return whether a change waits for the verdict on the one before it, so long after that."""
+    inputs = dataclasses.replace(worlds.situation(now=BEFORE), followed=followed, now=AT + now_after)
+    finding = write_gates.last_change_is_being_verified(inputs, change)
+    return None if finding is None else finding.reason
+
+
+WEEK = timedelta(days=7)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_saving_waits_while_nothing_has_shown(outcome: Outcome) -> None:
+    """Two changes at once could not be told apart; what is known, or never will be, holds nothing."""
+    followed, is_open = FollowedChange(AT, AT, outcome=outcome), outcome is Outcome.VERIFYING
+    assert waiting(followed, saving(SHORTER), now_after=timedelta(days=1)) is (Reason.VERIFYING if is_open else None)
+    assert waiting(followed, ProposedChange(SHORTER), now_after=timedelta(days=1)) is None
+
+
+def test_no_saving_waits_for_longer_than_a_week() -> None:
+    """Of a rare rate nothing shows in four."""
+    followed = FollowedChange(AT)
+    assert waiting(followed, saving(SHORTER), now_after=WEEK - timedelta(seconds=1)) is Reason.VERIFYING
+    assert waiting(followed, saving(SHORTER), now_after=WEEK) is None
+    assert waiting(None, saving(SHORTER), now_after=timedelta(0)) is None
+
+
+def harmed(followed: FollowedChange | None = HARM, **changes: Any) -> DecisionInput:
+    """Return a group whose last change did harm, while Prometheus is down."""
+    policy = worlds.policy(**{"application": OURS, "spec": SPEC, **changes})
+    down = Unknown(Reason.PROMETHEUS_UNREACHABLE, "Prometheus did not answer")
+    return dataclasses.replace(worlds.situation(of=policy, seen=down), followed=followed)
+
+
+@pytest.mark.parametrize("outcome", sorted(HARMFUL))
+def test_harm_is_taken_back_without_metrics(outcome: Outcome) -> None:
+    """To what stood before, in the words of the verdict; pods that crash have no record."""
+    decision = decide(harmed(dataclasses.replace(HARM, outcome=outcome)))
+    assert (decision.reverts, decision.to_apply) == (True, BEFORE)
+    assert decision.finding.reason.value == outcome.value
+    assert "11 episodes of evictions" in decision.story.message
+    assert "sessionTimeout 30s, heartbeatInterval 3s, fetchWait 1s" in decision.story.message
+
+
+def is_reverted(inputs: DecisionInput) -> bool:
+    """Whether the decision takes the last change back, whatever holds it."""
+    return decide(inputs).reverts
+
+
+@pytest.mark.parametrize("outcome", sorted(set(Outcome) - HARMFUL))
+def test_what_is_no_harm_takes_nothing_back(outcome: Outcome) -> None:
+    """A wrong model, an application that ignores its values, and what nobody knows, least of all."""
+    assert not is_reverted(harmed(dataclasses.replace(HARM, outcome=outcome)))
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        harmed(None),
+        harmed(dataclasses.replace(HARM, at=AT - worlds.HOUR)),
+        harmed(application=None),
+        harmed(application=dataclasses.replace(OURS, reverts=AT - worlds.HOUR)),
+        harmed(application=dataclasses.replace(OURS, entries_before=None)),
+        harmed(env_names={setting: f"MY_{name}" for setting, name in worlds.policy().env_names.items()}),
+        harmed(taken_back=TakenBack(OURS, NOW, generation=1)),
+        harmed(taken_back=TakenBack(OURS, NOW, generation=0)),
+    ],
+    ids=[
+        "not followed",
+        "another change's",
+        "no change",
+        "a revert",
+        "unknown before",
+        "other variables",
+        "by a person",
+        "edited since",
+    ],
+)
+def test_a_change_is_taken_back_once_and_only_by_who_knows_what_stood_before(inputs: DecisionInput) -> None:
+    """Not after a person did, not to what nobody noted, and no revert is taken back for that of another change."""
+    assert not is_reverted(inputs)
+
+
+HELD: dict[Reason, dict[str, Any]] = {
+    Reason.SUSPENDED: {"suspended": True},
+    Reason.REVERT_DISABLED: {"reverts": False},
+    Reason.RECOMMEND_MODE: {"mode": Mode.RECOMMEND},
+    Reason.AT_NEXT_RESTART: {"mode": Mode.INITIAL},
+}
+
+
+@pytest.mark.parametrize("reason", HELD, ids=lambda reason: reason.value)
+def test_a_revert_is_held_by_who_wants_nothing_written(reason: Reason) -> None:
+    """It is a write like any other."""
+    hold = decide(harmed(**HELD[reason])).hold
+    assert hold is not None
+    assert hold.reason is reason
+
+
+@pytest.mark.parametrize(("ours", "is_held"), [(True, False), (False, True)])
+def test_a_revert_waits_for_the_rollouts_of_others(*, ours: bool, is_held: bool) -> None:
+    """Theirs may be the cure; ours is what it ends."""
+    rolling = dataclasses.replace(harmed(), workload=worlds.workload(mixed=True, rolling_out=True, ours=ours))
+    assert (decide(rolling).hold is not None) is is_held
+    paused = dataclasses.replace(rolling, workload=dataclasses.replace(rolling.workload, paused=True))
+    hold = decide(paused).hold
+    assert hold is not None
+    assert hold.reason is Reason.ROLLOUT_PAUSED
+
+
+def test_a_revert_waits_for_nothing_that_a_cure_waits_for() -> None:
+    """Neither the cooldown, which the change itself began, nor what failed: it is the end of what had begun in time."""
+    failed = dataclasses.replace(FAILED, values=BEFORE, previous=SHORTER)
+    inputs = harmed(cooldown=timedelta(days=60), failed=(failed,))
+    assert decide(inputs).to_apply == BEFORE
+    assert first_hold(inputs, BEFORE) is not None
