@@ -83,7 +83,8 @@ def workload_of(
     """
     names, keys = trimming.names_of(policy), config_map_keys(policy, workload, pods)
     workload = trimming.workload(workload, names, us=US)
-    pods = [trimming.pod(pod, names) for pod in pods]
+    # A watch has pods as they came, a list by name: what is gathered must be what is read again before a write.
+    pods = sorted((trimming.pod(pod, names) for pod in pods), key=lambda pod: str(pod["metadata"]["name"]))
     config_maps = {name: trimming.config_map(data, keys.get(name, ())) for name, data in config_maps.items()}
     spec, reference = workload["spec"]["template"]["spec"], policy.workload
     container = manifests.container_of(spec, reference.container)
