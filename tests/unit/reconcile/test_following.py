@@ -13,7 +13,8 @@ from heartbeat_tuner.domain.policies import Application, Contradicted, Policy, T
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
-from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, follow, unseen
+from heartbeat_tuner.reconcile.following import follow
+from heartbeat_tuner.reconcile.group_history import FollowMemory, GroupLook, unseen
 from tests.support import worlds
 
 NOW = worlds.NOW

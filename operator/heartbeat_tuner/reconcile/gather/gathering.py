@@ -27,7 +27,6 @@ from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import peer_pods
-from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
@@ -40,6 +39,7 @@ from heartbeat_tuner.reconcile.gather.policy_workloads import PolicyWorkloads, R
 from heartbeat_tuner.reconcile.gather.record_reading import RecordReader
 from heartbeat_tuner.reconcile.gather.resting import CycleView, Resting
 from heartbeat_tuner.reconcile.gather.unread import LastRead
+from heartbeat_tuner.reconcile.group_history import GroupLook
 from heartbeat_tuner.reconcile.liveness.progress import Moved, MovingMetrics, nobody_looks
 from heartbeat_tuner.reconcile.liveness.turns import Turns
 from heartbeat_tuner.reconcile.outcomes import NotRead, UnexpectedFailure

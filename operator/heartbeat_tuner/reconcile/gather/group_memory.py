@@ -14,13 +14,14 @@ from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
-from heartbeat_tuner.reconcile import following
-from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, Witnesses
+from heartbeat_tuner.reconcile import following, group_history
+from heartbeat_tuner.reconcile.following import Witnesses
 from heartbeat_tuner.reconcile.gather import foreign_members, member_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.foreign_members import ForeignMembers
 from heartbeat_tuner.reconcile.gather.kafka_looks import ReadCluster
 from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.unread import LastRead
+from heartbeat_tuner.reconcile.group_history import FollowMemory, GroupLook
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 
 STRANGERS_KEPT: Final = timedelta(minutes=15)
@@ -76,7 +77,7 @@ class GroupMemory:
 
     def unseen(self, now: datetime, kafka: ReadCluster) -> None:
         """Note that nothing could be seen of the group, perhaps since its brokers did not answer."""
-        self.following = following.unseen(self.following, now, is_outage=isinstance(kafka, Finding))
+        self.following = group_history.unseen(self.following, now, is_outage=isinstance(kafka, Finding))
 
     def is_passed_over(self, policy: Policy, now: datetime) -> bool:
         """Note that this cycle did not reach a policy's group; return whether its status stands all the same."""
