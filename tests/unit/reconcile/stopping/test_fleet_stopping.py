@@ -27,7 +27,7 @@ def moment(at: Any) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def status_after(episodes: int) -> dict[str, Any]:
+def status_after(group: str, episodes: int) -> dict[str, Any]:
     """Return the status of a group that had an episode a day, and so many in the 20 hours since it was changed."""
     at = moment(CHANGED)
     applied = {"values": VALUES, "previous": {**VALUES, "sessionTimeout": "45s"}, "at": at, "container": "app"}
@@ -37,7 +37,13 @@ def status_after(episodes: int) -> dict[str, Any]:
         "observedGeneration": 1,
         "applied": {**applied, "workloadUid": "workload-1"},
         "verification": {"at": at, "landed": at, "outcome": "Verifying"},
-        "history": {"since": moment(SINCE), "values": VALUES, "episodes": " ".join(map(str, before + since))},
+        "history": {
+            "since": moment(SINCE),
+            "clusterRef": "main",
+            "groupId": group,
+            "values": VALUES,
+            "episodes": " ".join(map(str, before + since)),
+        },
     }
 
 
@@ -61,7 +67,9 @@ def poisoned(count: int = 20, *, episodes: int = 3, teams: int = 1) -> Stage:
     for key in keys:
         reference = {"kind": "Deployment", "name": f"{key.name}-consumer", "container": "app"}
         spec = {"groupId": key.name, "workloadRef": reference}
-        bodies.append(manifests.policy(key.name, namespace=key.namespace, spec=spec, status=status_after(episodes)))
+        bodies.append(
+            manifests.policy(key.name, namespace=key.namespace, spec=spec, status=status_after(key.name, episodes))
+        )
         workloads[ObjectKey(key.namespace, f"{key.name}-consumer")] = stored
     stage = Stage(bodies, workloads=workloads)
     for key in keys:
@@ -196,7 +204,7 @@ async def test_a_tenant_stops_himself_at_most() -> None:
     stage = poisoned(20, teams=4)
     for number in range(20):
         key = key_of(number, teams=4)
-        stage.policies.have_status(key, status_after(19 if key.namespace == "team0" else 1))
+        stage.policies.have_status(key, status_after(key.name, 19 if key.namespace == "team0" else 1))
     await stage.cycle()
     assert values_written(stage) == [CURED]
     assert stage.stops.note.stop is not None
