@@ -7,7 +7,7 @@ shard has nothing to write another's policies with. What writes nothing is share
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 from heartbeat_tuner.adapters.clock import SystemClock
@@ -15,6 +15,7 @@ from heartbeat_tuner.adapters.kafka import kafka_access
 from heartbeat_tuner.adapters.kafka.kafka_admin import KafkaGroups
 from heartbeat_tuner.adapters.kubernetes import kubernetes_version
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.lease_annotations import LeaseAnnotations
 from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
 from heartbeat_tuner.adapters.kubernetes.model_objects import KubernetesModels
 from heartbeat_tuner.adapters.kubernetes.policy_objects import KubernetesPolicies
@@ -31,6 +32,7 @@ from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector, new_identity
 from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.stored_models import Models
+from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
@@ -47,12 +49,13 @@ class Shared:
 
     metrics: PrometheusSource
     clock: SystemClock
+    lease: tuple[str, str]
+    """Namespace and name of the lease that all replicas know."""
     namespaces: Sequence[str]
     request_timeout: timedelta
     interval: timedelta
     grants: Grants
-    heartbeat_budgets: Mapping[str, float]
-    max_rollouts: int
+    limits: FleetLimits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,6 +104,7 @@ class ShardParts:
             grants=shared.grants,
             moved=moved,
         )
+        gatherer.unled_since = self.elector.unled_since
         async with live.running(), looks.running():
             yield Cycle(
                 store=store,
@@ -108,9 +112,9 @@ class ShardParts:
                 workloads=KubernetesWorkloads(self.api),
                 policies=self.policies,
                 slots=slots,
+                stops=LeaseAnnotations(self.api, namespace=shared.lease[0], name=shared.lease[1]),
                 clock=clock,
-                heartbeat_budgets=shared.heartbeat_budgets,
-                max_rollouts=shared.max_rollouts,
+                limits=shared.limits,
             )
 
 
@@ -171,12 +175,15 @@ def _shared(settings: Settings, metrics: PrometheusSource, clock: SystemClock) -
     return Shared(
         metrics=metrics,
         clock=clock,
+        lease=(settings.leader_election.where(), settings.leader_election.lease_name),
         namespaces=settings.kubernetes.namespaces,
         request_timeout=settings.kubernetes.timeout,
         interval=settings.interval,
         grants={name: cluster.granted for name, cluster in clusters},
-        heartbeat_budgets={name: budget for name, budget in budgets.items() if budget is not None},
-        max_rollouts=settings.rollout.max_concurrent,
+        limits=FleetLimits(
+            settings.rollout.max_concurrent,
+            {name: budget for name, budget in budgets.items() if budget is not None},
+        ),
     )
 
 

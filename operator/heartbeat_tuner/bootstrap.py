@@ -209,6 +209,7 @@ class _Telling:
             duration_s=duration_s,
             overrun_s=overrun_s,
             oldest_look_s=report.oldest_look_s,
+            fleet_stopped=report.fleet_stopped,
         )
 
     def looked_early(self, report: CycleReport, *, duration_s: float) -> None:

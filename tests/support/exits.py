@@ -24,13 +24,14 @@ from heartbeat_tuner.api.v1alpha1.fields import API_VERSION
 from heartbeat_tuner.api.v1alpha1.spec_v1alpha1 import PLURAL
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.policy_store import PolicyStore
 from sandbox.control_plane import ControlPlane
 from tests.support import counters, stages, worlds
-from tests.support.fakes import FakeGroups, FakeModels, FakeSlotViews, looks_at
+from tests.support.fakes import FakeFleetStops, FakeGroups, FakeModels, FakeSlotViews, looks_at
 
 STORM: Final = {
     "KAFKA_SESSION_TIMEOUT_MS": "1000",
@@ -179,8 +180,9 @@ class Place:
             workloads=workloads,
             policies=self._policies,
             slots=FakeSlotViews(),
+            stops=FakeFleetStops(),
             clock=self.clock,
-            max_rollouts=5,
+            limits=FleetLimits(5),
         )
 
     async def set_up(self, *, namespace: bool = True) -> None:

@@ -22,6 +22,7 @@ from heartbeat_tuner.membership.values import View
 from heartbeat_tuner.metrics.conventions.convention import Convention
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.models.group_model import Fitted, Unfitted, Unreadable
+from heartbeat_tuner.ports.fleet_stops import StopNote
 from heartbeat_tuner.ports.kafka_clusters import Groups
 from heartbeat_tuner.ports.stored_policies import ListPage
 from heartbeat_tuner.ports.wall_clock import Clock
@@ -179,6 +180,7 @@ class FakeWorkloads:
             resource_version=str(int(stored.resource_version) + 1),
             rolling_out=True,
             our_rollout=True,
+            is_our_template=True,
             rollout=dataclasses.replace(stored.rollout, updated=0),
             applications={**stored.applications, policy.workload.container: application},
             holdings=_held_after(stored.holdings, policy, application),
@@ -275,6 +277,35 @@ class FakeSlotViews:
         if self.error is not None:
             raise self.error
         return {place: view for place, view in self.views.items() if place in places}
+
+
+class FakeFleetStops:
+    """The note of a stop; one that is not the note that was read is not replaced."""
+
+    def __init__(self) -> None:
+        self.note = StopNote()
+        self.error: Exception | None = None
+        self.write_error: Exception | None = None
+        self.replacements: list[StopNote] = []
+
+    async def read(self) -> StopNote:
+        """Return what is noted."""
+        if self.error is not None:
+            raise self.error
+        return self.note
+
+    async def replace(self, noted: StopNote, note: StopNote) -> None:
+        """Note something else."""
+        if self.write_error is not None:
+            raise self.write_error
+        if self.note != noted:
+            raise WriteConflictError("the note changed")
+        self.note = note
+        self.replacements.append(note)
+
+    def resume(self) -> None:
+        """Ask to go on, as a person does."""
+        self.note = StopNote(asked_to_resume=True, resumed_at=self.note.resumed_at)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.shards import WHOLE
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.ports.metrics_source import MetricsSource
+from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle, CycleReport
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
@@ -21,6 +22,7 @@ from tests.support import counters, manifests, worlds
 from tests.support.counters import Answers
 from tests.support.fakes import (
     FakeClock,
+    FakeFleetStops,
     FakeGroups,
     FakeModels,
     FakePolicies,
@@ -49,6 +51,7 @@ class Stage:
         store: what the operator watches.
         policies: the policies as the API server has them.
         slots: who has which static id.
+        stops: where a stop of all changes is noted.
         max_rollouts: how many rollouts of its own the operator may have under way.
         grants: which namespaces may name which groups without a member in their pods; all of them unless told.
         shard: whose policies the operator looks at; it is another one's after `restart`.
@@ -81,6 +84,7 @@ class Stage:
         self.store = PolicyStore()
         self.policies = FakePolicies(self.store, bodies)
         self.slots = FakeSlotViews()
+        self.stops = FakeFleetStops()
         self.pauses: list[float] = []
         self.meanwhile: Callable[[], None] = lambda: None
         self.moved: Callable[[], None] = lambda: None
@@ -96,9 +100,9 @@ class Stage:
             workloads=self.workloads,
             policies=self.policies,
             slots=self.slots,
+            stops=self.stops,
             clock=self.clock,
-            heartbeat_budgets=self._budgets,
-            max_rollouts=self.max_rollouts,
+            limits=FleetLimits(self.max_rollouts, self._budgets),
         )
 
     def gatherer(self, metrics: MetricsSource | None = None) -> Gatherer:

@@ -1,4 +1,4 @@
-"""Row A9: a change whose new pods crash is taken back, once, whoever leads; the pods before it are not disturbed.
+"""Row A9: a change whose new pods crash, or never get ready, is taken back once; the pods before it are not disturbed.
 
 One fleet of cheap pods lives through all of it. Two replicas look at it, and the one that leads is killed when the API
 server has done the first write that takes values back, and before the answer comes.
@@ -26,12 +26,20 @@ from tests.support.fleets import Fleet, PodMetrics, Scrapes
 pytestmark = pytest.mark.timeout(300)
 
 SCRAPES: Final = Scrapes(every_s=0.5, reach_s=120.0, from_start=False)
-NAMES: Final = ("killed", "crashes", "later", "replaced")
+WHY: Final = {
+    "killed": "container app ends again and again, with exit code 7",
+    "crashes": "container app ends again and again, with exit code 7",
+    "hangs": "no progress for 12s",
+    "later": "container app ends again and again, with exit code 7",
+    "replaced": "container app ends again and again, with exit code 7",
+}
 """In the first one's revert the leader is killed; the last one's pods before are gone when its new ones crash."""
 
-STANDING: Final = ("killed", "crashes", "later")
+NAMES: Final = tuple(WHY)
+STANDING: Final = ("killed", "crashes", "hangs", "later")
 """Whose new pods are never available, so that Kubernetes leaves the ones before alone."""
 
+DEADLINE_S: Final = 12
 LATER_S: Final = 30
 CYCLES: Final = 10
 
@@ -87,9 +95,12 @@ def _prepare(fleet: Fleet) -> None:
     probe = {"exec": {"command": ["true"]}, "initialDelaySeconds": 1, "periodSeconds": 1}
     at_once = written.container(fleet, "[ $CURED = 1 ] && exit 7; exec sleep infinity", readinessProbe=probe)
     later = written.container(fleet, f"[ $CURED = 1 ] && {{ sleep {LATER_S}; exit 7; }}; exec sleep infinity")
+    never = {"exec": {"command": ["sh", "-c", '[ "$KAFKA_SESSION_TIMEOUT_MS" != 30000 ]']}, "periodSeconds": 1}
+    hangs = written.container(fleet, "exec sleep infinity", readinessProbe=never)
     changes = {
         "killed": at_once,
         "crashes": at_once,
+        "hangs": {**hangs, "progressDeadlineSeconds": DEADLINE_S},
         "later": later,
         "replaced": later,
     }
@@ -165,15 +176,15 @@ def _patches(fleet: Fleet, name: str, since: datetime) -> list[audit.Write]:
 
 @pytest.mark.row("A9")
 @pytest.mark.parametrize("short", NAMES)
-def test_values_whose_pods_crash_are_taken_back_once(ended: Ended, short: str) -> None:
-    """Whether they crash at once or when they have been ready for half a minute: one write, and one that undoes it."""
+def test_values_whose_pods_fail_are_taken_back_once(ended: Ended, short: str) -> None:
+    """Whether they crash at once, after half a minute of being ready, or hang: one write, and one that undoes it."""
     assert len(ended.patches[short]) == 2
     container = ended.deployments[short]["spec"]["template"]["spec"]["containers"][0]
     assert not container.get("env")
     status, reason, message = ended.condition(short, "Verified")
     assert (status, reason) == ("False", "Reverted")
     assert "RolloutFailed" in message
-    assert "container app ends again and again, with exit code 7" in message
+    assert WHY[short] in message
     (failed,) = ended.policies[short]["status"]["reverted"]
     assert failed["outcome"] == "RolloutFailed"
     assert failed["values"]["sessionTimeout"] == "30s"

@@ -30,7 +30,7 @@ def verification_of(followed: FollowedChange) -> VerificationStatus:
     return VerificationStatus(
         at=timestamp(followed.at),
         landed=None if followed.landed is None else timestamp(followed.landed),
-        template=followed.template,
+        deployed=None if followed.deployed is None else timestamp(followed.deployed),
         outcome=followed.outcome,
         message="" if followed.outcome is Outcome.VERIFYING else fitting(followed.message),
         reached=None if followed.reached is None else timestamp(followed.reached),
@@ -40,13 +40,15 @@ def verification_of(followed: FollowedChange) -> VerificationStatus:
 
 def followed_of(noted: VerificationStatus) -> FollowedChange | None:
     """Return the change that is followed; None where its moments cannot be ours."""
-    at, landed, reached = (
-        None if text is None else datetime.fromisoformat(text) for text in (noted.at, noted.landed, noted.reached)
+    at, landed, deployed, reached = (
+        None if text is None else datetime.fromisoformat(text)
+        for text in (noted.at, noted.landed, noted.deployed, noted.reached)
     )
-    if at is None or not all(moment is None or durations.may_be_ours(moment) for moment in (at, landed, reached)):
+    moments = (at, landed, deployed, reached)
+    if at is None or not all(moment is None or durations.may_be_ours(moment) for moment in moments):
         return None
     effect = None if noted.effect is None else _effect(noted.effect)
-    return FollowedChange(at, landed, noted.template, noted.outcome, noted.message, reached, effect)
+    return FollowedChange(at, landed, deployed, noted.outcome, noted.message, reached, effect)
 
 
 def history_status(history: EvictionHistory) -> HistoryStatus:
@@ -54,6 +56,8 @@ def history_status(history: EvictionHistory) -> HistoryStatus:
     since_s = history.since.timestamp()
     return HistoryStatus(
         since=timestamp(history.since),
+        cluster_ref=history.group[0],
+        group_id=history.group[1],
         values=values_of(history.values),
         episodes=" ".join(f"{at - since_s:.0f}" for at in history.episodes_s),
         left_out=" ".join(f"{begin - since_s:.0f}-{end - since_s:.0f}" for begin, end in history.left_out),
@@ -73,7 +77,8 @@ def history_of(noted: HistoryStatus) -> EvictionHistory | None:
     if len(edges) != 2 * len(given) or episodes != sorted(episodes) or edges != sorted(edges):
         return None
     stretches = tuple(zip(edges[::2], edges[1::2], strict=True))
-    return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches)
+    group = noted.cluster_ref, noted.group_id
+    return EvictionHistory(since, settings_of(noted.values), tuple(episodes), stretches, group)
 
 
 def _effect_status(effect: Effect) -> EffectStatus:

@@ -139,16 +139,14 @@ PIPELINE: Final = Pipeline(
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
     ),
-    # Not the cooldown, windows or what else a cure waits for: to go back is the end of what had begun in time.
+    # Not the cooldown, nor what else a cure waits for: to go back is the end of what had begun in time.
     gates_of_reverts=(
         write_gates.policy_is_suspended,
-        write_gates.reverts_are_disabled,
-        write_gates.mode_is_recommend,
-        write_gates.mode_is_initial,
         write_gates.values_were_taken_back,
         write_gates.rollout_is_paused,
         write_gates.rollout_is_anothers,
         write_gates.entries_are_owned_by_another,
+        write_gates.every_window_is_closed_to_reverts,
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,

@@ -64,6 +64,8 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
         return None
     if application.reverts is not None or application.entries_before is None:
         return None
+    if not inputs.policy.reverts or inputs.policy.mode is not Mode.APPLY:
+        return None  # the condition Verified says what it did; whatever else the group needs must not wait for that
     # Under other names the values would stay where they are, and the revert would be one in words alone.
     names = set(inputs.policy.env_names.values())
     if not names >= application.entries.keys() | application.entries_before.keys():

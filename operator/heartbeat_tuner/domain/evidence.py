@@ -207,6 +207,7 @@ class Workload:
         applications: our last write to each container, as the object itself carries it.
         pods: running pods, newest last.
         our_rollout: a rollout is not finished, and nobody changed the template since we did.
+        is_our_template: nobody changed the template since we did, whether its rollout is finished or not.
         most_pods: how many pods there may be at a time: its replicas and its surge, up to a bound.
         unlike_template: the settings that pods have another value of than their template, which the next pods get.
         holdings: what of ours stands in it; None for a workload that nobody read.
@@ -228,6 +229,7 @@ class Workload:
     applications: Mapping[str, Application]
     pods: tuple[Pod, ...]
     our_rollout: bool = False
+    is_our_template: bool = False
     most_pods: int = 0
     unlike_template: frozenset[Setting] = frozenset()
     holdings: Holdings | None = None

@@ -66,7 +66,6 @@ class Reason(enum.StrEnum):
     ROLLOUT_IN_PROGRESS = "RolloutInProgress"  # somebody else's rollout is not finished, or pods differ
     TAKEN_BACK = "TakenBack"  # somebody took the tuner's values out, or replaced them; nothing is written again
     FAILED_BEFORE = "FailedBefore"  # the tuner took these values back before, and what is known has hardly changed
-    REVERT_DISABLED = "RevertDisabled"  # values did harm or failed, and rollout.verification.revert is false
     ROLLOUT_PAUSED = "RolloutPaused"  # the Deployment is paused: what is written reaches no pod
     FIELD_OWNED = "FieldOwned"  # another manager owns an environment entry
     SETTING_ASSUMED = "SettingAssumed"  # what is set now cannot be seen, only assumed
@@ -75,6 +74,7 @@ class Reason(enum.StrEnum):
     COOLDOWN = "Cooldown"  # the last change is too recent
     OUTSIDE_WINDOW = "OutsideWindow"  # none of the policy's windows is open
     FLEET_BUDGET_SPENT = "FleetBudgetSpent"  # as many rollouts of ours are under way as the operator may have at once
+    FLEET_STOPPED = "FleetStopped"  # too many groups were evicted after changes; none begins until a person resumes
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused
 

@@ -80,6 +80,7 @@ class Rollout:
         progressed: when the last progress was seen; None where nothing says so.
         failing: pods of the newest template that fail, by name.
         ready: pods of the newest template that are ready.
+        unready: pods of the newest template that run without a failure, and are not ready.
         pods: the names of all pods of the newest template: some are not ready, and give no reason.
     """
 
@@ -90,6 +91,7 @@ class Rollout:
     progressed: datetime | None = None
     failing: tuple[Failing, ...] = ()
     ready: tuple[UpdatedPod, ...] = ()
+    unready: tuple[str, ...] = ()
     pods: frozenset[str] = frozenset()
 
     def crashing(self, now: datetime) -> Failing | None:
@@ -100,10 +102,6 @@ class Rollout:
         """Return the first pod that fails and has not stayed ready since; None if none does."""
         failing = (pod for pod in self.failing if not has_settled(pod.ready_since, pod.restarts, now))
         return self.crashing(now) or next(failing, None)
-
-    def settled(self, now: datetime) -> int:
-        """Return how many pods of the newest template have stayed ready."""
-        return sum(1 for pod in self.ready if has_settled(pod.ready_since, pod.restarts, now))
 
     def is_overdue(self, since: datetime, now: datetime) -> bool:
         """Whether a rollout that began at `since` has made no progress for longer than its deadline."""

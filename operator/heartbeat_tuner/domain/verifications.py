@@ -59,12 +59,14 @@ class EvictionHistory:
         values: that are set at its end.
         episodes_s: when episodes began, in order, in Unix seconds; none within 15 minutes of another.
         left_out: from and to of stretches in which nothing could be learnt, in Unix seconds: in order and apart.
+        group: the Kafka cluster's name, and the group's.
     """
 
     since: datetime
     values: LivenessSettings
     episodes_s: tuple[float, ...] = ()
     left_out: tuple[tuple[float, float], ...] = ()
+    group: tuple[str, str] = ("", "")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ class FollowedChange:
     Attributes:
         at: when it was written: which one it is.
         landed: when all pods had stayed ready with the values; None while they have not.
-        template: the fingerprint of the pods' template after it; empty until that was seen.
+        deployed: when somebody else's change of the pods' template was seen after it, since when harm may be of that;
+            None where nobody changed it.
         outcome: what is known of it.
         message: the sentence with its numbers.
         reached: when that showed; None where nothing has.
@@ -138,7 +141,7 @@ class FollowedChange:
 
     at: datetime
     landed: datetime | None = None
-    template: str = ""
+    deployed: datetime | None = None
     outcome: Outcome = Outcome.VERIFYING
     message: str = ""
     reached: datetime | None = None
@@ -146,5 +149,5 @@ class FollowedChange:
 
     @property
     def is_harmful(self) -> bool:
-        """Whether it is to be taken back."""
-        return self.outcome in HARMFUL
+        """Whether it is to be taken back: not where the harm may be of somebody's deploy."""
+        return self.outcome in HARMFUL and self.deployed is None

@@ -13,6 +13,7 @@ import secrets
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -68,6 +69,7 @@ class Elector:
         self._turns = turns
         self._shared = shared
         self._about = about
+        self._unled_since: datetime | None = None
         self._free_since_s: float | None = None
         self._handing_over = False
         self._standing = Standing()
@@ -78,6 +80,11 @@ class Elector:
     def leads(self) -> bool:
         """Whether we lead at this moment."""
         return self._standing.leads(self._monotonic()) and (self._above is None or self._above.leads)
+
+    @property
+    def unled_since(self) -> datetime | None:
+        """When somebody led last before we did, by the clock of who did; None where the lease did not say."""
+        return self._unled_since
 
     @property
     def keeps(self) -> bool:
@@ -177,14 +184,17 @@ class Elector:
                 return
             if self._leaves_to_others(now_s):
                 return
+            led, before = self.leads, self._standing.lease
             try:
-                stored = await self._leases.write(self._standing.lease, claim)
+                stored = await self._leases.write(before, claim)
             except WriteConflictError:
                 await self._look()  # a write of ours whose answer was lost, somebody's label, or another holder
                 if self._shared and self.leads:
                     return
                 continue
             self._answered_at_s, self._free_since_s = self._monotonic(), None
+            if not led:
+                self._unled_since = None if before is None else before.renewed
             self._standing = leadership.granted(
                 self._standing, stored, timing=self._timing, sent_at_s=now_s, answered_at_s=self._answered_at_s
             )

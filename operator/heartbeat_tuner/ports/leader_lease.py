@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 
@@ -30,12 +30,14 @@ class Lease:
         duration: what its holder promised; None if it says nothing.
         transitions: how often the holder has changed.
         body: the whole object, on which a write rests.
+        renewed: when its holder wrote it last, by its own clock; None where that cannot be read.
     """
 
     holder: str
     duration: timedelta | None
     transitions: int
     body: Mapping[str, Any]
+    renewed: datetime | None = None
 
     def is_same_as(self, other: "Lease | None") -> bool:
         """Whether nobody wrote it in between.

@@ -48,6 +48,19 @@ Holder = tuple[str, ObjectKey]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class FleetLimits:
+    """What the whole fleet may cost at once.
+
+    Attributes:
+        max_rollouts: how many workloads may be rolled out by us.
+        heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+    """
+
+    max_rollouts: int
+    heartbeat_budgets: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class RolloutPlaces:
     """The places for rollouts, and who has them.
 

@@ -8,7 +8,6 @@ what else wants to. Nothing is written that is not different, and an error costs
 import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -28,13 +27,14 @@ from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, Poli
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.ports.fleet_stops import FleetStops
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.static_slots import SlotViews
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
-from heartbeat_tuner.reconcile.budget import Holder, RolloutPlaces
+from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
@@ -46,6 +46,7 @@ from heartbeat_tuner.reconcile.status import reporting, slot_occupation, write_p
 from heartbeat_tuner.reconcile.status.statuses import Finished, Statuses
 from heartbeat_tuner.reconcile.status.troubles import Troubles
 from heartbeat_tuner.reconcile.status.write_pace import WritePace
+from heartbeat_tuner.reconcile.stopping.fleet_stopping import FleetStopping
 
 MOST_LOGGED: Final = 20
 """Workloads that one line of the log names."""
@@ -67,6 +68,8 @@ class CycleReport:
     points: Mapping[ObjectKey, Sequence[MetricPoint]]
     oldest_look_s: float = 0.0
     """The age of the oldest description of a group."""
+    fleet_stopped: bool = False
+    """Whether changes of values are stopped, in all of the fleet or in a part."""
 
 
 class Cycle:
@@ -80,21 +83,21 @@ class Cycle:
         workloads: Workloads,
         policies: Policies,
         slots: SlotViews,
+        stops: FleetStops,
         clock: Clock,
-        max_rollouts: int,
-        heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
+        limits: FleetLimits,
     ) -> None:
         """Remember nothing yet.
 
         Args:
-            store: what is watched, of one shard; that has its part of both limits, which are the whole fleet's.
+            store: what is watched, of one shard, which has its part of all limits.
             gatherer: reads what decisions rest on.
             workloads: where values are written.
             policies: where statuses are written.
             slots: who has which static id.
+            stops: where a stop of all changes is noted.
             clock: the time.
-            max_rollouts: how many workloads may be rolled out by us at once.
-            heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
+            limits: of the whole fleet.
         """
         self._store = store
         self._gatherer = gatherer
@@ -102,10 +105,11 @@ class Cycle:
         self._policies = policies
         self._slots = slots
         self._clock = clock
-        self._max_rollouts = store.shard.rollouts(max_rollouts)
+        self._max_rollouts = store.shard.rollouts(limits.max_rollouts)
         self._turns = Turns()
-        self._decider = Decider(heartbeat_budgets, gatherer.moved, store.shard)
+        self._decider = Decider(limits.heartbeat_budgets, gatherer.moved, store.shard)
         self._shared_groups = SharedGroups()
+        self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
@@ -134,6 +138,7 @@ class Cycle:
         oldest_look_s = self._gatherer.oldest_look_s
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
+        outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
@@ -149,7 +154,8 @@ class Cycle:
         )
         await self._statuses.tell(self._turns, self._gatherer.moved)
         self._troubles.tell(early=edited is not None)
-        return dataclasses.replace(_counted(dict(zip(outcomes, finished, strict=True))), oldest_look_s=oldest_look_s)
+        report = _counted(dict(zip(outcomes, finished, strict=True)))
+        return dataclasses.replace(report, oldest_look_s=oldest_look_s, fleet_stopped=self._stopping.is_stopped)
 
     async def _of_all(self, items: Iterable[_Item], work: Callable[[_Item], Awaitable[_Result]]) -> list[_Result]:
         """Return what `work` gives for each item, a few at a time."""

@@ -22,14 +22,15 @@ _LATEST_S: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 """What comes later is no moment that a `datetime` holds."""
 
 
-def begun(values: LivenessSettings, at: datetime) -> EvictionHistory:
-    """Return a history that begins now.
+def begun(values: LivenessSettings, at: datetime, group: tuple[str, str]) -> EvictionHistory:
+    """Return a history that begins.
 
     Args:
         values: that are set.
-        at: now.
+        at: when: a whole second.
+        group: the Kafka cluster's name, and the group's.
     """
-    return EvictionHistory(since=at, values=values)
+    return EvictionHistory(since=at, values=values, group=group)
 
 
 def with_evictions(history: EvictionHistory, times_s: Sequence[float]) -> EvictionHistory:

@@ -1,9 +1,10 @@
 """Do pods fail because of the values? Only what our values may have done is taken back for it.
 
-One pod of fifty on a broken node, a sidecar that crashes, the owner's own deploy after our write, and pods that crashed
-before it too say nothing against values. So a rollout counts as failed here while the template is still the one that
-our write left, the failing container is the one that was written to, more of the new pods fail than stay ready, and the
-pods of the template before stand where there are any.
+One pod of fifty on a broken node, a sidecar that crashes, an image that cannot be pulled, a node that is full, the
+owner's own deploy after our write, and pods that crashed before it too say nothing against values. So a rollout counts
+as failed here while the newest change of the template is ours, in the container that was written to, when more of the
+new pods fail than run, and pods of the template before stand where there are any. Pods that run and are never ready
+fail when the workload's own deadline is over, as its controller says; a StatefulSet has none.
 """
 
 import dataclasses
@@ -13,28 +14,27 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
 
 
-def blamed(workload: Workload, container: str, template: str, written: datetime, now: datetime) -> Rollout:
+def blamed(workload: Workload, container: str, written: datetime, now: datetime) -> Rollout:
     """Return the rollout as far as the values may be to blame; a calm one where nothing speaks against them.
 
     Args:
         workload: as it was looked up.
         container: that was written to.
-        template: the fingerprint of the template that our write left; empty where nobody saw it yet.
         written: when.
         now: the time.
     """
     rollout = workload.rollout
     is_left_to_us = not workload.paused and workload.strategy is not Strategy.ON_DELETE
-    is_ours = workload.template == template if template else workload.our_rollout
-    if not (is_left_to_us and is_ours and _pods_before_stand(workload, now)):
+    if not (is_left_to_us and workload.is_our_template and _pods_before_stand(workload, now)):
         return calm(rollout, now)
-    settled = rollout.settled(now)
-    crashing = [failing for failing in rollout.failing if failing.container == container and failing.is_crashing(now)]
-    if len(crashing) > settled:
+    of_ours = [failing for failing in rollout.failing if failing.container == container]
+    crashing = [failing for failing in of_ours if failing.is_crashing(now)]
+    healthy = {pod.pod for pod in rollout.ready}.difference(failing.pod for failing in crashing)
+    if len(crashing) > len(healthy) + len(rollout.unready):
         return dataclasses.replace(rollout, exceeded=False, progressed=now, failing=tuple(crashing))
-    is_stuck = workload.rolling_out or settled < rollout.wanted
-    if is_stuck and 2 * settled < rollout.wanted and _is_overdue(rollout, written, now):
-        return rollout
+    restarted = [failing for failing in of_ours if failing.restarts]
+    if _is_overdue(rollout, written, now) and len(restarted) + len(rollout.unready) > len(healthy):
+        return dataclasses.replace(rollout, failing=tuple(restarted))
     return calm(rollout, now)
 
 
@@ -44,8 +44,8 @@ def calm(rollout: Rollout, now: datetime) -> Rollout:
 
 
 def _is_overdue(rollout: Rollout, written: datetime, now: datetime) -> bool:
-    """Whether the deadline is over since our write: a controller may still say so of the rollout before."""
-    return rollout.is_overdue(written, now) and now - written >= min(rollout.deadline, LONGEST_DEADLINE)
+    """Whether the deadline is over for our write: the controller may still say so of the rollout before."""
+    return rollout.exceeded and now - written >= min(rollout.deadline, LONGEST_DEADLINE)
 
 
 def _pods_before_stand(workload: Workload, now: datetime) -> bool:

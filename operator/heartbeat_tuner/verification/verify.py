@@ -58,17 +58,28 @@ def verify(change: Change, watched: Watched, *, now: datetime) -> Verification:
         watched: what was seen of the group.
         now: the time of the look.
     """
+    return judge(change, counted_since(change, watched, now), now=now)
+
+
+def judge(change: Change, counted: EpisodeCount | None, *, now: datetime) -> Verification:
+    """Return what is known now of a change, by what `counted_since` returned."""
     if now < change.written or (change.landed is not None and not change.written <= change.landed <= now):
         return answers.clock_jumped(change)
     early = fast_paths.without_statistics(change, now)
     if early is not None:
         return early
-    if change.landed is None:
+    if change.landed is None or counted is None:
         return answers.rolling_out(change)
-    counted = count(change, watched, change.landed, now)
     if counted.until_s < counted.since_s:
         return answers.in_incident(_moment(counted.since_s))
     return _judged(counted, change.promise, is_over=now >= change.landed + HORIZON)
+
+
+def counted_since(change: Change, watched: Watched, now: datetime) -> EpisodeCount | None:
+    """Return what was counted since a change landed; None before it has, and where a clock was set back since."""
+    if change.landed is None or not change.written <= change.landed <= now:
+        return None
+    return count(change, watched, change.landed, now)
 
 
 def count(change: Change, watched: Watched, landed: datetime, now: datetime) -> EpisodeCount:

@@ -65,6 +65,7 @@ def test_what_is_noted_is_read_again() -> None:
         entries_before=st.none() | entries,
         promise=st.none() | st.builds(PromisedRate, rates, st.booleans()),
         reverts=st.none() | moments,
+        reason=st.none() | words,
         failed=st.lists(
             st.builds(
                 FailedValues,
@@ -114,7 +115,7 @@ def test_only_so_many_failures_are_noted_and_none_is_long() -> None:
         {"reverts": "9999-12-31T23:59:59-14:00"},
         {"reverts": "soon"},
         {"failed": [{**NOTED["failed"][0], "at": "2026-03-02T12:00:00"}]},
-        {"failed": [{**NOTED["failed"][0], "outcome": "Excellent"}]},
+        {"failed": [{**NOTED["failed"][0], "outcome": "x" * 65}]},
         {"failed": [{**NOTED["failed"][0], "promisedPerDay": float("nan")}]},
         {"failed": [{**NOTED["failed"][0], "observedPerDay": -1.0}]},
         {"failed": [NOTED["failed"][0]] * (MOST_FAILED + 1)},
@@ -129,6 +130,13 @@ def test_a_record_with_a_word_that_cannot_be_counts_for_nothing(forged: dict[str
     """Half of a record would be another record: what it takes back, or what stood before it, is not guessed."""
     text = json.dumps({"app": {**NOTED, **forged}})
     assert applied.from_annotation(text, workload_uid="workload-1") == {}
+
+
+def test_a_word_of_another_version_is_no_reason_to_try_again() -> None:
+    """The record stays, and no model can learn from a failure that this version does not know."""
+    text = json.dumps({"app": {**NOTED, "failed": [{**NOTED["failed"][0], "outcome": "Excellent"}]}})
+    (noted,) = applied.from_annotation(text, workload_uid="workload-1").values()
+    assert noted.failed == (dataclasses.replace(FAILED, outcome=Outcome.ROLLOUT_FAILED),)
 
 
 def test_what_failed_at_no_time_of_ours_did_not_fail() -> None:

@@ -18,8 +18,12 @@ from heartbeat_tuner.domain.verifications import (
 )
 from tests.support import manifests, worlds
 
-HISTORY = HistoryStatus(since="2026-03-02T12:00:00Z", values=values_of(worlds.STORM))
+HISTORY = HistoryStatus(
+    since="2026-03-02T12:00:00Z", cluster_ref="main", group_id="orders", values=values_of(worlds.STORM)
+)
 CHANGE = VerificationStatus(at="2026-03-02T12:00:00Z", outcome=Outcome.WORSE)
+WORSE = {"at": "2026-03-02T12:00:00Z", "outcome": "Worse"}
+SEEN = {"episodes": 3, "days": 1.0, "perDayLower": 0.6, "perDayUpper": 8.8}
 NOT_OURS = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2019-12-31T23:59:59Z")
 
 moments = st.integers(0, 40_000_000).map(lambda after_s: worlds.NOW + timedelta(seconds=after_s))
@@ -47,7 +51,7 @@ def histories(draw: st.DrawFn) -> EvictionHistory:
         FollowedChange,
         at=moments,
         landed=st.none() | moments,
-        template=words,
+        deployed=st.none() | moments,
         outcome=st.sampled_from(Outcome),
         message=words,
         reached=st.none() | moments,
@@ -126,6 +130,9 @@ def test_no_text_of_a_history_raises(episodes: str, left_out: str) -> None:
         {"verification": {"at": "yesterday", "outcome": "Worse"}},
         {"verification": {"outcome": "Worse"}},
         {"verification": 7},
+        {"verification": {**WORSE, "effect": {"after": {**SEEN, "days": 1e308}}}},
+        {"verification": {**WORSE, "effect": {"after": {**SEEN, "days": float("nan")}}}},
+        {"verification": {**WORSE, "effect": {"before": {**SEEN, "perDayUpper": -1.0}, "after": SEEN}}},
         {"history": {"since": "2026-03-02T12:00:00Z"}},
         {"history": "none"},
         {"reverted": [{"values": {}}]},

@@ -11,9 +11,9 @@ from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Contradicted, Policy, TakenBack
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import Rollout
+from heartbeat_tuner.domain.rollouts import Failing, Rollout
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange, Outcome
-from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, disturbed, follow
+from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, follow, unseen
 from tests.support import worlds
 
 NOW = worlds.NOW
@@ -22,6 +22,7 @@ BEFORE, AFTER = worlds.settings("45s"), worlds.settings("30s")
 WRITTEN = NOW - DAY
 CHANGE = Application(AFTER, BEFORE, WRITTEN, "workload-1", "app", {"S": "30000"}, {"S": "45000"})
 LANDED = FollowedChange(WRITTEN, landed=WRITTEN + MINUTE)
+GROUP = ("main", "orders")
 BLIND = Unknown(Reason.METRICS_STALE, "old")
 
 
@@ -50,7 +51,7 @@ class Group:
         """Look once more, with pods that run with `values`, and note what comes of it as the status does."""
         self.now += after
         seen = worlds.workload(values, mixed=values is None, rolling_out=values is None)
-        seen = dataclasses.replace(seen, **workload)
+        seen = dataclasses.replace(seen, **{"is_our_template": True, **workload})
         times = tuple(at.timestamp() for at in evicted)
         known = dataclasses.replace(worlds.record(evictions=len(times)), evicted_at_s=times)
         look = GroupLook(self.policy, seen, record or known, self.now)
@@ -72,7 +73,7 @@ def group(**policy: Any) -> Group:
 
 def changed(**policy: Any) -> Group:
     """Return a group whose values were changed a day ago, after two weeks without evictions."""
-    history = EvictionHistory(WRITTEN - 14 * DAY, AFTER)
+    history = EvictionHistory(WRITTEN - 14 * DAY, AFTER, group=GROUP)
     return group(**{"application": CHANGE, "followed": LANDED, "history": history, **policy})
 
 
@@ -80,10 +81,11 @@ def test_a_group_is_watched_before_anything_was_written() -> None:
     """It is what the first change will be compared with."""
     watched = group()
     assert watched.look(evicted=[NOW]) is None
-    assert (watched.history.since, watched.history.values) == (NOW + MINUTE, AFTER)
+    begins = NOW - worlds.HOUR + worlds.seconds(1)
+    assert (watched.history.since, watched.history.values, watched.history.group) == (begins, AFTER, GROUP)
     watched.look(evicted=[NOW, NOW + MINUTE, NOW + 90 * worlds.seconds(1)])
     watched.look(evicted=[NOW + MINUTE, NOW + 90 * worlds.seconds(1)])
-    assert watched.history.episodes_s == ((NOW + MINUTE).timestamp(),)
+    assert watched.history.episodes_s == (NOW.timestamp(),)
 
 
 def test_what_is_to_come_is_no_eviction_yet() -> None:
@@ -111,7 +113,7 @@ def test_a_change_lands_when_all_pods_stayed_ready_with_it() -> None:
 
 def test_the_history_goes_on_through_a_change_of_ours() -> None:
     """What came before is what it is compared with."""
-    watched = group(history=EvictionHistory(WRITTEN - DAY, BEFORE, (1.0,)), application=CHANGE)
+    watched = group(history=EvictionHistory(WRITTEN - DAY, BEFORE, (1.0,), group=GROUP), application=CHANGE)
     watched.look()
     assert (watched.history.since, watched.history.values) == (WRITTEN - DAY, AFTER)
     assert watched.history.episodes_s == (1.0,)
@@ -123,7 +125,10 @@ def test_values_of_somebody_else_begin_another_history_and_end_the_verdict() -> 
     followed = watched.look(values=worlds.settings("60s"))
     assert followed is not None
     assert followed.outcome is Outcome.INCONCLUSIVE
-    assert (watched.history.since, watched.history.values) == (NOW + MINUTE, worlds.settings("60s"))
+    assert (watched.history.since, watched.history.values) == (
+        NOW - worlds.HOUR + worlds.seconds(1),
+        worlds.settings("60s"),
+    )
 
 
 def test_a_second_change_is_compared_with_the_time_under_the_first() -> None:
@@ -138,7 +143,7 @@ def test_a_second_change_is_compared_with_the_time_under_the_first() -> None:
 def test_a_history_is_trimmed_once_a_week() -> None:
     """Each time is a status to write."""
     old = NOW - 60 * DAY
-    watched = group(history=EvictionHistory(old, AFTER))
+    watched = group(history=EvictionHistory(old, AFTER, group=GROUP))
     watched.look()
     first = watched.history.since
     assert first == NOW + MINUTE - 42 * DAY
@@ -152,9 +157,11 @@ def test_nothing_is_learnt_from_a_step_of_scale() -> None:
     watched = group()
     watched.look(rollout=Rollout(wanted=3, updated=3))
     watched.look(rollout=Rollout(wanted=5, updated=5), evicted=[NOW + 2 * MINUTE])
+    noted = (((NOW + 2 * MINUTE).timestamp(), (NOW + 12 * MINUTE).timestamp()),)
+    assert watched.history.left_out == noted  # at once: another leader would not know
     for _ in range(10):
         watched.look(rollout=Rollout(wanted=5, updated=5))
-    assert watched.history.left_out == (((NOW + 2 * MINUTE).timestamp(), (NOW + 12 * MINUTE).timestamp()),)
+    assert watched.history.left_out == noted
     assert watched.history.episodes_s == ()
 
 
@@ -219,8 +226,8 @@ def test_what_was_counted_moves_with_an_episode_or_a_day() -> None:
 
 def test_when_harm_showed_does_not_move() -> None:
     """A status must not move while nothing happens."""
-    failing = group(application=CHANGE)
-    crash = Rollout(wanted=3, updated=1, exceeded=True)
+    failing = group(application=dataclasses.replace(CHANGE, at=NOW - 11 * MINUTE))
+    crash = Rollout(wanted=3, updated=1, exceeded=True, unready=("orders-new",))
     first = failing.look(values=None, our_rollout=True, rollout=crash)
     second = failing.look(values=None, our_rollout=True, rollout=crash)
     assert first is not None
@@ -230,9 +237,9 @@ def test_when_harm_showed_does_not_move() -> None:
 
 def test_pods_that_fail_in_an_outage_of_the_brokers_fail_by_that() -> None:
     """They crash for a while after it as well."""
-    failing = group(application=CHANGE)
-    failing.memory = disturbed(failing.memory, NOW)
-    crash = Rollout(wanted=3, updated=1, exceeded=True)
+    failing = group(application=dataclasses.replace(CHANGE, at=NOW - 11 * MINUTE))
+    failing.memory = unseen(failing.memory, NOW, is_outage=True)
+    crash = Rollout(wanted=3, updated=1, exceeded=True, unready=("orders-new",))
     during = failing.look(values=None, our_rollout=True, rollout=crash)
     assert during is not None
     assert during.outcome is Outcome.VERIFYING
@@ -273,3 +280,73 @@ def test_after_the_horizon_the_verdict_stands() -> None:
     followed = late.look(after=29 * DAY)
     assert followed is not None
     assert (followed.outcome, followed.message) == (Outcome.VERIFIED, "fewer than before")
+
+
+def test_a_change_that_is_found_long_after_it_was_made_is_not_judged() -> None:
+    """Its status was lost with a backup; what its pods do today says nothing of it."""
+    lost = group(application=CHANGE)
+    crash = Rollout(wanted=3, updated=3, exceeded=True, unready=("orders-0", "orders-1"))
+    for _ in range(3):
+        followed = lost.look(rollout=crash, rolling_out=True)
+        assert followed is not None
+        assert (followed.outcome, followed.landed) == (Outcome.INCONCLUSIVE, None)
+
+
+def test_harm_after_somebody_s_deploy_is_said_and_not_taken_back() -> None:
+    """It may be of the deploy; nobody can tell."""
+    watched = changed(application=dataclasses.replace(CHANGE, at=NOW), followed=FollowedChange(NOW, landed=NOW))
+    noted = {"app": dataclasses.replace(CHANGE, at=NOW)}
+    watched.look(is_our_template=False, applications=noted)
+    for number in range(1, 4):
+        watched.look(evicted=[NOW + number * 16 * MINUTE], after=16 * MINUTE, is_our_template=True, applications=noted)
+    followed = watched.policy.followed
+    assert followed is not None
+    assert (followed.outcome, followed.deployed) == (Outcome.WORSE, NOW + MINUTE)
+    assert not followed.is_harmful
+
+
+def test_a_view_from_before_the_write_shows_no_deploy() -> None:
+    """The watch may lag behind."""
+    rolling = group(application=dataclasses.replace(CHANGE, at=NOW))
+    followed = rolling.look(values=BEFORE, is_our_template=False)
+    assert followed is not None
+    assert followed.deployed is None
+
+
+def test_another_group_begins_another_history() -> None:
+    """What `billing` did is nothing to compare `orders` with."""
+    watched = changed(group_id="billing")
+    watched.look()
+    assert (watched.history.group, watched.history.episodes_s) == (("main", "billing"), ())
+    assert watched.history.since > NOW - 2 * worlds.HOUR
+
+
+def test_a_failure_that_could_not_be_taken_back_is_not_forgotten() -> None:
+    """The policy was suspended when the pods began to crash, and the deadline is over."""
+    crash = Rollout(wanted=1, updated=1, failing=(Failing("orders-0", "ends", 3, container="app"),))
+    failed = dataclasses.replace(LANDED, outcome=Outcome.ROLLOUT_FAILED, message="they end", reached=WRITTEN)
+    watched = changed(followed=failed)
+    followed = watched.look(rollout=crash)
+    assert followed == failed
+    followed = watched.look()
+    assert followed is not None
+    assert followed.outcome is Outcome.VERIFYING
+
+
+def test_a_step_of_scale_hides_no_crash() -> None:
+    """Only an outage of the brokers explains why pods end."""
+    watched = changed(application=dataclasses.replace(CHANGE, at=NOW), followed=FollowedChange(NOW, landed=NOW))
+    watched.look(rollout=Rollout(wanted=3, updated=3))
+    crash = Rollout(wanted=5, updated=5, failing=(Failing("orders-0", "ends", 3, container="app"),))
+    followed = watched.look(rollout=crash)
+    assert followed is not None
+    assert followed.outcome is Outcome.ROLLOUT_FAILED
+
+
+def test_looks_that_see_nothing_are_left_out() -> None:
+    """For hours the group was not found: who knows what happened meanwhile."""
+    watched = group()
+    watched.look()
+    watched.memory = unseen(watched.memory, watched.now, is_outage=False)
+    watched.look(after=timedelta(hours=5))
+    assert sum(until - since for since, until in watched.history.left_out) == pytest.approx(4 * 3600, abs=61)

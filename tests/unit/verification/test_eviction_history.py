@@ -19,7 +19,8 @@ from heartbeat_tuner.verification.episodes import WITHIN_S, Stretch
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 NOW_S = NOW.timestamp()
 VALUES = LivenessSettings(timedelta(seconds=45), timedelta(seconds=3), timedelta(seconds=1))
-EMPTY = eviction_history.begun(VALUES, NOW)
+GROUP = ("main", "orders")
+EMPTY = eviction_history.begun(VALUES, NOW, GROUP)
 
 TIMES = st.lists(st.floats(NOW_S - 3_600, NOW_S + 20_000) | st.integers(-4, 66).map(lambda n: NOW_S + 300.0 * n))
 MOMENTS = st.floats(NOW_S - 3_600, NOW_S + 20_000)
@@ -57,7 +58,7 @@ def assert_is_consistent(known: EvictionHistory) -> None:
 
 def test_it_begins_with_nothing() -> None:
     """But with the values that are set."""
-    assert EvictionHistory(NOW, VALUES) == EMPTY
+    assert EvictionHistory(NOW, VALUES, group=GROUP) == EMPTY
 
 
 def test_evictions_begin_episodes() -> None:
@@ -136,7 +137,7 @@ def test_trimming_drops_what_is_older() -> None:
     """And cuts the stretch across the new beginning."""
     known = history(after(0, 4, 5), [stretch(1, 3), stretch(0.5, 0.6), stretch(6, 7)])
     cut = eviction_history.trimmed(known, NOW + timedelta(hours=2))
-    assert cut == EvictionHistory(NOW + timedelta(hours=2), VALUES, after(4, 5), (stretch(2, 3), stretch(6, 7)))
+    assert cut == EvictionHistory(NOW + timedelta(hours=2), VALUES, after(4, 5), (stretch(2, 3), stretch(6, 7)), GROUP)
     assert eviction_history.trimmed(cut, NOW) is cut
     assert eviction_history.trimmed(known, NOW + timedelta(hours=4)).episodes_s == after(4, 5)
 

@@ -15,7 +15,6 @@ from tests.support.worlds import NOW
 
 MINUTE = timedelta(minutes=1)
 WRITTEN = NOW - 3 * MINUTE
-OURS, OTHERS = "0123456789abcdef", "fedcba9876543210"
 
 
 def pod(name: str, *, started: timedelta = timedelta(hours=1), restarts: int = 0, is_ready: bool = True) -> Pod:
@@ -42,15 +41,15 @@ def workload(rollout: Rollout, before: Sequence[Pod], **changes: Any) -> Workloa
     names = {*rollout.pods, *(ready.pod for ready in rollout.ready), *(failing.pod for failing in rollout.failing)}
     made = dataclasses.replace(
         worlds.workload(mixed=True, rolling_out=True, ours=True, running=[*before, *new]),
-        template=OURS,
+        is_our_template=True,
         rollout=dataclasses.replace(rollout, pods=frozenset(names)),
     )
     return dataclasses.replace(made, **changes)
 
 
-def blamed(seen: Workload, *, template: str = OURS, written: timedelta = NOW - WRITTEN) -> tuple[str, ...] | None:
+def blamed(seen: Workload, *, written: timedelta = NOW - WRITTEN) -> tuple[str, ...] | None:
     """Return which pods speak against the values, none for a lack of progress; None where nothing does."""
-    rollout = rollout_blame.blamed(seen, "app", template, NOW - written, NOW)
+    rollout = rollout_blame.blamed(seen, "app", NOW - written, NOW)
     if rollout.crashing(NOW) is not None:
         return tuple(failing.pod for failing in rollout.failing)
     return () if rollout.is_overdue(NOW - written, NOW) else None
@@ -82,12 +81,14 @@ def test_one_pod_of_fifty_says_nothing() -> None:
     assert blamed(workload(rollout, [])) is None
 
 
-@pytest.mark.parametrize(("crashes", "stay", "are_blamed"), [(2, 1, True), (2, 2, False), (1, 2, False)])
-def test_more_have_to_crash_than_to_stay(crashes: int, stay: int, *, are_blamed: bool) -> None:
+@pytest.mark.parametrize(("crashes", "run", "are_blamed"), [(2, 1, True), (2, 2, False), (1, 2, False)])
+def test_more_have_to_crash_than_to_run(crashes: int, run: int, *, are_blamed: bool) -> None:
     """Half of the pods on broken nodes are an accident of nodes, or of the values: nobody knows."""
     failing = tuple(crashing(f"new-{90 + number}") for number in range(crashes))
-    rollout = Rollout(wanted=4, updated=4, failing=failing, ready=settled(stay))
+    rollout = Rollout(wanted=4, updated=4, failing=failing, ready=settled(run, stayed=timedelta(seconds=5)))
     assert (blamed(workload(rollout, [])) is not None) is are_blamed
+    starting = dataclasses.replace(rollout, ready=(), unready=tuple(f"new-{number}" for number in range(run)))
+    assert (blamed(workload(starting, [])) is not None) is are_blamed
 
 
 def test_a_sidecar_says_nothing() -> None:
@@ -105,15 +106,9 @@ def test_one_restart_says_nothing() -> None:
 @pytest.mark.parametrize("written", [MINUTE, timedelta(hours=1)])
 def test_a_deploy_of_the_owner_s_after_ours_is_the_owner_s(written: timedelta) -> None:
     """Whatever its pods do, and as long as it takes: the template is another one than our write left."""
-    assert blamed(workload(FIRST_CRASHES, OLD, template=OTHERS, our_rollout=False), written=written) is None
+    assert blamed(workload(FIRST_CRASHES, OLD, is_our_template=False, our_rollout=False), written=written) is None
     stuck = Rollout(wanted=3, updated=1, exceeded=True)
-    assert blamed(workload(stuck, OLD, template=OTHERS, our_rollout=False), written=written) is None
-
-
-def test_before_anybody_saw_the_template_the_rollout_has_to_be_ours() -> None:
-    """A leader that starts in the middle of it knows no fingerprint yet."""
-    assert blamed(workload(FIRST_CRASHES, OLD), template="") == ("new-9",)
-    assert blamed(workload(FIRST_CRASHES, OLD, our_rollout=False), template="") is None
+    assert blamed(workload(stuck, OLD, is_our_template=False, our_rollout=False), written=written) is None
 
 
 def test_pods_that_crashed_before_too_say_nothing() -> None:
@@ -131,34 +126,38 @@ def test_one_pod_of_those_before_that_stands_is_enough() -> None:
 
 
 DEADLINE = timedelta(minutes=10)
-STUCK = Rollout(wanted=3, updated=1, progressed=NOW - 11 * MINUTE)
+STUCK = Rollout(wanted=3, updated=1, exceeded=True, unready=("new-9",))
 
 
-def test_no_progress_until_the_deadline_is_a_failure() -> None:
-    """A pod that is never ready and gives no reason; not a second sooner."""
+def test_a_pod_that_runs_and_is_never_ready_is_a_failure_at_the_deadline() -> None:
+    """The controller says when; not of the rollout before, whose word stands until it has seen the new template."""
     assert blamed(workload(STUCK, OLD), written=11 * MINUTE) == ()
-    assert blamed(workload(STUCK, OLD), written=DEADLINE) == ()
     assert blamed(workload(STUCK, OLD), written=DEADLINE - timedelta(seconds=1)) is None
+    assert blamed(workload(dataclasses.replace(STUCK, exceeded=False), OLD), written=11 * MINUTE) is None
 
 
-def test_a_controller_that_still_speaks_of_the_rollout_before_is_not_believed() -> None:
-    """`ProgressDeadlineExceeded` stands until it has seen the new template."""
-    assert blamed(workload(dataclasses.replace(STUCK, exceeded=True), OLD), written=MINUTE) is None
-
-
-def test_a_rollout_that_is_half_done_is_slow_for_other_reasons() -> None:
-    """Two of four have stayed ready with the values: a quota or a node keeps the others."""
-    half = Rollout(wanted=4, updated=3, exceeded=True, ready=settled(2))
-    assert blamed(workload(half, OLD), written=11 * MINUTE) is None
-    less = dataclasses.replace(half, ready=settled(1))
-    assert blamed(workload(less, OLD), written=11 * MINUTE) == ()
+@pytest.mark.parametrize(
+    "rollout",
+    [
+        Rollout(failing=(Failing("new-9", "container app waits: ImagePullBackOff", 0, container="app"),)),
+        Rollout(failing=(crashing("new-9", container="istio-proxy"),)),
+        Rollout(),
+        Rollout(ready=settled(1, stayed=11 * MINUTE)),
+        Rollout(unready=("new-9",), ready=settled(2)),
+    ],
+    ids=["no image", "sidecar", "no node", "minReadySeconds", "most run"],
+)
+def test_a_deadline_that_ends_for_another_reason_says_nothing(rollout: Rollout) -> None:
+    """Values that no container has read yet, or that most run with, keep no pod from being ready."""
+    stuck = dataclasses.replace(rollout, wanted=3, updated=1, exceeded=True)
+    assert blamed(workload(stuck, OLD), written=11 * MINUTE) is None
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_pods_that_are_never_ready_are_not_those_before(replicas: int) -> None:
-    """With the strategy Recreate, or one replica of a StatefulSet, no old pod is left to stand."""
-    names = [f"new-{number}" for number in range(replicas)]
-    rollout = Rollout(wanted=replicas, updated=replicas, progressed=NOW - 11 * MINUTE, pods=frozenset(names))
+    """With the strategy Recreate no old pod is left to stand."""
+    names = tuple(f"new-{number}" for number in range(replicas))
+    rollout = Rollout(wanted=replicas, updated=replicas, exceeded=True, pods=frozenset(names), unready=names)
     running = [pod(name, started=11 * MINUTE, is_ready=False) for name in names]
     assert blamed(workload(rollout, running), written=11 * MINUTE) == ()
 

@@ -24,6 +24,7 @@ class _Pass:
     points: Mapping[ObjectKey, Sequence[MetricPoint]]
     overrun_s: float
     oldest_look_s: float
+    fleet_stopped: bool
 
 
 class Telemetry:
@@ -81,6 +82,11 @@ class Telemetry:
         self._shards = Gauge(
             "heartbeat_tuner_shards", "How many shards there are, each of which must have a leader.", registry=own
         )
+        self._stopped = Gauge(
+            "heartbeat_tuner_fleet_stopped",
+            "1: no change of values begins until a person resumes, in all of the fleet or in a part; 0 if they may.",
+            registry=own,
+        )
         self._passes: dict[int, _Pass] = {}
         for verdict in Verdict:
             self._policies.labels(verdict.value)
@@ -96,11 +102,12 @@ class Telemetry:
         duration_s: float,
         overrun_s: float,
         oldest_look_s: float = 0.0,
+        fleet_stopped: bool = False,
         shard: int = 0,
     ) -> None:
         """Count one good pass, and show what it found of each policy; policies that are gone are no longer shown."""
         self._cycles.observe(duration_s)
-        self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s)
+        self._passes[shard] = _Pass(verdicts, points, overrun_s, oldest_look_s, fleet_stopped)
         self._tell()
         self._count(writes)
 
@@ -132,6 +139,7 @@ class Telemetry:
         passes = list(self._passes.values())
         self._series.points = {key: points for pass_ in passes for key, points in pass_.points.items()}
         self._overrun.set(max((pass_.overrun_s for pass_ in passes), default=0.0))
+        self._stopped.set(any(pass_.fleet_stopped for pass_ in passes))
         self._group_age.set(max((pass_.oldest_look_s for pass_ in passes), default=0.0))
         for verdict in Verdict:
             self._policies.labels(verdict.value).set(sum(pass_.verdicts.get(verdict, 0) for pass_ in passes))

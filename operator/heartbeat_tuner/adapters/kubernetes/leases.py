@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.ports.leader_lease import Claim, Lease
 from heartbeat_tuner.ports.wall_clock import Clock
@@ -106,4 +107,14 @@ def _lease(body: Mapping[str, Any]) -> Lease:
         duration=None if seconds is None else timedelta(seconds=seconds),
         transitions=spec.get("leaseTransitions") or 0,
         body=body,
+        renewed=_moment(spec.get("renewTime")),
     )
+
+
+def _moment(text: object) -> datetime | None:
+    """Return a time that a lease says; others may have written anything."""
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None and durations.may_be_ours(moment) else None

@@ -82,8 +82,8 @@ def is_rolling_out(deployment: Mapping[str, Any]) -> bool:
     return bool(behind or updated < wanted or status.get("replicas", 0) > updated)
 
 
-def is_rollout_of(deployment: Mapping[str, Any], manager: str) -> bool:
-    """Whether a rollout is not finished, and the newest change of the pods' template is `manager`'s.
+def is_template_of(deployment: Mapping[str, Any], manager: str) -> bool:
+    """Whether the newest change of the pods' template is `manager`'s.
 
     Of two in one second, `manager`'s counts as the newer: what may be ours is counted as ours.
     """
@@ -92,7 +92,7 @@ def is_rollout_of(deployment: Mapping[str, Any], manager: str) -> bool:
         for entry in deployment["metadata"].get("managedFields", ())
         if "f:template" in entry.get("fieldsV1", {}).get("f:spec", {})
     ]
-    return is_rolling_out(deployment) and max(changes, default=("", False))[1]
+    return max(changes, default=("", False))[1]
 
 
 def fingerprint(template: Mapping[str, Any]) -> str:

@@ -84,6 +84,7 @@ def rollout_of(workload: Mapping[str, Any], kind: str, pods: Sequence[Mapping[st
         progressed=_progressed(progressing, pods),
         failing=tuple(failing),
         ready=tuple(ready for pod in pods if (ready := _ready_pod(pod)) is not None),
+        unready=tuple(sorted(_name(pod) for pod in pods if _is_unready(pod))),
         pods=frozenset(map(_name, pods)),
     )
 
@@ -119,6 +120,13 @@ def _ready_pod(pod: Mapping[str, Any]) -> UpdatedPod | None:
     since = None if started is None else ready_since(pod, started)
     restarts = max((status.get("restartCount", 0) for status in statuses), default=0)
     return None if since is None else UpdatedPod(_name(pod), since, restarts)
+
+
+def _is_unready(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod's containers all run, none of them failed, and it is not ready all the same."""
+    statuses = pod.get("status", {}).get("containerStatuses", ())
+    runs = bool(statuses) and all("running" in status.get("state", {}) for status in statuses)
+    return runs and failing_pod(pod) is None and _ready_pod(pod) is None
 
 
 def _troubles(status: Mapping[str, Any]) -> Iterator[str]:

@@ -83,7 +83,8 @@ def workload_of(
     """
     names, keys = trimming.names_of(policy), config_map_keys(policy, workload, pods)
     workload = trimming.workload(workload, names, us=US)
-    pods = [trimming.pod(pod, names) for pod in pods]
+    # A watch has pods as they came, a list by name: what is gathered must be what is read again before a write.
+    pods = sorted((trimming.pod(pod, names) for pod in pods), key=lambda pod: str(pod["metadata"]["name"]))
     config_maps = {name: trimming.config_map(data, keys.get(name, ())) for name, data in config_maps.items()}
     spec, reference = workload["spec"]["template"]["spec"], policy.workload
     container = manifests.container_of(spec, reference.container)
@@ -113,7 +114,8 @@ def workload_of(
         foreign_env=foreign,
         kept_env={container: dict(env) for container, env in held.kept.items()},
         applications=held.applications,
-        our_rollout=manifests.is_rollout_of(workload, US),
+        our_rollout=manifests.is_rolling_out(workload) and manifests.is_template_of(workload, US),
+        is_our_template=manifests.is_template_of(workload, US),
         template=template,
         most_pods=workload_sizes.size_of(workload["spec"], reference.kind),
         unlike_template=unlike,

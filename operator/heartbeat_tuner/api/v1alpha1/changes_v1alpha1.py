@@ -24,6 +24,9 @@ MAX_ENTRIES: Final = 8
 Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 """Of events a day: JSON as Python reads it knows numbers that are none, and no status can have them."""
 
+MAX_DAYS: Final = 100_000.0
+"""Of exposure: no group was watched for centuries."""
+
 MAX_FAILED_MESSAGE: Final = 512
 """Of values that failed, which a workload's annotation has as well."""
 
@@ -125,11 +128,13 @@ class TakenBackStatus(Model):
 class EpisodeRateStatus(Model):
     """How often live members were evicted; evictions within 15 minutes are one episode."""
 
-    episodes: int
-    days: Annotated[float, Field(description="Of exposure, on the group's own clock.")]
-    per_day_lower: Annotated[float, Field(description="At least so many a day, at 97.5 %.")]
+    episodes: Annotated[int, Field(ge=0)]
+    days: Annotated[
+        float, Field(ge=0.0, le=MAX_DAYS, allow_inf_nan=False, description="Of exposure, on the group's own clock.")
+    ]
+    per_day_lower: Annotated[Rate, Field(description="At least so many a day, at 97.5 %.")]
     per_day_upper: Annotated[
-        float | None, Field(description="At most so many a day, at 97.5 %; none while nothing is known.")
+        Rate | None, Field(description="At most so many a day, at 97.5 %; none while nothing is known.")
     ] = None
 
 
@@ -153,7 +158,14 @@ class VerificationStatus(Model):
         AfterValidator(moment_or_none),
         Field(description="Since when all pods had stayed ready with it.", json_schema_extra={"format": "date-time"}),
     ] = None
-    template: Annotated[str, Field(max_length=64, description="A fingerprint of the pods' template after it.")] = ""
+    deployed: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(
+            description="When somebody else's change of the template was seen after it: nothing is taken back then.",
+            json_schema_extra={"format": "date-time"},
+        ),
+    ] = None
     outcome: Annotated[
         Outcome,
         open_word(
@@ -174,6 +186,8 @@ class HistoryStatus(Model):
     """When live members of the group were evicted, for as long as the values before the last change were set."""
 
     since: Annotated[str, AfterValidator(moment), Field(json_schema_extra={"format": "date-time"})]
+    cluster_ref: Annotated[str, Field(max_length=63)]
+    group_id: Annotated[str, Field(max_length=255)]
     values: Annotated[SettingValues, Field(description="That are set at its end.")]
     episodes: Annotated[
         str,

@@ -13,7 +13,7 @@ from heartbeat_tuner.domain.policies import ASKING_AGAIN, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
-from heartbeat_tuner.domain.verifications import FailedValues, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import HARMFUL, FailedValues, FollowedChange, Outcome
 from heartbeat_tuner.limits import allowed_values
 
 PATIENCE: Final = timedelta(days=7)
@@ -56,8 +56,20 @@ def failed_before(
 
 
 def being_verified(followed: FollowedChange | None, now: datetime) -> Finding | None:
-    """Return that the last change is not judged yet, for a week at most."""
-    if followed is None or followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
+    """Return that the last change is not judged yet, for a week at most, or that it did harm and was not taken back."""
+    if followed is None:
+        return None
+    if followed.outcome in HARMFUL:
+        return Finding(
+            Reason(followed.outcome.value),
+            say(
+                "the change written at {at:%Y-%m-%dT%H:%M:%SZ} did harm or failed, and was not taken back; a saving "
+                "waits until it is: {why}",
+                at=followed.at,
+                why=followed.message,
+            ),
+        )
+    if followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
         return None
     return Finding(
         Reason.VERIFYING,
@@ -113,8 +125,8 @@ def _until_learnt(failed: FailedValues) -> str:
     if least is None:
         return ""
     return say(
-        ", or the model expects at least {least:.2g} evictions a day ({times:g} times what it promised, and what was "
-        "counted at least)",
+        ", or the model expects at least {least:.2g} evictions a day: as many as were counted, and {times:g} times "
+        "what it promised",
         least=least,
         times=LEARNT,
     )

@@ -8,6 +8,8 @@ storm is always rebalancing, and has minutes of data. The last gate, the fleet's
 
 import dataclasses
 from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision.gates import failed_values, record_consent, revert_ownership, rollout_windows, taken_back
@@ -19,6 +21,10 @@ from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import Outcome
+
+_FRESH: Final = timedelta(days=1)
+"""A change that landed so long ago is watched by who opened the window for it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -244,18 +250,13 @@ def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Findi
     )
 
 
-def reverts_are_disabled(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
-    """Hold where the policy asks for a condition alone when a change did harm."""
-    if inputs.policy.reverts:
+def every_window_is_closed_to_reverts(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold what statistics took days to show until a window opens; the end of what has just begun waits for none."""
+    followed = inputs.followed
+    if followed is None or followed.outcome is Outcome.ROLLOUT_FAILED:
         return None
-    return Finding(
-        Reason.REVERT_DISABLED,
-        say(
-            "rollout.verification.revert is false: the values before the change are not written; set it to true, or "
-            "`kubectl rollout undo` {workload}",
-            workload=inputs.policy.workload,
-        ),
-    )
+    is_fresh = followed.landed is None or inputs.now - followed.landed < _FRESH
+    return None if is_fresh else every_window_is_closed(inputs, change)
 
 
 def rollout_is_anothers(inputs: DecisionInput, change: ProposedChange) -> Finding | None:

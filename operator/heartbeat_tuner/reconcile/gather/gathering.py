@@ -26,7 +26,7 @@ from heartbeat_tuner.metrics.raw.resolver import NO_OWN_IDS, ClientKey, GroupKey
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
-from heartbeat_tuner.reconcile import following, peer_pods
+from heartbeat_tuner.reconcile import peer_pods
 from heartbeat_tuner.reconcile.following import GroupLook
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
@@ -43,6 +43,7 @@ from heartbeat_tuner.reconcile.gather.unread import LastRead
 from heartbeat_tuner.reconcile.liveness.progress import Moved, MovingMetrics, nobody_looks
 from heartbeat_tuner.reconcile.liveness.turns import Turns
 from heartbeat_tuner.reconcile.outcomes import NotRead, UnexpectedFailure
+from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 from heartbeat_tuner.reconcile.witness_pool import WitnessPool
 
 Gathered = DecisionInput | Finding | NotRead | UnexpectedFailure
@@ -65,6 +66,8 @@ class Gatherer:
     ) -> None:
         self.moved = moved
         """Called whenever an answer was read, or a policy's input was put together."""
+        self.unled_since: datetime | None = None
+        """Since when nobody looked before this leadership; None where that is not known."""
         self._records = RecordReader(MovingMetrics(metrics, moved))
         self._groups = groups
         self._models = models
@@ -113,7 +116,9 @@ class Gatherer:
                 )
             (kafka, shown), failure = looking.result(), measuring.result()
         self._read_at = read_at
-        self._memories = {policy.key: self._memories.get(policy.key) or GroupMemory() for policy in policies}
+        self._memories = {
+            policy.key: self._memories.get(policy.key) or GroupMemory.since(self.unled_since) for policy in policies
+        }
         self._peers = peer_pods.peer_pods(policies, workloads, self.is_proven)
         self._resting.begin(self._memories.keys(), healthy)
         self._witnesses = WitnessPool(policies)
@@ -153,6 +158,8 @@ class Gatherer:
             gathered[policy.key] = self._gathered(
                 policy, self.workloads[policy.key], kafka[policy.cluster], failure, shown
             )
+            if not isinstance(gathered[policy.key], DecisionInput):
+                self._memories[policy.key].unseen(self._clock.now(), kafka[policy.cluster])
             self.moved()
             await self._turns.give()  # thousands of records take seconds, and probes have to be answered meanwhile
         return gathered
@@ -208,6 +215,12 @@ class Gatherer:
         return self._owners.noted(policy) is not None
 
     @property
+    def changed(self) -> list[ChangedGroup]:
+        """The groups whose values were changed, with what was counted since."""
+        followed = (memory.following.changed for memory in self._memories.values())
+        return [changed for changed in followed if changed is not None]
+
+    @property
     def oldest_look_s(self) -> float:
         """The age of the oldest description of a group; 0 if there is none."""
         return self._groups.oldest_s
@@ -238,7 +251,6 @@ class Gatherer:
             return workload
         now, memory = self._clock.now(), self._memories[policy.key]
         if isinstance(kafka, Finding):
-            memory.following = following.disturbed(memory.following, now)
             return kafka
         is_left = unread.is_unread(shown[policy.key]) and memory.is_passed_over(policy, now)
         group = NotRead() if is_left else kafka_looks.group_of(policy, shown)

@@ -12,11 +12,13 @@ from typing import Final
 from heartbeat_tuner.domain.evidence import Pod, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from heartbeat_tuner.reconcile import following
 from heartbeat_tuner.reconcile.following import FollowMemory, GroupLook, Witnesses
 from heartbeat_tuner.reconcile.gather import foreign_members, member_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.foreign_members import ForeignMembers
+from heartbeat_tuner.reconcile.gather.kafka_looks import ReadCluster
 from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.unread import LastRead
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
@@ -43,6 +45,15 @@ class GroupMemory:
     last_read: LastRead | None = None
     following: FollowMemory = dataclasses.field(default_factory=FollowMemory)
 
+    @classmethod
+    def since(cls, unseen: datetime | None) -> "GroupMemory":
+        """Return the memory of a leader that has not looked yet.
+
+        Args:
+            unseen: since when nobody looked; None where that is not known.
+        """
+        return cls(following=FollowMemory(unknown_since=unseen))
+
     def see(self, workload: Workload, group: Group, peers: Sequence[Pod], *, at: datetime) -> None:
         """Take in one more look at the group's members.
 
@@ -62,6 +73,10 @@ class GroupMemory:
         """Return how far our last change is after a look at the group, and when its members were evicted."""
         followed, history, self.following = following.follow(look, self.following, witnesses)
         return followed, history
+
+    def unseen(self, now: datetime, kafka: ReadCluster) -> None:
+        """Note that nothing could be seen of the group, perhaps since its brokers did not answer."""
+        self.following = following.unseen(self.following, now, is_outage=isinstance(kafka, Finding))
 
     def is_passed_over(self, policy: Policy, now: datetime) -> bool:
         """Note that this cycle did not reach a policy's group; return whether its status stands all the same."""

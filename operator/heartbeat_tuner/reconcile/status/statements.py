@@ -137,8 +137,6 @@ def _applied_statement(outcome: Decided, *, had_landed: bool) -> Statement:
     """Say what stands between the recommendation and the pods, or that nothing does."""
     applied, decision = outcome.last_application, outcome.decision
     blocking = outcome.failure or (None if outcome.application is not None else decision.hold)
-    if blocking is not None and blocking.reason is Reason.REVERT_DISABLED:
-        blocking = None  # the values are where they are: what they did is said of Verified
     landed = None if applied is None else landing.landing_of(change(outcome, applied, had_landed=had_landed))
     # The rollout that holds back these very values is the one that brings them; and what failed is never hidden.
     is_ours = applied is not None and decision.target == applied.values and outcome.inputs.workload.rolling_out

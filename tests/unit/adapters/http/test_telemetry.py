@@ -34,6 +34,18 @@ def test_how_old_the_oldest_look_at_a_group_is_ends_with_the_leadership() -> Non
     assert telemetry.registry.get_sample_value("heartbeat_tuner_kafka_group_age_seconds") == 0
 
 
+def test_a_stop_shows_while_a_shard_that_is_led_sees_it() -> None:
+    """Whichever that is."""
+    telemetry = Telemetry()
+    for shard, fleet_stopped in enumerate((True, False)):
+        telemetry.cycle_finished(
+            shard=shard, verdicts={}, writes={}, points={}, duration_s=1.0, overrun_s=0.0, fleet_stopped=fleet_stopped
+        )
+    assert telemetry.registry.get_sample_value("heartbeat_tuner_fleet_stopped") == 1
+    telemetry.leadership_ended(0)
+    assert telemetry.registry.get_sample_value("heartbeat_tuner_fleet_stopped") == 0
+
+
 async def test_policies_of_several_shards_are_counted_once_and_while_they_are_led() -> None:
     """A replica may lead two: a sum over all replicas counts each policy once, whoever led it before."""
     telemetry, value = Telemetry(), operator.methodcaller("get_sample_value", "heartbeat_tuner_policies", HEALTHY)

@@ -20,6 +20,7 @@ from heartbeat_tuner.adapters.certificate.certificate_store import CertificateSt
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_events
 from heartbeat_tuner.adapters.kubernetes.api_paths import InvalidPathError, Resource
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.adapters.kubernetes.lease_annotations import LeaseAnnotations
 from heartbeat_tuner.adapters.kubernetes.leases import KubernetesLeases
 from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
 from heartbeat_tuner.adapters.kubernetes.model_objects import KubernetesModels
@@ -34,6 +35,7 @@ from heartbeat_tuner.api.slot_names import SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.policies import ObjectKey, WorkloadRef
 from heartbeat_tuner.membership.values import Remove, SlotPod
+from heartbeat_tuner.ports.fleet_stops import StopNote
 from tests.support import worlds
 from tests.support.fakes import FakeClock
 
@@ -220,6 +222,9 @@ USES: Final[dict[str, Use]] = {
     "election": lambda api, name, namespace: KubernetesLeases(
         api, namespace=namespace, name=name, clock=FakeClock()
     ).read(),
+    "stops": lambda api, name, namespace: LeaseAnnotations(api, namespace=namespace, name=name).replace(
+        StopNote(), StopNote(resumed_at=worlds.NOW)
+    ),
     "slots": lambda api, name, namespace: _slots(api).look(SlotPlace(namespace, name), 0),
     "removed slots": lambda api, name, namespace: _slots(api).remove(SlotPlace(namespace, name), Remove(0, "1")),
     "lifted pods": lambda api, name, namespace: _slots(api).lift(SlotPlace(namespace, "a-"), _pod(name)),
@@ -346,6 +351,7 @@ def test_every_place_that_asks_for_a_name_is_tried() -> None:
         "policy_objects",
         "kubernetes_events",
         "leases",
+        "lease_annotations",
         "slot_leases",
         "slot_pods",
         "certificate_store",

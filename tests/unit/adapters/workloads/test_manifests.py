@@ -208,13 +208,13 @@ SCALED = {"manager": "hpa", "time": "2026-03-02T11:00:59Z", "fieldsV1": {"f:spec
         ((made.owned("us", "A"),), True),  # entries may have no time
     ],
 )
-def test_a_rollout_is_of_who_changed_the_template_last(
+def test_a_template_is_of_who_changed_it_last(
     managed: tuple[dict[str, Any], ...],
     is_ours: bool,  # noqa: FBT001 - a table's column
 ) -> None:
-    """And while it goes on."""
-    assert manifests.is_rollout_of(made.deployment(*managed, updatedReplicas=2), "us") is is_ours
-    assert manifests.is_rollout_of(made.deployment(*managed), "us") is False
+    """Whether its rollout goes on or is finished."""
+    assert manifests.is_template_of(made.deployment(*managed, updatedReplicas=2), "us") is is_ours
+    assert manifests.is_template_of(made.deployment(*managed), "us") is is_ours
 
 
 def test_a_pod_is_of_the_workload_that_controls_it() -> None:

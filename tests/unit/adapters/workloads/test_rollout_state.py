@@ -160,8 +160,7 @@ def test_pods_that_are_ready_are_listed_since_their_last_start() -> None:
     ready["status"]["containerStatuses"].append(later)
     found = rollout_state.rollout_of(made.deployment(), "Deployment", [ready, waits, pod({}, ready="True")])
     assert found.ready == (UpdatedPod("orders-0", STARTED + timedelta(minutes=30), 4),)
-    assert found.settled(STARTED + timedelta(minutes=34)) == 0
-    assert found.settled(STARTED + timedelta(minutes=35)) == 1
+    assert found.unready == (waits["metadata"]["name"],)
 
 
 EXCEEDED = {

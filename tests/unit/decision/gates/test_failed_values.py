@@ -3,6 +3,7 @@
 import dataclasses
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -13,7 +14,7 @@ from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Application, Mode, TakenBack
+from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Prediction, Verdict
 from heartbeat_tuner.domain.verifications import HARMFUL, FailedValues, FollowedChange, Outcome
@@ -131,7 +132,7 @@ def test_the_sentence_says_what_would_end_it() -> None:
     assert "2026-02-28T12:00:00Z" in message
     assert "(Worse: 11 episodes of evictions)" in message
     assert "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model" in message
-    assert "expects at least 0.2 evictions a day (2 times what it promised, and what was counted at least)" in message
+    assert "expects at least 0.2 evictions a day: as many as were counted, and 2 times what it promised" in message
 
 
 def test_another_spec_asks_anew() -> None:
@@ -210,10 +211,11 @@ WEEK = timedelta(days=7)
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_a_saving_waits_while_nothing_has_shown(outcome: Outcome) -> None:
-    """Two changes at once could not be told apart; what is known, or never will be, holds nothing."""
-    followed, is_open = FollowedChange(AT, AT, outcome=outcome), outcome is Outcome.VERIFYING
-    assert waiting(followed, saving(SHORTER), now_after=timedelta(days=1)) is (Reason.VERIFYING if is_open else None)
+def test_a_saving_waits_while_nothing_has_shown_and_while_harm_stands(outcome: Outcome) -> None:
+    """Two changes at once could not be told apart; nor is one made on top of harm."""
+    followed = FollowedChange(AT, AT, outcome=outcome)
+    reason = Reason(outcome.value) if outcome in {*HARMFUL, Outcome.VERIFYING} else None
+    assert waiting(followed, saving(SHORTER), now_after=timedelta(days=1)) is reason
     assert waiting(followed, ProposedChange(SHORTER), now_after=timedelta(days=1)) is None
 
 
@@ -281,20 +283,38 @@ def test_a_change_is_taken_back_once_and_only_by_who_knows_what_stood_before(inp
     assert not is_reverted(inputs)
 
 
-HELD: dict[Reason, dict[str, Any]] = {
-    Reason.SUSPENDED: {"suspended": True},
-    Reason.REVERT_DISABLED: {"reverts": False},
-    Reason.RECOMMEND_MODE: {"mode": Mode.RECOMMEND},
-    Reason.AT_NEXT_RESTART: {"mode": Mode.INITIAL},
-}
-
-
-@pytest.mark.parametrize("reason", HELD, ids=lambda reason: reason.value)
-def test_a_revert_is_held_by_who_wants_nothing_written(reason: Reason) -> None:
+def test_a_revert_waits_while_the_policy_is_suspended() -> None:
     """It is a write like any other."""
-    hold = decide(harmed(**HELD[reason])).hold
+    hold = decide(harmed(suspended=True)).hold
     assert hold is not None
-    assert hold.reason is reason
+    assert hold.reason is Reason.SUSPENDED
+
+
+@pytest.mark.parametrize("asked", [{"reverts": False}, {"mode": Mode.RECOMMEND}, {"mode": Mode.INITIAL}])
+def test_who_wants_no_revert_gets_every_other_decision(asked: dict[str, Any]) -> None:
+    """A condition says what the change did; a group in a storm is cured all the same, and a saving waits."""
+    inputs = harmed(**asked)
+    assert not is_reverted(inputs)
+    hold = write_gates.last_change_is_being_verified(inputs, saving(SHORTER))
+    assert hold is not None
+    assert hold.reason is Reason.WORSE
+    assert write_gates.last_change_is_being_verified(inputs, ProposedChange(SHORTER)) is None
+
+
+WINDOW = Window("0 2 * * *", timedelta(hours=1), ZoneInfo("UTC"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "days", "waits"), [("Worse", 2, True), ("Worse", 0.5, False), ("RolloutFailed", 2, False)]
+)
+def test_what_took_days_to_show_waits_for_a_window(outcome: str, days: float, *, waits: bool) -> None:
+    """Nobody watches at noon; the storm after a change is watched by who opened the window for it."""
+    inputs = harmed(windows=(WINDOW,))
+    assert inputs.followed is not None
+    landed = inputs.now - timedelta(days=days)
+    followed = dataclasses.replace(inputs.followed, outcome=Outcome(outcome), landed=landed)
+    hold = decide(dataclasses.replace(inputs, followed=followed)).hold
+    assert (hold is not None and hold.reason is Reason.OUTSIDE_WINDOW) is waits
 
 
 @pytest.mark.parametrize(("ours", "is_held"), [(True, False), (False, True)])

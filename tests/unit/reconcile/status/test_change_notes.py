@@ -1,15 +1,20 @@
-"""What was proven against the values outlives the storm and the leader; an edit ends it."""
+"""What a status notes of the last change: whether it helped; and what was proven against it, whoever leads."""
 
 import dataclasses
+from datetime import timedelta
+
+import pytest
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionType, ContradictedStatus, Status
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verifications import FailedValues, FollowedChange, Outcome
 from heartbeat_tuner.reconcile.outcomes import Decided
-from heartbeat_tuner.reconcile.status import change_notes, reporting
+from heartbeat_tuner.reconcile.status import change_notes, reporting, transitions
 from tests.support import manifests, worlds
 
 CURED = worlds.settings("30s", "1s", "1s")
@@ -88,3 +93,95 @@ def test_it_outlives_a_word_that_only_another_version_knows() -> None:
     assert parsing.status_of(body).contradicted == SEEN
     body["status"] = {"verdict": "Marvellous", "contradicted": {"reason": "Marvellous"}}
     assert parsing.status_of(body).contradicted is None
+
+
+AT = worlds.NOW - timedelta(days=1)
+CHANGE = Application(CURED, worlds.STORM, AT, "workload-1", "app")
+FAILED = FailedValues(CURED, worlds.STORM, AT, Outcome.ROLLOUT_FAILED, "pod orders-9: it crashes", "0123456789abcdef")
+REVERT = dataclasses.replace(
+    CHANGE, values=worlds.STORM, previous=CURED, at=worlds.NOW, reverts=AT, failed=(FAILED,), entries_before={}
+)
+
+
+def followed_change(followed: FollowedChange | None, change: Application | None = CHANGE) -> Decided:
+    """Return a look at a healthy group some time after a change."""
+    policy = worlds.policy(application=change, failed=() if change is None else change.failed)
+    return decided(dataclasses.replace(worlds.situation(now=CURED, of=policy), followed=followed))
+
+
+def verified(outcome: Decided) -> tuple[str, str, str] | None:
+    """Return what the condition Verified says."""
+    stated = change_notes.verified(outcome)
+    return None if stated is None else (stated[0].value, stated[1].reason.value, stated[1].message)
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        (Outcome.VERIFYING, "Unknown"),
+        (Outcome.INCONCLUSIVE, "Unknown"),
+        (Outcome.VERIFIED, "True"),
+        (Outcome.WORSE, "False"),
+        (Outcome.WORSE_THAN_PROMISED, "False"),
+        (Outcome.NO_EFFECT, "False"),
+        (Outcome.ROLLOUT_FAILED, "False"),
+    ],
+)
+def test_each_outcome_is_a_reason_of_verified(found: Outcome, status: str) -> None:
+    """In its own words; what is not known is neither good nor bad."""
+    followed = FollowedChange(AT, AT, outcome=found, message="7 episodes")
+    assert verified(followed_change(followed)) == (status, found.value, "7 episodes")
+
+
+def test_without_a_change_of_ours_nothing_is_verified() -> None:
+    """And what was noted of an object that is gone goes too."""
+    assert verified(followed_change(None, None)) is None
+    assert change_notes.followed_fields(followed_change(None, None))["verification"] is None
+
+
+def test_a_change_that_nobody_looked_at_yet_is_being_verified() -> None:
+    """What is known of the change before it says nothing of this one."""
+    older = FollowedChange(AT - worlds.HOUR, outcome=Outcome.WORSE, message="7 episodes")
+    for followed in (None, older):
+        stated = verified(followed_change(followed))
+        assert stated is not None
+        assert stated[:2] == ("Unknown", "Verifying")
+        assert "2026-03-01T12:00:00Z are not in all pods yet" in stated[2]
+
+
+def test_a_revert_says_what_it_took_back_and_why() -> None:
+    """Whatever the revert itself comes to."""
+    stated = verified(followed_change(FollowedChange(worlds.NOW, outcome=Outcome.VERIFYING), REVERT))
+    what = "the change written at 2026-03-01T12:00:00Z was taken back at 2026-03-02T12:00:00Z"
+    assert stated == ("False", "Reverted", f"{what}: RolloutFailed: pod orders-9: it crashes")
+    lost = verified(followed_change(None, dataclasses.replace(REVERT, failed=())))
+    assert lost is not None
+    assert lost[2] == what
+
+
+def test_a_change_of_this_very_cycle_leaves_what_is_noted_of_the_one_before() -> None:
+    """The next look needs it: the history before this change begins where that one had landed."""
+    outcome = followed_change(FollowedChange(AT, AT))
+    assert "verification" in change_notes.followed_fields(outcome)
+    written = dataclasses.replace(outcome, application=REVERT)
+    fields = change_notes.followed_fields(written)
+    assert "verification" not in fields
+    (failed,) = fields["reverted"]
+    assert (failed.at, failed.message) == ("2026-03-01T12:00:00Z", "pod orders-9: it crashes")
+
+
+@pytest.mark.parametrize(
+    ("found", "is_warning"), [(Outcome.WORSE, True), (Outcome.ROLLOUT_FAILED, True), (Outcome.VERIFIED, False)]
+)
+def test_what_a_change_did_is_told_by_an_event(found: Outcome, *, is_warning: bool) -> None:
+    """Harm as a warning; that a change helped is good news, and news."""
+    waits = FollowedChange(AT, AT, outcome=Outcome.VERIFYING, message="nothing yet")
+    before = reporting.status_after(Status(), followed_change(waits), generation=1, now=worlds.NOW).status
+    shown = dataclasses.replace(waits, outcome=found, message="7 episodes")
+    after = reporting.status_after(before, followed_change(shown), generation=1, now=worlds.NOW).status
+    events = [
+        (event.reason.value, event.warning)
+        for event in transitions.announcements(before, after)
+        if event.type is ConditionType.VERIFIED
+    ]
+    assert events == [(found.value, is_warning)]
