@@ -112,11 +112,11 @@ def _leads_back(
     return back and not any(_is_further(target, current, setting, failed) for setting in decisive)
 
 
-def _is_further(one: LivenessSettings, other: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
-    """Whether the first values are further than the second in the direction in which a setting was moved."""
+def _is_further(values: LivenessSettings, than: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
+    """Whether values are further than others in the direction in which a setting was moved."""
     if failed.values[setting] > failed.previous[setting]:
-        return one[setting] > other[setting]
-    return one[setting] < other[setting]
+        return values[setting] > than[setting]
+    return values[setting] < than[setting]
 
 
 def _until_learnt(failed: FailedValues) -> str:
