@@ -112,11 +112,11 @@ def _leads_back(
     return back and not any(_is_further(target, current, setting, failed) for setting in decisive)
 
 
-def _is_further(values: LivenessSettings, other: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
-    """Whether the first values are further than the second in the direction in which a setting was moved."""
+def _is_further(values: LivenessSettings, than: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
+    """Whether values are further than others in the direction in which a setting was moved."""
     if failed.values[setting] > failed.previous[setting]:
-        return values[setting] > other[setting]
-    return values[setting] < other[setting]
+        return values[setting] > than[setting]
+    return values[setting] < than[setting]
 
 
 def _until_learnt(failed: FailedValues) -> str:
@@ -125,8 +125,8 @@ def _until_learnt(failed: FailedValues) -> str:
     if least is None:
         return ""
     return say(
-        ", or the model expects at least {least:.2g} evictions a day ({times:g} times what it promised, and what was "
-        "counted at least)",
+        ", or the model expects at least {least:.2g} evictions a day: as many as were counted, and {times:g} times "
+        "what it promised",
         least=least,
         times=LEARNT,
     )

@@ -132,7 +132,7 @@ def test_the_sentence_says_what_would_end_it() -> None:
     assert "2026-02-28T12:00:00Z" in message
     assert "(Worse: 11 episodes of evictions)" in message
     assert "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model" in message
-    assert "expects at least 0.2 evictions a day (2 times what it promised, and what was counted at least)" in message
+    assert "expects at least 0.2 evictions a day: as many as were counted, and 2 times what it promised" in message
 
 
 def test_another_spec_asks_anew() -> None:
