@@ -79,6 +79,7 @@ def failed_statuses(failed: Sequence[FailedValues]) -> list[api.FailedStatus] | 
             message=values.message[: api.MAX_FAILED_MESSAGE],
             spec=values.spec,
             promised_per_day=values.promised_per_day,
+            observed_per_day=values.observed_per_day,
         )
         for values in failed[-MOST_FAILED:]
     ] or None
@@ -95,6 +96,7 @@ def failed_of(noted: Sequence[api.FailedStatus] | None) -> tuple[FailedValues, .
             message=failed.message,
             spec=failed.spec,
             promised_per_day=failed.promised_per_day,
+            observed_per_day=failed.observed_per_day,
         )
         for failed in noted or ()
         if durations.may_be_ours(datetime.fromisoformat(failed.at))

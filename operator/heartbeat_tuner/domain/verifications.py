@@ -111,6 +111,7 @@ class FailedValues:
         message: the sentence with its numbers.
         spec: the fingerprint of what the policy asked for when they failed: another may try again.
         promised_per_day: evictions a day at most that the model promised; None where none was asked.
+        observed_per_day: episodes a day at least that were counted, at 97.5 %; None where none were.
     """
 
     values: LivenessSettings
@@ -120,6 +121,7 @@ class FailedValues:
     message: str
     spec: str
     promised_per_day: float | None = None
+    observed_per_day: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """From a decision to what is written for it: new values, or those before a change that did harm. Pure."""
 
 import dataclasses
+import math
 from datetime import datetime, timedelta
 
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.verdicts import Forecast
-from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, FollowedChange, PromisedRate
+from heartbeat_tuner.domain.verifications import MOST_FAILED, Effect, FailedValues, FollowedChange, PromisedRate
 from heartbeat_tuner.reconcile.outcomes import Decided
 
 
@@ -52,6 +53,7 @@ def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: 
         message=followed.message,
         spec=policy.spec,
         promised_per_day=None if last.promise is None else last.promise.upper_per_day,
+        observed_per_day=_observed(followed.effect),
     )
     before, names = last.entries_before or {}, policy.env_names.values()
     return dataclasses.replace(
@@ -66,6 +68,13 @@ def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: 
         failed=(*policy.failed, failed)[-MOST_FAILED:],
         reason=followed.outcome.value,
     )
+
+
+def _observed(effect: Effect | None) -> float | None:
+    """Return how many episodes a day there were at least under a change; None where none were counted."""
+    if effect is None or not 0.0 < effect.after.lower < math.inf:
+        return None
+    return effect.after.lower
 
 
 def _promise(forecast: Forecast | None) -> PromisedRate | None:

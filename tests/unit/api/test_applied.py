@@ -19,7 +19,7 @@ CURE = Application(worlds.settings("30s", "1s", "1s"), worlds.STORM, worlds.NOW,
 JAVA = Application(worlds.java_settings("45s"), worlds.java_settings("6s"), worlds.NOW, "workload-1")
 TEXT = applied.to_annotation({"app": CURE})
 FAILED = FailedValues(
-    CURE.values, worlds.STORM, worlds.NOW - worlds.HOUR, Outcome.WORSE, "11 episodes", "0123456789abcdef", 0.25
+    CURE.values, worlds.STORM, worlds.NOW - worlds.HOUR, Outcome.WORSE, "11 episodes", "0123456789abcdef", 0.25, 3.5
 )
 REVERT = Application(
     worlds.STORM,
@@ -76,6 +76,7 @@ def test_what_is_noted_is_read_again() -> None:
                 words,
                 st.text("0123456789abcdef", max_size=16),
                 st.none() | rates,
+                st.none() | rates,
             ),
             max_size=MOST_FAILED,
         ).map(tuple),
@@ -116,6 +117,7 @@ def test_only_so_many_failures_are_noted_and_none_is_long() -> None:
         {"failed": [{**NOTED["failed"][0], "at": "2026-03-02T12:00:00"}]},
         {"failed": [{**NOTED["failed"][0], "outcome": "x" * 65}]},
         {"failed": [{**NOTED["failed"][0], "promisedPerDay": float("nan")}]},
+        {"failed": [{**NOTED["failed"][0], "observedPerDay": -1.0}]},
         {"failed": [NOTED["failed"][0]] * (MOST_FAILED + 1)},
         {"promise": {"evictionsPerDayUpper": float("nan")}},
         {"promise": {"evictionsPerDayUpper": float("inf")}},

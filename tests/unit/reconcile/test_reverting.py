@@ -225,6 +225,8 @@ async def test_a_storm_in_the_first_hour_takes_the_change_back() -> None:
     assert values_written(stage) == [LONGER]
     assert stage.condition("Verified") == ("False", "Reverted")
     assert "3 episodes of evictions more than the 0" in stage.message("Verified")
+    (failed,) = stage.policies.status_of(ORDERS)["reverted"]
+    assert failed["observedPerDay"] > 0.0
     assert stage.workloads.stored[CONSUMER].applications["app"].entries == {"KAFKA_SESSION_TIMEOUT_MS": "45000"}
 
 

@@ -61,6 +61,9 @@ class FailedStatus(Model):
     promised_per_day: Annotated[
         Rate | None, Field(description="Evictions a day at most that the model had promised.")
     ] = None
+    observed_per_day: Annotated[
+        Rate | None, Field(description="Episodes of evictions a day at least that were counted, at 97.5 %.")
+    ] = None
 
 
 class Applied(Model):

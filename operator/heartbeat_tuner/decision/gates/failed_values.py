@@ -21,7 +21,7 @@ PATIENCE: Final = timedelta(days=7)
 that shows nothing in a week the next one's record has that week."""
 
 LEARNT: Final = 2.0
-"""A model that expects so many times the evictions that it had promised of failed values has learnt from them."""
+"""A model that has learnt from failed values expects so many times the evictions that it had promised, at least."""
 
 
 def failed_before(
@@ -44,13 +44,12 @@ def failed_before(
             Reason.FAILED_BEFORE,
             say(
                 "values as far as these were written at {at:%Y-%m-%dT%H:%M:%SZ} and taken back ({outcome}: {why}). "
-                "They are not written again until {asking} is edited, or the model expects {times:g} times the "
-                "evictions that it promised then",
+                "They are not written again until {asking} is edited{learnt}",
                 at=failed.at,
                 outcome=failed.outcome.value,
                 why=failed.message,
                 asking=ASKING_AGAIN,
-                times=LEARNT,
+                learnt=_until_learnt(failed),
             ),
         )
     return None
@@ -113,15 +112,39 @@ def _leads_back(
     return back and not any(_is_further(target, current, setting, failed) for setting in decisive)
 
 
-def _is_further(values: LivenessSettings, other: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
-    """Whether the first values are further than the second in the direction in which a setting was moved."""
+def _is_further(values: LivenessSettings, than: LivenessSettings, setting: Setting, failed: FailedValues) -> bool:
+    """Whether values are further than others in the direction in which a setting was moved."""
     if failed.values[setting] > failed.previous[setting]:
-        return values[setting] > other[setting]
-    return values[setting] < other[setting]
+        return values[setting] > than[setting]
+    return values[setting] < than[setting]
+
+
+def _until_learnt(failed: FailedValues) -> str:
+    """Say what a model would have to expect."""
+    least = _to_expect(failed)
+    if least is None:
+        return ""
+    return say(
+        ", or the model expects at least {least:.2g} evictions a day: as many as were counted, and {times:g} times "
+        "what it promised",
+        least=least,
+        times=LEARNT,
+    )
+
+
+def _to_expect(failed: FailedValues) -> float | None:
+    """Return how many evictions a day a model that has learnt from a failure expects at least; None if none can.
+
+    It knows of the harm only if it expects what was counted. By its promise alone it would have learnt with each fit,
+    where it had promised next to nothing.
+    """
+    promised, observed = failed.promised_per_day, failed.observed_per_day
+    if failed.outcome is not Outcome.WORSE or promised is None or not observed:
+        return None
+    return max(LEARNT * promised, observed)
 
 
 def _has_learnt(failed: FailedValues, expected_per_day: float | None) -> bool:
     """Whether a model knows of the harm by now, and finds the values good all the same."""
-    if failed.outcome is not Outcome.WORSE or failed.promised_per_day is None or expected_per_day is None:
-        return False
-    return expected_per_day >= LEARNT * failed.promised_per_day
+    least = _to_expect(failed)
+    return least is not None and expected_per_day is not None and expected_per_day >= least

@@ -27,7 +27,9 @@ SESSION = "KAFKA_SESSION_TIMEOUT_MS"
 BEFORE = worlds.settings("30s", "3s", "1s")
 SHORTER = worlds.settings("15s", "1s", "1s")
 AT = NOW - timedelta(days=2)
-FAILED = FailedValues(SHORTER, BEFORE, AT, Outcome.WORSE, "11 episodes of evictions", SPEC, promised_per_day=0.1)
+FAILED = FailedValues(
+    SHORTER, BEFORE, AT, Outcome.WORSE, "11 episodes of evictions", SPEC, promised_per_day=0.1, observed_per_day=0.15
+)
 PER_MONTH = 30.0
 
 OURS = Application(
@@ -129,10 +131,8 @@ def test_the_sentence_says_what_would_end_it() -> None:
     assert message is not None
     assert "2026-02-28T12:00:00Z" in message
     assert "(Worse: 11 episodes of evictions)" in message
-    assert (
-        "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model expects 2 times"
-        in message
-    )
+    assert "until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited, or the model" in message
+    assert "expects at least 0.2 evictions a day: as many as were counted, and 2 times what it promised" in message
 
 
 def test_another_spec_asks_anew() -> None:
@@ -148,12 +148,31 @@ def test_a_model_that_has_learnt_may_try_again(expected: float | None, *, is_hel
     assert (held(saving(SHORTER, expected), FAILED) is not None) is is_held
 
 
+@pytest.mark.parametrize("promised", [0.0, 1e-6, 0.1])
+def test_a_model_has_to_expect_what_was_seen(promised: float) -> None:
+    """Three times hardly anything is hardly anything: by a small promise alone every refit would have learnt."""
+    failed = dataclasses.replace(FAILED, promised_per_day=promised, observed_per_day=4.0)
+    assert held(saving(SHORTER, 3.9), failed) is not None
+    assert held(saving(SHORTER, 4.0), failed) is None
+
+
 @pytest.mark.parametrize(
-    "changes", [{"outcome": Outcome.ROLLOUT_FAILED}, {"promised_per_day": None}], ids=["pods failed", "no promise"]
+    "changes",
+    [
+        {"outcome": Outcome.ROLLOUT_FAILED},
+        {"promised_per_day": None},
+        {"observed_per_day": None},
+        {"observed_per_day": 0.0},
+    ],
+    ids=["pods failed", "no promise", "nothing noted", "nothing seen"],
 )
 def test_no_model_learns_from_what_it_did_not_promise(changes: dict[str, Any]) -> None:
     """Pods that crash are nothing that a model of delays knows of."""
-    assert held(saving(SHORTER, 5.0), dataclasses.replace(FAILED, **changes)) is not None
+    message = held(saving(SHORTER, 5.0), dataclasses.replace(FAILED, **changes))
+    assert message is not None
+    assert message.endswith(
+        "They are not written again until spec.objective, spec.bounds, spec.client or spec.workloadRef is edited"
+    )
 
 
 def test_a_cure_is_held_too_and_asks_no_model() -> None:
