@@ -9,6 +9,7 @@ Whether a member was removed for silence or left for want of a poll, the time si
 import math
 import operator
 from bisect import bisect_right
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -37,6 +38,17 @@ MOST_OF_A_POD: Final = 10_000
 """Evictions of one pod that are counted in a record: almost three a second for an hour. A counter that jumps by
 billions must not take the operator's memory."""
 
+NEAR_S: Final = 90.0
+"""A refusal may be as old as this and confirm a rejoin though another came between: in a storm one scrape shows both a
+rejoin and the refusal before the next. KafkaJS gives members 60 s to rejoin, and a scrape later that shows."""
+
+_REFUSED: Final = (
+    (Quantity.HEARTBEAT_REQUESTS, 1.0),
+    (Quantity.HEARTBEATS, -1.0),
+    (Quantity.REBALANCE_NOTICES, -1.0),
+)
+"""The sum of these counters is what was refused."""
+
 
 def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
     """Return a pod's evictions: rejoins that no rebalance asked for, as far as refused heartbeats confirm them.
@@ -45,8 +57,8 @@ def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberC
     33 for 11 evictions of a member with 3 partitions), and a client that restarted within its process rejoins without
     having been removed.
 
-    Where fewer beats were refused than rejoins came, the last rejoins count. A beat is refused before its rejoin, so
-    the start of the time cuts refusals off from the first rejoins; its end cuts none off from the last.
+    So each rejoin needs a refusal of its own, and the one that came before it (`_confirmed`). Were any refusals of the
+    time enough, each window of a sliding hour would confirm other rejoins, and one eviction become many in a history.
     """
     joins, notices = (
         of_pod(observed.get(quantity, ()), pod.name) for quantity in (Quantity.REBALANCES, Quantity.REBALANCE_NOTICES)
@@ -62,13 +74,8 @@ def unannounced(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberC
     rejoins = _rises(balance, pod, since_s)
     if not rejoins:
         return []
-    beats, requests = (
-        of_pod(observed.get(quantity, ()), pod.name) for quantity in (Quantity.HEARTBEATS, Quantity.HEARTBEAT_REQUESTS)
-    )
-    accepted = total(beats, since_s, born_at_zero=True)
-    refusals = total(requests, since_s) - accepted - total(notices, since_s)
-    confirmed = max(0, round(min(refusals, len(rejoins))))
-    return _changes(rejoins[len(rejoins) - confirmed :], pod)
+    joined_s = {at for join in joins for at in counter_steps.growth_by_time(join, since_s=since_s, born_at_zero=False)}
+    return _changes(_confirmed(rejoins, joined_s, _refusals(pod, observed, since_s)), pod)
 
 
 def lost_ids(pod: Pod, observed: Observed, *, since_s: float) -> list[MemberChange]:
@@ -195,6 +202,68 @@ def _by_time(group: Sequence[Series], pod: Pod) -> dict[float, float]:
 def _stand_still(group: Sequence[Series]) -> bool:
     """Whether counters of the same scrapes never moved: most of them, most of the time."""
     return all(series.samples.stands_still and series.samples.is_scraped_with(group[0].samples) for series in group)
+
+
+def _refusals(pod: Pod, observed: Observed, since_s: float) -> dict[float, float]:
+    """Return how many more of a pod's beats were refused at each scrape after a time than at the one before.
+
+    These are the requests that were neither accepted nor answered with a rebalance; fewer than none where a commit was
+    answered with one. Counters of a process that started since began at zero, those of accepted beats always do.
+    """
+    is_young = pod.started.timestamp() >= since_s
+    began_s = math.nextafter(pod.started.timestamp(), -math.inf) if is_young else -math.inf
+    refused = defaultdict[float, float](float)
+    for quantity, sign in _REFUSED:
+        born_at_zero = is_young or quantity is Quantity.HEARTBEATS
+        for series in of_pod(observed.get(quantity, ()), pod.name):
+            shown = Series(series.labels, series.samples.between(began_s, math.inf))
+            grown = counter_steps.growth_by_time(shown, since_s=since_s, born_at_zero=born_at_zero)
+            for at, by in grown.items():
+                refused[at] += sign * by
+    return refused
+
+
+def _confirmed(rejoins: Sequence[float], joined_s: set[float], refused: Mapping[float, float]) -> list[float]:
+    """Return the rejoins that were preceded by a refusal of their own.
+
+    A beat is refused before its rejoin. What was refused before an earlier rejoin belongs to that, unless it is as near
+    as `NEAR_S`. The oldest refusals are used first, so that a window that begins earlier confirms all that a later one
+    does.
+
+    Args:
+        rejoins: without an announcement: the scrapes that show them, in Unix seconds, once for each.
+        joined_s: the scrapes that show any join.
+        refused: how many beats more were refused at each scrape.
+    """
+    wanted = Counter(rejoins)
+    waiting = deque[tuple[float, int]]()
+    confirmed: list[float] = []
+    before_s = -math.inf
+    for at in sorted(refused.keys() | joined_s | wanted.keys()):
+        more = round(refused.get(at, 0.0))
+        if more > 0:
+            waiting.append((at, more))
+        else:  # some had only been counted a scrape before they were accepted
+            _taken(waiting, -more, end=-1)
+        if at in joined_s or at in wanted:
+            while waiting and waiting[0][0] <= before_s and waiting[0][0] < at - NEAR_S:
+                waiting.popleft()
+            confirmed += [at] * _taken(waiting, wanted[at], end=0)
+            before_s = at
+    return confirmed
+
+
+def _taken(waiting: deque[tuple[float, int]], count: int, *, end: int) -> int:
+    """Take so many refusals from the first scrape on (0), or from the last back (-1); return how many there were."""
+    left = count
+    while left > 0 and waiting:
+        at, there = waiting[end]
+        if there > left:
+            waiting[end] = (at, there - left)
+            return count
+        del waiting[end]
+        left -= there
+    return count - left
 
 
 def _around(series: Series, time_s: float) -> Series:

@@ -1,13 +1,15 @@
 """How a history of evictions is accumulated: a cycle sees an hour at most, a verdict needs weeks.
 
 Every look hands in what it sees, so the same evictions come again and again, also to a new leader: what is known
-already adds nothing, and the same object comes back. A history never holds more than its bounds. Where there is more,
-it begins later: a short record is honest, one with holes is not.
+already adds nothing, and the same object comes back. A history never holds more than its bounds. With more episodes it
+begins later. With more stretches in which nothing could be learnt, those that are nearest to each other become one:
+steps of scale come several times a day, and would else have erased the record before a change within weeks.
 
 The caller hands in no future: a moment after now would hide all that really happens until then.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -17,6 +19,7 @@ import numpy as np
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.verifications import MOST_EPISODES, MOST_LEFT_OUT, EvictionHistory
 from heartbeat_tuner.verification import episodes
+from heartbeat_tuner.verification.episodes import Stretch
 
 _LATEST_S: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 """What comes later is no moment that a `datetime` holds."""
@@ -49,13 +52,13 @@ def with_evictions(history: EvictionHistory, times_s: Sequence[float]) -> Evicti
     new_s = episodes.starts(episodes.outside(times, history.left_out)).tolist()
     if not new_s:
         return history
-    return _bounded(dataclasses.replace(history, episodes_s=(*history.episodes_s, *new_s)))
+    return _begun_later(dataclasses.replace(history, episodes_s=(*history.episodes_s, *new_s)))
 
 
 def left_out(history: EvictionHistory, since_s: float, until_s: float) -> EvictionHistory:
     """Return a history in which nothing could be learnt for a time; itself where that is known, or before it.
 
-    Episodes that began in that time are no episodes any more.
+    Episodes that began in that time are no episodes any more, nor those between stretches that become one.
 
     Args:
         history: so far.
@@ -65,11 +68,12 @@ def left_out(history: EvictionHistory, since_s: float, until_s: float) -> Evicti
     since_s = max(since_s, history.since.timestamp())
     if not since_s < until_s <= _LATEST_S:
         return history
-    stretches = tuple(episodes.merged([*history.left_out, (since_s, until_s)]))
-    if stretches == history.left_out:
+    stretches = episodes.merged([*history.left_out, (since_s, until_s)])
+    if tuple(stretches) == history.left_out:
         return history
+    stretches = _fewer(stretches)
     outside = episodes.outside(np.array(history.episodes_s), stretches).tolist()
-    return _bounded(dataclasses.replace(history, episodes_s=tuple(outside), left_out=stretches))
+    return dataclasses.replace(history, episodes_s=tuple(outside), left_out=tuple(stretches))
 
 
 def trimmed(history: EvictionHistory, at: datetime) -> EvictionHistory:
@@ -96,12 +100,20 @@ def _first_s(history: EvictionHistory) -> float:
     return max(since_s, history.episodes_s[-1] + episodes.WITHIN_S) if history.episodes_s else since_s
 
 
-def _bounded(history: EvictionHistory) -> EvictionHistory:
-    """Return a history that begins after the last of what does not fit."""
-    too_early_s = [
-        *history.episodes_s[-MOST_EPISODES - 1 : -MOST_EPISODES],
-        *(until_s for _, until_s in history.left_out[-MOST_LEFT_OUT - 1 : -MOST_LEFT_OUT]),
-    ]
-    if not too_early_s:
-        return history
-    return trimmed(history, datetime.fromtimestamp(max(too_early_s) // 1.0 + 1.0, UTC))
+def _begun_later(history: EvictionHistory) -> EvictionHistory:
+    """Return a history that begins after the last episode that does not fit."""
+    too_early_s = history.episodes_s[-MOST_EPISODES - 1 : -MOST_EPISODES]
+    return trimmed(history, datetime.fromtimestamp(too_early_s[0] // 1.0 + 1.0, UTC)) if too_early_s else history
+
+
+def _fewer(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Return stretches that fit, in order: the nearest two become one, and of those as near the two that are shortest.
+
+    Else steps at the same hours of each day, all as far apart, would grow to one long stretch from the oldest on.
+    """
+    fewer = list(stretches)
+    while len(fewer) > MOST_LEFT_OUT:
+        pairs = enumerate(itertools.pairwise(fewer))
+        *_, place = min((later[0] - first[1], later[1] - first[0], place) for place, (first, later) in pairs)
+        fewer[place : place + 2] = [(fewer[place][0], fewer[place + 1][1])]
+    return fewer

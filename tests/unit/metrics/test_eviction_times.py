@@ -1,13 +1,15 @@
 """A record says when each of its evictions happened, however it counts them."""
 
-from collections.abc import Sequence
-from datetime import timedelta
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heartbeat_tuner.domain.evidence import MemberChange, Record
+from heartbeat_tuner.domain.verifications import EvictionHistory
 from heartbeat_tuner.metrics import evictions
 from heartbeat_tuner.metrics import record as records
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -15,6 +17,7 @@ from heartbeat_tuner.metrics.raw import resolver
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.record import RecordScope
 from heartbeat_tuner.metrics.vocabulary import Quantity
+from heartbeat_tuner.verification import episodes, eviction_history
 from tests.support import counters, worlds
 from tests.support.counters import JMX, KAFKAJS, Answers
 from tests.support.worlds import NOW
@@ -28,6 +31,9 @@ PODS = worlds.pods()
 LIMIT = timedelta(seconds=60)
 
 GROWTHS = st.lists(st.integers(0, 2), min_size=SCRAPES, max_size=SCRAPES)
+SPARSE = st.builds(
+    lambda scrapes, by: moved(scrapes, by=by), st.sets(st.integers(0, SCRAPES - 1), max_size=4), st.integers(1, 3)
+)
 CHANGES = st.lists(
     st.builds(
         lambda ago_s, pod: MemberChange(NOW - timedelta(seconds=ago_s), pod.name),
@@ -38,12 +44,12 @@ CHANGES = st.lists(
 )
 
 
-def counter(growths: Sequence[float], *, pod: str = "orders-0") -> Series:
+def counter(growths: Sequence[float], *, pod: str = "orders-0", apart_s: float = SCRAPE_S) -> Series:
     """Return a counter that grew by so much before each scrape; the last is now."""
     total, pairs = 0.0, []
     for number, growth in enumerate(growths):
         total += growth
-        pairs.append((NOW.timestamp() - (len(growths) - 1 - number) * SCRAPE_S, total))
+        pairs.append((NOW.timestamp() - (len(growths) - 1 - number) * apart_s, total))
     return counters.series(pairs, pod=pod, client_id="consumer-orders-1")
 
 
@@ -57,14 +63,33 @@ def at(scrape: int) -> float:
     return NOW.timestamp() - (SCRAPES - 1 - scrape) * SCRAPE_S
 
 
-def kafkajs(joins: Sequence[float], notices: Sequence[float], requests: Sequence[float]) -> Answers:
+def moved(scrapes: Collection[int], *, by: float = 1.0) -> list[float]:
+    """Return the growth of a counter that moves before the scrapes of these numbers."""
+    return [by * (number in scrapes) for number in range(SCRAPES)]
+
+
+def kafkajs(
+    joins: Sequence[float], notices: Sequence[float], requests: Sequence[float], apart_s: float = SCRAPE_S
+) -> Answers:
     """Return what a KafkaJS member exports; none of its beats is accepted."""
     return {
-        Quantity.REBALANCES: [counter(joins)],
-        Quantity.REBALANCE_NOTICES: [counter(notices)],
-        Quantity.HEARTBEAT_REQUESTS: [counter(requests)],
-        Quantity.REBALANCE_TIME: [counter([0.0] * SCRAPES)],
+        Quantity.REBALANCES: [counter(joins, apart_s=apart_s)],
+        Quantity.REBALANCE_NOTICES: [counter(notices, apart_s=apart_s)],
+        Quantity.HEARTBEAT_REQUESTS: [counter(requests, apart_s=apart_s)],
+        Quantity.REBALANCE_TIME: [counter([0.0] * SCRAPES, apart_s=apart_s)],
     }
+
+
+def since(
+    since_s: float,
+    joins: Sequence[float],
+    requests: Sequence[float],
+    notices: Sequence[float] = (0.0,) * SCRAPES,
+    accepted: Sequence[float] = (0.0,) * SCRAPES,
+) -> list[float]:
+    """Return when an old KafkaJS member was evicted after a time, in Unix seconds."""
+    shown = kafkajs(joins, notices, requests) | {Quantity.HEARTBEATS: [counter(accepted)]}
+    return [change.at.timestamp() for change in evictions.unannounced(PODS[0], shown, since_s=since_s)]
 
 
 def java(
@@ -130,12 +155,67 @@ def test_an_unannounced_rejoin_was_at_its_scrape() -> None:
     assert record.evicted_at_s == (at(9),)
 
 
-def test_of_more_rejoins_than_refusals_the_last_count() -> None:
+def test_a_rejoin_that_was_refused_before_the_record_is_not_in_it() -> None:
     """The refusal of the first was before the record began: only those of the others are in it."""
-    joins = [1.0 if number in {0, 4, 12, 20} else 0.0 for number in range(SCRAPES)]
-    refused = [1.0 if number in {3, 11, 19} else 0.0 for number in range(SCRAPES)]
-    record = recorded(kafkajs(joins, [0.0] * SCRAPES, refused), KAFKAJS)
+    record = recorded(kafkajs(moved({0, 4, 12, 20}), [0.0] * SCRAPES, moved({3, 11, 19})), KAFKAJS)
     assert record.evicted_at_s == (at(12), at(20))
+
+
+def test_an_eviction_confirms_no_restart_that_comes_later() -> None:
+    """Of three rejoins the first alone was refused a beat; a record that begins after it has none."""
+    joins, refused = moved({0, 4, 12, 20}), moved({4})
+    assert since(at(2), joins, refused) == [at(4)]
+    assert since(at(5), joins, refused) == since(at(13), joins, refused) == []
+
+
+def test_further_refusals_of_an_eviction_confirm_no_restart_that_comes_later() -> None:
+    """A member with three partitions is refused three beats."""
+    assert since(at(2), moved({0, 4, 12}), moved({4}, by=3.0)) == [at(4)]
+
+
+def test_refusals_of_an_announced_rebalance_confirm_no_restart_that_comes_later() -> None:
+    """A member with three partitions is told so three times, and announces one rebalance."""
+    joins, refused, notices = moved({0, 6, 14}), moved({4}, by=3.0), moved({4})
+    assert since(at(2), joins, refused, notices) == []
+
+
+@pytest.mark.parametrize(("scrape", "confirmed"), [(12, [8, 11]), (17, [8])])
+def test_refusals_are_there_for_the_next_rejoin_a_few_scrapes_long(scrape: int, confirmed: list[int]) -> None:
+    """In a storm a beat may be refused again in the scrape that shows the rejoin before."""
+    joins, refused = moved({0, 8, scrape - 1}), moved({8}, by=2.0)
+    assert since(at(2), joins, refused) == [at(number) for number in confirmed]
+
+
+def test_a_rejoin_that_takes_long_is_confirmed() -> None:
+    """The broker is slow, or other members come late: no other rejoin was before it."""
+    assert since(at(2), moved({0, 20}), moved({4})) == [at(20)]
+
+
+def test_beats_that_are_counted_a_scrape_later_confirm_no_restart() -> None:
+    """Requests run ahead for a scrape, and what was accepted catches up."""
+    joins, requests, accepted = moved({0, 20}), moved({4}), moved({5})
+    assert since(at(2), joins, requests, accepted=accepted) == []
+
+
+@given(st.data(), st.integers(0, SCRAPES), st.sampled_from([30.0, 60.0, 300.0]))
+def test_sliding_windows_show_no_eviction_that_one_pass_does_not(
+    data: st.DataObject, started: int, apart_s: float
+) -> None:
+    """Otherwise what is gathered from look to look would grow by episodes that never were."""
+    joins, notices, requests, accepted = (data.draw(GROWTHS | SPARSE) for _ in range(4))
+    pod = worlds.pod(0, started=NOW - timedelta(seconds=started * apart_s + 7))
+    shown = kafkajs(joins, notices, requests, apart_s) | {Quantity.HEARTBEATS: [counter(accepted, apart_s=apart_s)]}
+    numbers = st.integers(0, SCRAPES)
+    windows = data.draw(st.lists(st.tuples(numbers, numbers).map(sorted), min_size=1, max_size=8))
+    earliest_s = NOW.timestamp() - SCRAPES * apart_s
+    whole = evictions.unannounced(pod, shown, since_s=earliest_s)
+    history = EvictionHistory(datetime.fromtimestamp(earliest_s, UTC), worlds.settings())
+    for first, last in windows:
+        seen = {name: [one.until(earliest_s + last * apart_s) for one in group] for name, group in shown.items()}
+        evicted = evictions.unannounced(pod, seen, since_s=earliest_s + first * apart_s)
+        assert Counter(evicted) <= Counter(whole)
+        history = eviction_history.with_evictions(history, [change.at.timestamp() for change in evicted])
+    assert len(history.episodes_s) <= len(episodes.starts([change.at.timestamp() for change in whole]))
 
 
 @pytest.mark.parametrize("limit", [LIMIT, None])

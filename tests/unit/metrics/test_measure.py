@@ -288,10 +288,12 @@ def test_a_share_is_at_most_the_whole() -> None:
 
 
 def _lives(joins: list[int], announced: list[int]) -> dict[Quantity, list[Series]]:
-    """A healthy member of several partitions from its start: every announced rebalance refuses it three beats."""
+    """A member of several partitions from its start: before every rejoin three of its beats are refused."""
     times = [SINCE.timestamp() + 5 * number for number in range(len(joins))]
     pod = PODS[0].name
-    requests = [10 * number + 3 * told for number, told in enumerate(announced)]
+    requests = [
+        10 * number + 3 * max(joined, told) for number, (joined, told) in enumerate(zip(joins, announced, strict=True))
+    ]
     accepted = [10 * number for number in range(len(joins))]
     return {
         Quantity.HEARTBEAT_REQUESTS: [counters.series(zip(times, requests, strict=True), pod=pod)],

@@ -48,7 +48,7 @@ def test_a_pod_whose_counters_stand_still_lost_what_it_had_lost_before(failed: f
 def unannounced(joined: float, *, started_s: float, rejoined: bool, namesake: bool) -> list[MemberChange]:
     """Return the evictions of a pod whose joins and notices stand, or in the end move by an announced rejoin.
 
-    Half of its heartbeats were refused; a namesake may have been there before it.
+    Half of its heartbeats were refused, two of them before its first scrape; a namesake may have been there before it.
     """
     pod = worlds.pod(0, started=NOW - seconds(started_s))
     times = [NOW.timestamp() - number * 15.0 for number in range(239, -1, -1)]
@@ -60,7 +60,7 @@ def unannounced(joined: float, *, started_s: float, rejoined: bool, namesake: bo
     moved = [0.0] * (len(mine) - 1) + [float(rejoined)]
     found = {
         Quantity.HEARTBEATS: counter([number * 1.0 for number in range(len(mine))]),
-        Quantity.HEARTBEAT_REQUESTS: counter([number * 2.0 for number in range(len(mine))]),
+        Quantity.HEARTBEAT_REQUESTS: counter([number * 2.0 + 2.0 for number in range(len(mine))]),
         Quantity.REBALANCE_NOTICES: counter(moved),
         Quantity.REBALANCES: counter([joined + one for one in moved]),
     }

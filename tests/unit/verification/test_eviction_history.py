@@ -163,15 +163,52 @@ def test_more_episodes_than_it_holds_make_it_begin_later() -> None:
     assert eviction_history.with_evictions(known, times) is known
 
 
-def test_more_stretches_than_it_holds_make_it_begin_later() -> None:
-    """Just after the last that does not fit; the episodes until then go with it."""
-    stretches = [stretch(number, number + 0.25) for number in range(1, MOST_LEFT_OUT + 3)]
+def test_of_more_stretches_than_it_holds_the_nearest_become_one() -> None:
+    """Of the time between them nothing is learnt, and its episodes go; the history begins where it did."""
+    hours = [10.0 * number for number in range(1, MOST_LEFT_OUT + 1)]
+    stretches = [stretch(hour, hour + 0.25) for hour in hours] + [stretch(55, 55.25), stretch(306, 306.25)]
     known = EMPTY
     for since_s, until_s in stretches:
-        known = eviction_history.left_out(eviction_history.with_evictions(known, [until_s]), since_s, until_s)
-    assert list(known.left_out) == stretches[2:]
-    assert known.since == datetime.fromtimestamp(stretches[1][1] + 1, UTC)
-    assert known.episodes_s == tuple(until_s for _, until_s in stretches[2:])
+        known = eviction_history.with_evictions(known, after(0, 53, 57, 303, 308, 310.5))
+        known = eviction_history.left_out(known, since_s, until_s)
+    assert len(known.left_out) == MOST_LEFT_OUT
+    assert {stretch(50, 55.25), stretch(306, 310.25)} < set(known.left_out)
+    assert (known.since, known.episodes_s) == (NOW, after(0, 57, 303, 310.5))
+
+
+def test_steps_of_scale_at_the_same_hours_of_each_day_erase_no_record() -> None:
+    """Three a day for six weeks: the night, the longest time between two, is learnt from every day."""
+    known = EMPTY
+    for day in range(42):
+        for hour in (8, 12, 18):
+            known = eviction_history.left_out(known, *stretch(24 * day + hour, 24 * day + hour + 0.25))
+    left_out_s = sum(until_s - since_s for since_s, until_s in known.left_out)
+    assert (known.since, len(known.left_out)) == (NOW, MOST_LEFT_OUT)
+    assert left_out_s < 42 * 86_400 / 3
+
+
+def test_stretches_as_far_from_each_other_as_all_others_become_pairs() -> None:
+    """One stretch that takes in its neighbours one after the other would be the end of the oldest record."""
+    known = EMPTY
+    for number in range(126):
+        known = eviction_history.left_out(known, *stretch(8 * number, 8 * number + 0.25))
+    assert max(until_s - since_s for since_s, until_s in known.left_out) <= 3_600 * 8.25
+
+
+@given(
+    st.lists(st.integers(0, 5_000), min_size=MOST_LEFT_OUT, max_size=3 * MOST_LEFT_OUT),
+    st.lists(st.integers(0, 5_000_000), max_size=100),
+)
+def test_stretches_that_became_one_are_known(starts: list[int], times: list[int]) -> None:
+    """Whoever sees them again, and the evictions between them, has no status to write."""
+    stretches = [(NOW_S + 1_000.0 * number, NOW_S + 1_000.0 * number + 700.0) for number in starts]
+    seen = [NOW_S + at_s for at_s in times]
+    known = eviction_history.with_evictions(history(seen, stretches), seen)
+    assert_is_consistent(known)
+    assert known.since == NOW
+    for since_s, until_s in stretches:
+        assert eviction_history.left_out(known, since_s, until_s) is known
+    assert eviction_history.with_evictions(known, seen) is known
 
 
 @given(st.lists(st.lists(CRAZY, max_size=400) | st.tuples(CRAZY, CRAZY), max_size=8))

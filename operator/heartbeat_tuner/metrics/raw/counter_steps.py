@@ -89,6 +89,16 @@ def increase(series: Series, *, since_s: float, born_at_zero: bool) -> float:
     return grown
 
 
+def growth_by_time(series: Series, *, since_s: float, born_at_zero: bool) -> dict[float, float]:
+    """Return what `increase` is the sum of: by how much a counter had grown at each scrape at which it had."""
+    first = bisect_right(series.samples.times_s, since_s)
+    shown = series.samples[max(0, first - 1) :]
+    grown = {step.until_s: step.grown for step in nonzero_steps(Series(series.labels, shown))}
+    if born_at_zero and not first and shown:
+        grown[shown[0].time_s] = shown[0].value
+    return grown
+
+
 def timed_events(series: Series, *, since_s: float) -> TimedEvents:
     """Return the events of a counter that lie between two of its scrapes, the first and the last since a time."""
     times_s = series.samples.times_s
