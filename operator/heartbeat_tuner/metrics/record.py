@@ -246,7 +246,6 @@ def _evicted(watched: RecordScope, current: Observed, convention: Convention, ob
 
 
 def _pods(changes: Sequence[MemberChange]) -> tuple[str, ...]:
-    """Return the names of the pods behind changes, sorted."""
     return tuple(sorted({change.pod for change in changes}))
 
 
