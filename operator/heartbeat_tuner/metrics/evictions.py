@@ -42,7 +42,7 @@ NEAR_S: Final = 90.0
 """A refusal may be as old as this and confirm a rejoin though another came between: in a storm one scrape shows both a
 rejoin and the refusal before the next. KafkaJS gives members 60 s to rejoin, and a scrape later that shows."""
 
-_REFUSED: Final = (
+_REFUSED_BEATS: Final = (
     (Quantity.HEARTBEAT_REQUESTS, 1.0),
     (Quantity.HEARTBEATS, -1.0),
     (Quantity.REBALANCE_NOTICES, -1.0),
@@ -213,7 +213,7 @@ def _refusals(pod: Pod, observed: Observed, since_s: float) -> dict[float, float
     is_young = pod.started.timestamp() >= since_s
     began_s = math.nextafter(pod.started.timestamp(), -math.inf) if is_young else -math.inf
     refused = defaultdict[float, float](float)
-    for quantity, sign in _REFUSED:
+    for quantity, sign in _REFUSED_BEATS:
         born_at_zero = is_young or quantity is Quantity.HEARTBEATS
         for series in of_pod(observed.get(quantity, ()), pod.name):
             shown = Series(series.labels, series.samples.between(began_s, math.inf))

@@ -186,7 +186,7 @@ def chosen(own: ObjectKey, group_id: str, others: WitnessRing, written: datetime
             choice.ask(others.groups[number])
         waiting = waiting[asked:]
         if choice.is_full or not waiting.size:
-            return tuple(witness.history.episodes_s for witness in choice.witnesses)
+            return tuple(group.history.episodes_s for group in choice.witnesses)
         quiet_enough = others.least_per_day(written)[waiting] <= min(MOST_OF_A_WITNESS, choice.rest_per_day)
         waiting, asked = waiting[quiet_enough], 2 * asked
 
