@@ -13,7 +13,7 @@ from sandbox.environment import Sandbox
 from sandbox.network import LOOPBACK
 from tests.schedules.replicas import Replicas
 from tests.schedules.schedule import Act
-from tests.schedules.stage import SIZE, Played, Shown, Stage
+from tests.schedules.stage import SIZE, Played, Shown, Stage, deploy
 from tests.support.fleets import Fleet, PodMetrics, Scrapes
 
 SCRAPES = Scrapes(every_s=0.5, reach_s=20.0, from_start=True)
@@ -29,6 +29,7 @@ class Tally:
     refused: int = 0
     unanswered: int = 0
     interrupted: int = 0
+    struck_before_reverts: int = 0
     late_writes: int = 0
     late_events: int = 0
     lost_on_the_way: int = 0
@@ -43,6 +44,7 @@ class Tally:
         self.refused += played.trail.refused()
         self.unanswered += played.trail.unanswered()
         self.interrupted += played.interrupted
+        self.struck_before_reverts += played.struck_before_reverts
         self.late_writes += len(played.trail.without_lease())
         self.late_events += played.trail.late_events()
         self.stood_still += played.stood_still
@@ -70,7 +72,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         tail = Tail(sandbox.control_plane.audit_log)
         fleets = [running.enter_context(Fleet(sandbox, name, SIZE)) for name in ("red", "blue")]
         for fleet in fleets:
-            fleet.deploy(scenario.STORMING)
+            deploy(fleet)
         metrics = running.enter_context(
             PodMetrics(fleets, storms=lambda env: "KAFKA_SESSION_TIMEOUT_MS" not in env, scrapes=SCRAPES)
         )

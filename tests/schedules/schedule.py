@@ -53,6 +53,12 @@ class Event:
 _FIRST_S: Final = (0.0, 0.5)
 """While the values are being applied, over wires as slow as they are here."""
 
+_BEFORE_REVERTS_S: Final = (2.0, 5.0)
+"""Later: all values are applied then, and those whose pods crash are about to be taken back."""
+
+_LATE_BEGIN_EVERY: Final = 4
+"""Of so many seeds one begins then."""
+
 _SOON_S: Final = (0.05, 0.3)
 _LATE_S: Final = (2.0, 3.2)
 """A gap in which a lease runs out: who is stopped for so long awakes about when the other one begins to write."""
@@ -68,7 +74,7 @@ def drawn(seed: int) -> tuple[Event, ...]:
     chance = random.Random(seed)  # noqa: S311 - a schedule to repeat, not a secret
     events: list[Event] = []
     stopped, cut = [False, False], [False, False]
-    at_s = chance.uniform(*_FIRST_S)
+    at_s = chance.uniform(*(_FIRST_S if seed % _LATE_BEGIN_EVERY else _BEFORE_REVERTS_S))
     for number in range(chance.randint(4, 8)):
         asleep = [replica for replica in (0, 1) if stopped[replica]]
         if asleep and chance.random() < _AWAKEN_SHARE:

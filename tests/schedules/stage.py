@@ -5,6 +5,7 @@ While one fleet is on stage, the other's pods are rolled back into the storm.
 
 import dataclasses
 import itertools
+import json
 import random
 import threading
 import time
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from sandbox import progress
+from sandbox import progress, scenario
 from sandbox.audit import Tail
 from sandbox.control_plane import ADMIN
 from sandbox.environment import OPERATOR_USERS
@@ -22,10 +23,14 @@ from sandbox.processes import wait_until
 from tests.schedules.replicas import Replicas
 from tests.schedules.schedule import CUTS, Act, Event
 from tests.schedules.trail import Trail
-from tests.support.fleets import Fleet
+from tests.support import written
+from tests.support.fleets import Fleet, deployment
 
 SIZE: Final = 20
 """Policies of a fleet."""
+
+CRASHING: Final = 4
+"""Of its Deployments, the last ones: their pods crash with any other values than the storm's."""
 
 SESSION_FLOORS_S: Final = range(31, 31 + SIZE)
 """Each policy has a value of its own that is right for it."""
@@ -66,6 +71,11 @@ class Played:
         return any(first < at < last for at, _ in self.hits)
 
     @property
+    def struck_before_reverts(self) -> bool:
+        """Likewise between the writes of values and those that took them back."""
+        return any(written < at < back for at, _ in self.hits for written, back in self.trail.taken_back_between())
+
+    @property
     def stood_still(self) -> bool:
         """Whether wires or API server did, for so long that what had left under the lease could come without it."""
         return self.trail.longest_pause_s(ADMIN) > _NOTE_EVERY_S + _MARGIN_S / 2
@@ -86,7 +96,7 @@ class Stage:
         Args:
             name: for progress lines.
             events: in the order of their times; none for an undisturbed run.
-            wanted: the end state to wait for; None for whatever stands when all values are applied.
+            wanted: the end state to wait for; None for whatever stands when all values are applied, or taken back.
         """
         fleet = next(self._fleets)
         fleet.await_rolled_out()
@@ -155,13 +165,28 @@ class Stage:
             nonlocal shown
             self._replicas.tend()
             shown = end_state(fleet)
-            return shown == wanted if wanted is not None else all(map(_is_applied, shown))
+            return shown == wanted if wanted is not None else _are_over(shown)
 
         try:
             wait_until(stands, part=name, what="the end state", timeout_s=_SETTLED_TIMEOUT_S, poll_s=0.3)
         except SandboxError as error:
             progress.say(name, str(error))  # what stands instead is for the test to say
         return shown
+
+
+def deploy(fleet: Fleet) -> None:
+    """Put a fleet into a storm, and let the last of its Deployments be such that no cure suits them."""
+    fleet.deploy(scenario.STORMING)
+    stormy = scenario.STORMING.session_timeout_ms
+    script = f'[ "$KAFKA_SESSION_TIMEOUT_MS" = {stormy} ] || exit 7; exec sleep infinity'
+    probe = {"exec": {"command": ["true"]}, "initialDelaySeconds": 1, "periodSeconds": 1}
+    for name in fleet.names[-CRASHING:]:
+        change = written.container(fleet, script, readinessProbe=probe)
+        document = deployment(fleet.namespace, name)
+        document["spec"]["template"]["spec"] |= change["template"]["spec"]
+        # By kubectl, as it was deployed: who writes notes into it must not seem to have changed its template.
+        fleet.apply(json.dumps(document))
+    fleet.await_rolled_out()
 
 
 def end_state(fleet: Fleet) -> list[Shown]:
@@ -199,8 +224,10 @@ def _said(condition: dict[str, Any], status: dict[str, Any]) -> tuple[str, str]:
     return condition["status"], condition["reason"]
 
 
-def _is_applied(shown: Shown) -> bool:
-    return bool(shown["conditions"].get("Applied") == ("True", "Applied"))
+def _are_over(shown: Sequence[Shown]) -> bool:
+    """Whether all values are applied, and those that were taken back are demanded again and not written."""
+    said = [one["conditions"].get("Applied") for one in shown]
+    return said == [("True", "Applied")] * (SIZE - CRASHING) + [("False", "FailedBefore")] * CRASHING
 
 
 def _ordered(leader: str) -> tuple[str, str]:

@@ -125,9 +125,19 @@ class Trail:
         )
 
     def applied_between(self) -> tuple[datetime, datetime]:
-        """Return when the first and the last value was applied; at least one was."""
-        times = [write.time for write in self._applies()]
-        return times[0], times[-1]
+        """Return when the first and the last Deployment was first applied to; at least one was."""
+        firsts = [times[0] for times in self._times_of_applies().values()]
+        return min(firsts), max(firsts)
+
+    def taken_back_between(self) -> list[tuple[datetime, datetime]]:
+        """Return when each Deployment that was applied to several times was so first and last."""
+        return [(times[0], times[-1]) for times in self._times_of_applies().values() if len(times) > 1]
+
+    def _times_of_applies(self) -> dict[tuple[str, str], list[datetime]]:
+        times: dict[tuple[str, str], list[datetime]] = {}
+        for write in self._applies():
+            times.setdefault((write.namespace, write.name), []).append(write.time)
+        return times
 
     def _applies(self) -> Iterator[Write]:
         return (write for write in self._by_replicas() if write.resource == "deployments")
