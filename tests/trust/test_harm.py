@@ -14,11 +14,13 @@ from typing import Final
 
 import pytest
 
+from heartbeat_tuner.api.followed import history_status
 from heartbeat_tuner.domain.evidence import Pod
+from heartbeat_tuner.domain.verifications import EvictionHistory
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from sandbox.environment import Sandbox
 from tests.e2e.operators import Operators
-from tests.support import counters, exits
+from tests.support import counters, exits, worlds
 from tests.support.exits import MERGE, Place
 
 pytestmark = pytest.mark.timeout(120)
@@ -94,11 +96,9 @@ class HarmedPlace(Place):
     async def note_a_calm_fortnight(self) -> None:
         """Put into the policy's status what an operator leaves there that has watched for 14 days."""
         since = datetime.now(UTC).replace(microsecond=0) - RECORD
-        history = {
-            "since": since.isoformat().replace("+00:00", "Z"),
-            "values": {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"},
-            "episodes": " ".join(f"{after.total_seconds():.0f}" for after in EPISODES_BEFORE),
-        }
+        episodes_s = tuple((since + after).timestamp() for after in EPISODES_BEFORE)
+        known = EvictionHistory(since, worlds.STORM, episodes_s, group=("main", self.name))
+        history = history_status(known).model_dump(by_alias=True, exclude_none=True)
         await self.api.write("PATCH", f"{self.policy}/status", {"status": {"history": history}}, content_type=MERGE)
 
     async def suffer(self, times: str, *, at_most: timedelta) -> timedelta:
