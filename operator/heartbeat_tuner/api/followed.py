@@ -30,6 +30,7 @@ def verification_of(followed: FollowedChange) -> VerificationStatus:
     return VerificationStatus(
         at=timestamp(followed.at),
         landed=None if followed.landed is None else timestamp(followed.landed),
+        template=followed.template,
         deployed=None if followed.deployed is None else timestamp(followed.deployed),
         outcome=followed.outcome,
         message="" if followed.outcome is Outcome.VERIFYING else fitting(followed.message),
@@ -48,7 +49,7 @@ def followed_of(noted: VerificationStatus) -> FollowedChange | None:
     if at is None or not all(moment is None or durations.may_be_ours(moment) for moment in moments):
         return None
     effect = None if noted.effect is None else _effect(noted.effect)
-    return FollowedChange(at, landed, deployed, noted.outcome, noted.message, reached, effect)
+    return FollowedChange(at, landed, noted.template, deployed, noted.outcome, noted.message, reached, effect)
 
 
 def history_status(history: EvictionHistory) -> HistoryStatus:

@@ -131,6 +131,7 @@ class FollowedChange:
     Attributes:
         at: when it was written: which one it is.
         landed: when all pods had stayed ready with the values; None while they have not.
+        template: the fingerprint of the pods' template that it left; empty until that was seen.
         deployed: when somebody else's change of the pods' template was seen after it, since when harm may be of that;
             None where nobody changed it.
         outcome: what is known of it.
@@ -141,6 +142,7 @@ class FollowedChange:
 
     at: datetime
     landed: datetime | None = None
+    template: str = ""
     deployed: datetime | None = None
     outcome: Outcome = Outcome.VERIFYING
     message: str = ""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
+from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout
@@ -81,8 +82,8 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
         return FollowedChange(change.at, outcome=Outcome.INCONCLUSIVE, message=missed)
     else:
         followed = FollowedChange(change.at)
-    if followed.deployed is None and not workload.is_our_template and _is_seen(look, change):
-        followed = dataclasses.replace(followed, deployed=now.replace(microsecond=0))
+    if _is_seen(look, change):
+        followed = _with_template(followed, workload, now)
     if followed.landed is not None or now < change.at or _was_not_watched(followed):
         return followed
     current = None if workload.current is None else workload.current.settings
@@ -90,6 +91,18 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
     if landing.landing_of(written)[1].reason is not Reason.APPLIED:
         return followed
     return dataclasses.replace(followed, landed=max(change.at, now.replace(microsecond=0)))
+
+
+def _with_template(followed: FollowedChange, workload: Workload, now: datetime) -> FollowedChange:
+    """Return a change with the template that it left, and with when somebody else changed that.
+
+    By the times of managers alone, who changes a label of the workload would seem to change its template.
+    """
+    if workload.is_our_template:
+        return followed if followed.template else dataclasses.replace(followed, template=workload.template)
+    if followed.deployed is not None or rollout_blame.is_ours(workload, followed.template):
+        return followed
+    return dataclasses.replace(followed, deployed=now.replace(microsecond=0))
 
 
 def _standing_effect(standing: Effect | None, effect: Effect | None) -> Effect | None:
@@ -115,12 +128,13 @@ def _still_fails(look: GroupLook, change: Application, followed: FollowedChange)
     """Whether pods go on to fail as they did, however long ago values landed: a revert may have been held since."""
     if followed.outcome is not Outcome.ROLLOUT_FAILED:
         return False
-    return _rollout(look, change).crashing(look.now) is not None
+    return _rollout(look, change, followed).crashing(look.now) is not None
 
 
-def _rollout(look: GroupLook, change: Application) -> Rollout:
+def _rollout(look: GroupLook, change: Application, followed: FollowedChange) -> Rollout:
     """Return the rollout as far as the values may be to blame."""
-    return rollout_blame.blamed(look.workload, look.policy.workload.container, change.at, look.now)
+    container = look.policy.workload.container
+    return rollout_blame.blamed(look.workload, container, followed.template, change.at, look.now)
 
 
 def _is_over(followed: FollowedChange, now: datetime) -> bool:
@@ -151,7 +165,7 @@ def _asked(
     witnesses: Witnesses,
 ) -> FollowMemory:
     """Return what to remember, with a verdict: a new one once an hour, and where what it rests on is another."""
-    now, rollout = look.now, _rollout(look, change)
+    now, rollout = look.now, _rollout(look, change, followed)
     if memory.outage_until is not None and now < memory.outage_until:
         rollout = rollout_blame.calm(rollout, now)
     contradiction = _contradiction(look)

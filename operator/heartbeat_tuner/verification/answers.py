@@ -54,9 +54,10 @@ class Known:
         """What was counted since the change; in whole days, so that a status moves once a day for it."""
         whole = math.floor(self.days)
         return say(
-            "{episodes} episodes of evictions in {days} since the change",
+            "{episodes} {noun} of evictions in {days} since the change",
             episodes=self.episodes,
-            days=f"{whole} day{'s' if whole > 1 else ''}" if whole else "less than a day",
+            noun="episode" if self.episodes == 1 else "episodes",
+            days=f"{whole} whole day{'s' if whole > 1 else ''}" if whole else "less than a day",
         )
 
 

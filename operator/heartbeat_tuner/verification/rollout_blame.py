@@ -14,18 +14,19 @@ from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
 
 
-def blamed(workload: Workload, container: str, written: datetime, now: datetime) -> Rollout:
+def blamed(workload: Workload, container: str, template: str, written: datetime, now: datetime) -> Rollout:
     """Return the rollout as far as the values may be to blame; a calm one where nothing speaks against them.
 
     Args:
         workload: as it was looked up.
         container: that was written to.
+        template: the fingerprint of the template that our write left; empty where nobody saw it.
         written: when.
         now: the time.
     """
     rollout = workload.rollout
     is_left_to_us = not workload.paused and workload.strategy is not Strategy.ON_DELETE
-    if not (is_left_to_us and workload.is_our_template and _pods_before_stand(workload, now)):
+    if not (is_left_to_us and is_ours(workload, template) and _pods_before_stand(workload, now)):
         return calm(rollout, now)
     of_ours = [failing for failing in rollout.failing if failing.container == container]
     crashing = [failing for failing in of_ours if failing.is_crashing(now)]
@@ -36,6 +37,11 @@ def blamed(workload: Workload, container: str, written: datetime, now: datetime)
     if _is_overdue(rollout, written, now) and len(restarted) + len(rollout.unready) > len(healthy):
         return dataclasses.replace(rollout, failing=tuple(restarted))
     return calm(rollout, now)
+
+
+def is_ours(workload: Workload, template: str) -> bool:
+    """Whether the pods' template is the one that our write left, by its fingerprint or by who changed it last."""
+    return workload.is_our_template or (template != "" and workload.template == template)
 
 
 def calm(rollout: Rollout, now: datetime) -> Rollout:

@@ -306,6 +306,19 @@ def test_harm_after_somebody_s_deploy_is_said_and_not_taken_back() -> None:
     assert not followed.is_harmful
 
 
+def test_a_label_of_the_owner_s_is_no_deploy() -> None:
+    """The template is the one that the change left, whoever touched the workload last."""
+    noted = {"app": dataclasses.replace(CHANGE, at=NOW)}
+    watched = group(application=dataclasses.replace(CHANGE, at=NOW))
+    watched.look(applications=noted, template="ours")
+    labelled = watched.look(applications=noted, template="ours", is_our_template=False)
+    assert labelled is not None
+    assert (labelled.template, labelled.deployed) == ("ours", None)
+    deployed = watched.look(applications=noted, template="theirs", is_our_template=False)
+    assert deployed is not None
+    assert deployed.deployed == watched.now
+
+
 def test_a_view_from_before_the_write_shows_no_deploy() -> None:
     """The watch may lag behind."""
     rolling = group(application=dataclasses.replace(CHANGE, at=NOW))

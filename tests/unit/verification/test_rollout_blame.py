@@ -47,9 +47,9 @@ def workload(rollout: Rollout, before: Sequence[Pod], **changes: Any) -> Workloa
     return dataclasses.replace(made, **changes)
 
 
-def blamed(seen: Workload, *, written: timedelta = NOW - WRITTEN) -> tuple[str, ...] | None:
+def blamed(seen: Workload, *, template: str = "", written: timedelta = NOW - WRITTEN) -> tuple[str, ...] | None:
     """Return which pods speak against the values, none for a lack of progress; None where nothing does."""
-    rollout = rollout_blame.blamed(seen, "app", NOW - written, NOW)
+    rollout = rollout_blame.blamed(seen, "app", template, NOW - written, NOW)
     if rollout.crashing(NOW) is not None:
         return tuple(failing.pod for failing in rollout.failing)
     return () if rollout.is_overdue(NOW - written, NOW) else None
@@ -109,6 +109,13 @@ def test_a_deploy_of_the_owner_s_after_ours_is_the_owner_s(written: timedelta) -
     assert blamed(workload(FIRST_CRASHES, OLD, is_our_template=False, our_rollout=False), written=written) is None
     stuck = Rollout(wanted=3, updated=1, exceeded=True)
     assert blamed(workload(stuck, OLD, is_our_template=False, our_rollout=False), written=written) is None
+
+
+def test_a_label_that_the_owner_changes_makes_no_other_template() -> None:
+    """The owner's manager is the newest then, by its time; the fingerprint is still the one that our write left."""
+    seen = workload(FIRST_CRASHES, OLD, is_our_template=False, template="0123456789abcdef")
+    assert blamed(seen) is None
+    assert blamed(seen, template="0123456789abcdef") == ("new-9",)
 
 
 def test_pods_that_crashed_before_too_say_nothing() -> None:

@@ -46,7 +46,7 @@ def test_nothing_has_shown_yet_and_it_says_how_long_that_takes() -> None:
     assert (answer.outcome, answer.episodes, answer.reached) == (Outcome.VERIFYING, 2, None)
     assert answer.days == pytest.approx(2)
     assert answer.message == (
-        "2 episodes of evictions in 2 days since the change; 14 in 14 days before it, so at most 1.7 a day. "
+        "2 episodes of evictions in 2 whole days since the change; 14 in 14 days before it, so at most 1.7 a day. "
         "3 times the rate of 1 a day would show after about 8.3 days; a doubling would not within 28"
     )
 

@@ -158,6 +158,9 @@ class VerificationStatus(Model):
         AfterValidator(moment_or_none),
         Field(description="Since when all pods had stayed ready with it.", json_schema_extra={"format": "date-time"}),
     ] = None
+    template: Annotated[
+        str, Field(max_length=64, description="A fingerprint of the pods' template that the change left.")
+    ] = ""
     deployed: Annotated[
         str | None,
         AfterValidator(moment_or_none),
