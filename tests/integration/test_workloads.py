@@ -1,6 +1,7 @@
 """Server-side apply on a real API server: what is written, what is kept, what is refused."""
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -76,7 +77,7 @@ def _policy(namespace: str, container: str = "app") -> Policy:
 
 
 def _cure(view: Workload) -> Application:
-    return Application(CURED, STORM, worlds.NOW, view.uid)
+    return Application(CURED, STORM, worlds.NOW, view.uid, entries=CURED_ENV)
 
 
 async def _read(workloads: KubernetesWorkloads, policy: Policy) -> Workload:
@@ -85,12 +86,12 @@ async def _read(workloads: KubernetesWorkloads, policy: Policy) -> Workload:
     return found
 
 
-async def _apply(workloads: KubernetesWorkloads, policy: Policy) -> None:
-    """Read and write, again while the Deployment's own controller writes in between."""
+async def _apply(workloads: KubernetesWorkloads, policy: Policy, change: Application | None = None) -> None:
+    """Read and write, the cure if nothing else; again while the Deployment's own controller writes in between."""
     for _ in range(150):
         try:
             view = await _read(workloads, policy)
-            await workloads.apply(policy, view, _cure(view))
+            await workloads.apply(policy, view, change or _cure(view))
         except WriteConflictError as error:
             conflict = error
             await asyncio.sleep(0.1)  # its controllers may be busy with others
@@ -156,9 +157,26 @@ async def test_a_stateful_set_is_read_and_written_like_a_deployment(
     assert (view.rolling_out, view.our_rollout, view.foreign_env) == (True, True, {})
     shown = json.loads(control_plane.kubectl("get", "statefulset", "orders-consumer", f"-n={namespace}", "-o=json"))
     (container,) = shown["spec"]["template"]["spec"]["containers"]
-    # Nothing was set, and S is the library's default already.
-    beat = {name: value for name, value in CURED_ENV.items() if name != "KAFKA_SESSION_TIMEOUT_MS"}
-    assert {one["name"]: one["value"] for one in container["env"]} == beat
+    assert {one["name"]: one["value"] for one in container["env"]} == CURED_ENV
+
+
+async def test_a_revert_leaves_the_very_template_that_stood_before(
+    control_plane: ControlPlane, workloads: KubernetesWorkloads, deployed: str
+) -> None:
+    """Entries that the change had added go, another container's stay: the pods before it are the template's again."""
+    await _apply(workloads, _policy(deployed, "second"))
+    policy, before = _policy(deployed), await _read(workloads, _policy(deployed))
+    await _apply(workloads, policy)
+    view = await _read(workloads, policy)
+    assert view.template != before.template
+    change = view.applications["app"]
+    revert = dataclasses.replace(
+        change, values=STORM, previous=CURED, entries={}, entries_before=change.entries, reverts=change.at
+    )
+    await _apply(workloads, policy, revert)
+    after = await _read(workloads, policy)
+    assert (after.template, after.applications["app"]) == (before.template, revert)
+    assert _env(control_plane, deployed) == {"app": {}, "second": CURED_ENV}
 
 
 async def test_two_containers_keep_both_their_cures(

@@ -292,6 +292,7 @@ async def test_two_deployments_of_a_group_in_conflict_are_not_written() -> None:
         "Applied", ONE
     )
     assert stage.condition("Recommended", ONE) == ("True", "CadenceExceedsSession")
+    await stage.cycle()  # an episode of the storm is noted
     writes = stage.policies.writes
     await stage.cycle()
     assert (stage.policies.writes, stage.workloads.writes) == (writes, [])

@@ -105,8 +105,6 @@ def _leads_back(
 
     Evictions depend on S first, and a cure has the other settings follow it.
     """
-    if not set(moved) <= current.by_setting.keys():
-        return False
     decisive = [Setting.SESSION_TIMEOUT] if Setting.SESSION_TIMEOUT in moved else moved
     back = any(_is_further(current, target, setting, failed) for setting in decisive)
     return back and not any(_is_further(target, current, setting, failed) for setting in decisive)
