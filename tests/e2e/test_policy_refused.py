@@ -200,6 +200,7 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
             "fetchWait": {"min": "500ms", "max": "10s"},
         },
         "rollout": {
+            "verification": {"revert": False},
             "cooldown": "1h",
             "horizon": "72h",
             "windows": [{"schedule": "0-59/15 2 ? jan-MAR 1-5,sat", "duration": "3h", "timeZone": "Europe/Berlin"}],

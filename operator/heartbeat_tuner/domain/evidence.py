@@ -182,6 +182,7 @@ class Holdings:
         uid: of the object.
         revision: a number that rises by one with each of its rollouts; None until its controller has seen the newest
             spec.
+        containers: of its template, in order.
     """
 
     kept: Mapping[str, Mapping[str, str]]
@@ -192,6 +193,7 @@ class Holdings:
     applications: Mapping[str, Application]
     uid: str
     revision: int | None
+    containers: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class KubernetesWorkloads:
         ours = workload.kept_env.get(reference.container, {})
         # Of an entry without a text somebody else has the value: it stays as it is.
         others = {name: text for name, text in ours.items() if name not in names or not text}
-        entries = {**workload.kept_env, reference.container: {**others, **application.entries}}
+        entries = _in_order(workload, reference.container, {**others, **application.entries})
         applications = {**workload.applications, reference.container: application}
         version = (workload.uid, workload.resource_version)
         await self._hold(reference, version, entries, applications)
@@ -86,7 +86,8 @@ class KubernetesWorkloads:
             for container, names in held.empty.items():
                 entries.setdefault(container, {}).update(dict.fromkeys(names, ""))
         version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
-        await self._hold(reference, version, entries, held.applications)
+        left = {container: env for container, env in entries.items() if env}
+        await self._hold(reference, version, left, held.applications)
         return held
 
     async def _hold(
@@ -101,7 +102,9 @@ class KubernetesWorkloads:
         Args:
             reference: to the workload.
             version: its uid and its resource version.
-            entries: of the environment, by container and name; an empty text stands for an entry without a value.
+            entries: of the environment, by container and name; an empty text stands for an entry without a value. Of a
+                container without entries only the name is held: the API server puts one that is let go of behind all
+                others, and with another order the template would be another.
             applications: our last write to each container.
 
         Raises:
@@ -109,14 +112,7 @@ class KubernetesWorkloads:
             FieldOwnedError: another manager owns an entry.
             ApiServerError: anything else.
         """
-        containers = [
-            {
-                "name": container,
-                "env": [{"name": name, **({"value": text} if text else {})} for name, text in env.items()],
-            }
-            for container, env in entries.items()
-            if env
-        ]
+        containers = [{"name": container, **_env(env)} for container, env in entries.items()]
         uid, resource_version = version
         metadata: dict[str, Any] = {
             "name": reference.key.name,
@@ -160,6 +156,29 @@ class KubernetesWorkloads:
         except api_paths.InvalidPathError:
             return None  # the author of a pod may write anything here; no ConfigMap can have such a name
         return await self._api.get(path)
+
+
+def _in_order(workload: Workload, container: str, ours: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return all entries that are ours, by container and name, in the order of the template.
+
+    The API server puts what an apply names in the order of the apply: with another order the template would be another,
+    and no revert would be the template that stood before.
+    """
+    held, entries = workload.holdings, {**workload.kept_env, container: ours}
+    standing = [] if held is None or held.standing is None else list(held.standing)
+    names = [name for name in standing if name in ours]
+    entries[container] = {name: ours[name] for name in dict.fromkeys([*names, *ours])}
+    order = dict.fromkeys([*(() if held is None else held.containers), *entries])
+    return {name: dict(entries[name]) for name in order if name in entries}
+
+
+def _env(entries: Mapping[str, str]) -> dict[str, Any]:
+    """Return entries of an environment as a container of an apply has them; nothing where there are none."""
+    return (
+        {"env": [{"name": name, **({"value": text} if text else {})} for name, text in entries.items()]}
+        if entries
+        else {}
+    )
 
 
 def _holdings(policy: Policy, workload: Mapping[str, Any]) -> Holdings:
