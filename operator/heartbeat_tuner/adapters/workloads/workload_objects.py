@@ -56,10 +56,11 @@ class KubernetesWorkloads:
         ours = workload.kept_env.get(reference.container, {})
         # Of an entry without a text somebody else has the value: it stays as it is.
         others = {name: text for name, text in ours.items() if name not in names or not text}
-        entries = _in_order(workload, reference.container, {**others, **application.entries})
+        entries = {**workload.kept_env, reference.container: {**others, **application.entries}}
         applications = {**workload.applications, reference.container: application}
         version = (workload.uid, workload.resource_version)
-        await self._hold(reference, version, entries, applications)
+        ordered = _in_order(workload.holdings, reference.container, entries)
+        await self._hold(reference, version, ordered, applications)
 
     async def release(self, policy: Policy, *, empty: bool) -> Holdings | None:
         """Let go of the entries that somebody else has the value of, by an apply that names all others, never forced.
@@ -87,7 +88,7 @@ class KubernetesWorkloads:
                 entries.setdefault(container, {}).update(dict.fromkeys(names, ""))
         version = (body["metadata"]["uid"], body["metadata"]["resourceVersion"])
         left = {container: env for container, env in entries.items() if env}
-        await self._hold(reference, version, left, held.applications)
+        await self._hold(reference, version, _in_order(held, reference.container, left), held.applications)
         return held
 
     async def _hold(
@@ -158,18 +159,24 @@ class KubernetesWorkloads:
         return await self._api.get(path)
 
 
-def _in_order(workload: Workload, container: str, ours: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return all entries that are ours, by container and name, in the order of the template.
+def _in_order(
+    held: Holdings | None, container: str, entries: Mapping[str, Mapping[str, str]]
+) -> dict[str, Mapping[str, str]]:
+    """Return entries by container and name in the order of the template.
 
     The API server puts what an apply names in the order of the apply: with another order the template would be another,
-    and no revert would be the template that stood before.
+    new pods would start, and no revert would be the template that stood before.
+
+    Args:
+        held: the template's order, as far as it was read.
+        container: the policy's, whose entries stand in `held` in their order.
+        entries: that are ours.
     """
-    held, entries = workload.holdings, {**workload.kept_env, container: ours}
     standing = [] if held is None or held.standing is None else list(held.standing)
-    names = [name for name in standing if name in ours]
-    entries[container] = {name: ours[name] for name in dict.fromkeys([*names, *ours])}
+    ours = entries.get(container, {})
+    ordered = {name: ours[name] for name in dict.fromkeys([*standing, *ours]) if name in ours}
     order = dict.fromkeys([*(() if held is None else held.containers), *entries])
-    return {name: dict(entries[name]) for name in order if name in entries}
+    return {name: ordered if name == container else entries[name] for name in order if name in entries}
 
 
 def _env(entries: Mapping[str, str]) -> dict[str, Any]:
