@@ -66,7 +66,7 @@ def history_status(history: EvictionHistory) -> HistoryStatus:
 
 
 def history_of(noted: HistoryStatus) -> EvictionHistory | None:
-    """Return the history that is noted; None where it is none of ours: no numbers, out of order, of no time of ours."""
+    """Return the history that is noted; None where we did not write it: no numbers, out of order, of another time."""
     since = datetime.fromisoformat(noted.since)
     given = [pair.split("-") for pair in noted.left_out.split()]
     numbers = [*noted.episodes.split(), *(edge for pair in given for edge in pair)]

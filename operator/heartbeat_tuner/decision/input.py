@@ -36,7 +36,7 @@ class DecisionInput:
         strangers: members that are not of the workload, as seen lately, though the group may not show them now.
         peers: running pods of other policies of the group: their members are no strangers.
         held: the least H that the budget of the cluster's heartbeats leaves to the group; None where it leaves any.
-        followed: how far our last change is, and whether it helped; None where there is none.
+        followed: how far our last change is, and whether it helped; None before the first one.
         history: when members were evicted, for the status to note; None until the group was seen.
     """
 

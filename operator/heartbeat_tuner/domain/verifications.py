@@ -91,7 +91,7 @@ class Effect:
     """What a change did to a group's evictions.
 
     Attributes:
-        before: in the record before it; None where there is none.
+        before: in the record before it; None where the group was not watched.
         after: since it landed.
     """
 
