@@ -96,3 +96,12 @@ def ceil_to_second(duration: timedelta) -> timedelta:
 def may_be_ours(moment: datetime) -> bool:
     """Whether we may have written a moment down: anybody who may edit an object can write any moment there."""
     return moment.year in YEARS
+
+
+def moment_of(text: object) -> datetime | None:
+    """Return the moment that a text in an object names; None where it names none, has no offset, or is not ours."""
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None and may_be_ours(moment) else None

@@ -1,6 +1,6 @@
 """Go's notation for durations, read and written."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -85,3 +85,18 @@ def test_rounding_up_to_whole_seconds(milliseconds: int, whole: int) -> None:
 def test_measured_figures_have_two_significant_digits(measured_s: float, text: str) -> None:
     """A status does not move with each scrape, and nobody reads 1.2e+02."""
     assert durations.about(timedelta(seconds=measured_s)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-03-02T12:00:00.5Z", datetime(2026, 3, 2, 12, 0, 0, 500_000, tzinfo=UTC)),
+        ("2026-03-02T12:00:00", None),
+        ("0001-01-01T00:00:00Z", None),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_only_a_moment_that_we_may_have_written_is_believed(text: str | None, moment: datetime | None) -> None:
+    """Who may edit an object can write anything there; one without an offset is anybody's guess."""
+    assert durations.moment_of(text) == moment

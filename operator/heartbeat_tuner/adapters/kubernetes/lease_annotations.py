@@ -10,11 +10,11 @@ annotations.
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import api_paths, kubernetes_api
 from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.ports.fleet_stops import FleetStop, StopNote
 
@@ -83,7 +83,7 @@ class LeaseAnnotations:
 def _note(body: Mapping[str, Any]) -> StopNote:
     annotations = body["metadata"].get("annotations") or {}
     text = annotations.get(STOPPED)
-    resumed_at = _moment(annotations.get(RESUMED_AT))
+    resumed_at = durations.moment_of(annotations.get(RESUMED_AT))
     if text is None or text == RESUMED:
         return StopNote(asked_to_resume=text == RESUMED, resumed_at=resumed_at)
     return StopNote(_stop(text), resumed_at=resumed_at)
@@ -94,7 +94,7 @@ def _stop(text: str) -> FleetStop:
     try:
         document = json.loads(text)
         namespaces = document["namespaces"]
-        since = _moment(document["since"])
+        since = durations.moment_of(document["since"])
         message = document["message"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return FleetStop(f"{STOPPED} says {text[:LONGEST_TEXT]}")
@@ -125,12 +125,3 @@ def _annotations(note: StopNote) -> dict[str, str]:
     if note.resumed_at is not None:
         annotations[RESUMED_AT] = note.resumed_at.isoformat()
     return annotations
-
-
-def _moment(text: object) -> datetime | None:
-    """Return the moment that a text names; None where it names none, or has no offset."""
-    try:
-        moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return None if moment.tzinfo is None else moment.astimezone(UTC)

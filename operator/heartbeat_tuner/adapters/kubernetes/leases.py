@@ -107,14 +107,5 @@ def _lease(body: Mapping[str, Any]) -> Lease:
         duration=None if seconds is None else timedelta(seconds=seconds),
         transitions=spec.get("leaseTransitions") or 0,
         body=body,
-        renewed=_moment(spec.get("renewTime")),
+        renewed=durations.moment_of(spec.get("renewTime")),
     )
-
-
-def _moment(text: object) -> datetime | None:
-    """Return a time that a lease says; others may have written anything."""
-    try:
-        moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None and durations.may_be_ours(moment) else None

@@ -13,6 +13,9 @@ _REGULAR_FOR_S: Final = 90.0
 
 _DRIFT_BEATS: Final = 1.5
 
+_ENDS: Final = 2
+"""Events of a period."""
+
 
 class Step(NamedTuple):
     """What a counter did between two scrapes.
@@ -111,7 +114,7 @@ def timed_events(series: Series, *, since_s: float) -> TimedEvents:
 def mean_period_s(series: Series, *, since_s: float) -> float | None:
     """Return the mean time between two events of a counter, in seconds; None with fewer than two events."""
     timed = timed_events(series, since_s=since_s)
-    return None if timed.events < 2 else timed.period_s  # noqa: PLR2004 - a period has two ends
+    return None if timed.events < _ENDS else timed.period_s
 
 
 def drift_s(unseen_s: float, beat_s: float) -> float:
