@@ -23,7 +23,10 @@ CRASH_DOWNTIME: Final = "crashDowntime"
 PLANNED_REBALANCE: Final = "plannedRebalance"
 
 UNPLANNED_REBALANCE: Final = "unplannedRebalance"
-"""What the rows of a model call the quantities."""
+
+EVICTION: Final = "eviction"
+"""What the rows of a model call the quantities. The value of an eviction is what the absence that ended in it surely
+outlasted: the absence itself is not among the values of `ABSENCE`, for nobody saw its end."""
 
 OF_THE_GROUP: Final = frozenset({OUTAGE, REBALANCE_LATENCY, PLANNED_REBALANCE, UNPLANNED_REBALANCE})
 """Those that happen to the group as one: their rates are a day of the group, of the others a day of a member."""
@@ -34,7 +37,7 @@ DOWNTIMES: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME})
 MOST_DOWNTIMES_PER_DAY: Final = 1_000.0
 """Of each member: to die and to be back takes a minute or more. What was watched for a minute may show more."""
 
-EVENTS: Final = DOWNTIMES | OF_THE_GROUP
+EVENTS: Final = DOWNTIMES | OF_THE_GROUP | {EVICTION}
 """Those whose values are events, each of them counted; of the others each block has one."""
 
 DURATIONS: Final = DOWNTIMES | {REBALANCE_LATENCY, OUTAGE}
