@@ -60,12 +60,14 @@ class Observation:
         block_s: when its block begins, in Unix seconds.
         value_s: what it surely was.
         at_most_s: what it can have been.
+        likely_s: what it was on average of all that it can have been; None where that is what it surely was.
     """
 
     pod: str
     block_s: float
     value_s: float
     at_most_s: float
+    likely_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,6 +132,19 @@ class Rebalances:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Evictions:
+    """The evictions of a group, for silence, as far as counters of its members show them.
+
+    Attributes:
+        events: of each its pod, its block, and what the absence that ended in it outlasted: no more is known.
+        watched: likewise as of `Measured`.
+    """
+
+    events: tuple[Observation, ...]
+    watched: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Quantities:
     """What is known of one group.
 
@@ -142,6 +157,7 @@ class Quantities:
         rebalances: the events of the group.
         restarts: how long members were away whose pod was replaced by another one, or by a new one of its name.
         crashes: how long those were whose container was started again in its pod.
+        evictions: of members, where absences show as missing beats, and so not those that ended in one.
     """
 
     absences: Measured | Unknown
@@ -152,3 +168,4 @@ class Quantities:
     rebalances: Rebalances | Unknown
     restarts: Measured | Unknown
     crashes: Measured | Unknown
+    evictions: Evictions | Unknown

@@ -8,10 +8,10 @@ the last beat, no more is known of it.
 A fit that was given the evictions has them in its law, as values without an end (`tails.fit`); but a law of thousands
 of short absences may pass by a few dozen long ones, so its rate there is never below their count.
 
-So up to that each eviction that the law has not is one absence more, and beyond it the rate is the record's. How fast it falls from there is
-seen before: by how much fewer absences are as long as S than half as long. A generalised Pareto law goes on from
-there, of the shape that delays usually have; at most, of a heavier one. It never falls more slowly than what nobody has
-seen (`tails.shape_free`).
+So up to that each eviction that the law has not is one absence more, and beyond it the rate is the record's. How fast
+it falls from there is seen before: by how much fewer absences are as long as S than half as long. A generalised Pareto
+law goes on from there, of the shape that delays usually have; at most, of a heavier one. It never falls more slowly
+than what nobody has seen (`tails.shape_free`).
 """
 
 import math

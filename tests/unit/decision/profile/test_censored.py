@@ -67,7 +67,10 @@ def test_a_law_that_has_the_evictions_already_gets_them_no_second_time() -> None
 
 
 @given(
-    evictions=st.integers(1, 3_000), more=st.integers(1, 3_000), time_s=st.floats(0.5, 400.0), from_s=st.floats(1.0, 90.0)
+    evictions=st.integers(1, 3_000),
+    more=st.integers(1, 3_000),
+    time_s=st.floats(0.5, 400.0),
+    from_s=st.floats(1.0, 90.0),
 )
 def test_more_evictions_never_give_a_lower_bound(evictions: int, more: int, time_s: float, from_s: float) -> None:
     """Neither at the session that evicted, nor anywhere else."""
