@@ -107,6 +107,12 @@ class Derived:
         return self.evidence is None or answer.now is None or not self.evidence.refutes(answer.now.evictions_upper)
 
     @functools.cached_property
+    def unexplained(self) -> Sentence | None:
+        """That a model's own rebalances contradict whatever it would promise; None where they do not."""
+        facts = _facts(self._inputs)
+        return None if isinstance(facts, Unknown) else _unexplained(self._inputs, facts)
+
+    @functools.cached_property
     def question(self) -> Question | Unfitted:
         """Which values the group should have, or why that cannot be asked."""
         record = None if isinstance(self._inputs.record, Unwatched) else self.record

@@ -42,7 +42,11 @@ def promises_are_held_to_what_was_counted(_inputs: DecisionInput, decision: Deci
 def outlook_is_told(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
     """Add what a model expects, and what a rollout of the recommended values would stop."""
     current = None if inputs.workload.current is None else inputs.workload.current.settings
-    expected = expected_evictions.outlook(inputs.model, inputs.period, current, decision.target, derived.evidence)
+    expected = (
+        ""
+        if derived.unexplained is not None
+        else expected_evictions.outlook(inputs.model, inputs.period, current, decision.target, derived.evidence)
+    )
     outlook = join("", (expected, decision.outlook, _disturbance(inputs, decision)))
     return dataclasses.replace(decision, outlook=outlook)
 

@@ -187,6 +187,8 @@ def no_values_can_be_compared(inputs: DecisionInput, derived: Derived) -> Decisi
     answer = derived.answer
     if not isinstance(answer, Unfitted):
         return None
+    if derived.unexplained is not None:
+        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, derived.unexplained))
     why = "" if answer is inputs.model else say("; no values are compared: {why}", why=answer.message)
     alone = say("{shown}; left as it is", shown=derived.shown.message)
     return Decision(Verdict.HEALTHY, Finding(derived.shown.reason, alone), outlook=why)

@@ -14,6 +14,7 @@ from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, Evictions
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity
 from tests.support import kafkajs_days
+from tests.support.counters import Answers
 from tests.support.kafkajs_days import Absence
 
 HOURS = 5.0
@@ -84,7 +85,9 @@ def test_an_eviction_after_a_restart_is_found() -> None:
 def test_counters_that_are_not_exported_are_unknown_and_not_none() -> None:
     """Nothing is never taken for zero."""
     observed = kafkajs_days.member([EVICTED], hours=HOURS)
-    less = {quantity: group for quantity, group in observed.items() if quantity is not Quantity.REBALANCE_NOTICES}
+    less: Answers = {
+        quantity: group for quantity, group in observed.items() if quantity is not Quantity.REBALANCE_NOTICES
+    }
     assert isinstance(lost_sessions.evictions(less, missing_beats.of_group(less), not_known), Unknown)
     empty = {quantity: [Series(one.labels, one.samples[:0]) for one in group] for quantity, group in observed.items()}
     assert isinstance(lost_sessions.evictions(empty, [], not_known), Unknown)
