@@ -34,7 +34,7 @@ class Age:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class DayCounts:
     """The values of one quantity, a line for each group.
 
     Attributes:
@@ -54,7 +54,7 @@ class Counted:
     regimes: Sequence[date | None]
 
 
-def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age, *, has_regimes: bool) -> Counted:
+def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age, *, has_regimes: bool) -> DayCounts:
     """Return the counts of one quantity.
 
     Args:
@@ -86,7 +86,7 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
     if unended:
         summed = day_weights.weighted(open_days(), height=rows.height, half_life_days=aged.half_life_days).counts
         without_end = np.minimum(summed, weighed.counts)  # sums of other terms, in the last bit
-    return Counted(
+    return DayCounts(
         weighed,
         without_end,
         whole,
