@@ -74,3 +74,20 @@ def is_rolling(stage: Stage, key: ObjectKey) -> bool:
 def writes(stage: Stage) -> list[tuple[str, LivenessSettings]]:
     """Return which Deployment got which values, in order."""
     return [(write.key.name, write.target) for write in stage.workloads.writes]
+
+
+def back(stage: Stage, key: ObjectKey) -> None:
+    """Have the template of a Deployment be what it was before: its old pods are its pods already."""
+    stage.workloads.edit(
+        key, rolling_out=False, our_rollout=False, current=worlds.current(worlds.STORM), rollout=Rollout(PODS, PODS)
+    )
+    feed(stage)
+
+
+def roll_back(stage: Stage, key: ObjectKey) -> None:
+    """Undo what was written to a Deployment, its note too, as `kubectl rollout undo` does."""
+    held = stage.workloads.stored[key].holdings
+    assert held is not None
+    held = dataclasses.replace(held, standing={}, applications={}, revision=(held.revision or 0) + 1)
+    stage.workloads.edit(key, holdings=held, applications={}, is_our_template=False)
+    back(stage, key)

@@ -6,7 +6,7 @@
 from datetime import datetime
 
 from heartbeat_tuner.decision import next_workload
-from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.liveness import shown
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -34,6 +34,19 @@ def taken_back_next(
         workload=step.reference,
     )
     return Decision(Verdict.CHANGE, finding, advice=back, target=step.target, reverts=True)
+
+
+def unseen(workload: Workload, record: Record | Unknown) -> Decision | None:
+    """Return that nothing is decided, since nothing is known of any pod of one workload; None where each is seen."""
+    if isinstance(record, Unknown):
+        return None
+    for reference, part in workload.parts.items():
+        if part.pods and all(pod.name in record.unobserved_pods for pod in part.pods):
+            text = say(
+                "no fresh metrics of any pod of {workload}, so nothing is known of the group", workload=reference
+            )
+            return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, text))
+    return None
 
 
 def written_next(policy: Policy, workload: Workload, followed: FollowedChange | None, now: datetime) -> Decision | None:

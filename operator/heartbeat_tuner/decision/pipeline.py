@@ -104,6 +104,7 @@ PIPELINE: Final = Pipeline(
         steps.last_change_did_harm,
         steps.revert_goes_on,
         steps.record_is_unknown,
+        steps.workload_is_unseen,
         steps.no_pod_runs,
         steps.change_goes_on,
         steps.workloads_differ,
