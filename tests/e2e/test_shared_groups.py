@@ -1,18 +1,16 @@
 """Two Deployments of one group: with a policy each a conflict is named; with one policy one is written after the other.
 
-The pods of the first have to stay ready for a minute before the second is written. So the one policy begins before the
-test of two, and goes on beside it.
+The pods of the first have to stay ready for a minute before the second is written. So the one policy goes on beside the
+two, and both are one test: in any other order each would wait by itself.
 """
 
 import time
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from sandbox import scenario
-from sandbox.environment import Sandbox
 from sandbox.processes import wait_until
 from sandbox.scenario import ConsumerSettings, Operator
 from tests.e2e.conftest import NewTeam
@@ -46,21 +44,17 @@ def deploy_two(team: Team) -> tuple[str, str]:
     return first, second
 
 
-@pytest.fixture(scope="module")
-def several(sandbox: Sandbox) -> Iterator[Team]:
-    """A group of two Deployments, and one policy that names both."""
-    team = Team(sandbox, "several")
-    team.create()
-    refs = [{"name": name, "container": "app"} for name in deploy_two(team)]
-    team.apply_policy_spec(mode="Apply", workloadRef=None, workloadRefs=refs)
-    yield team
-    team.delete()
+def test_two_deployments_of_a_group_are_written_one_after_the_other(new_team: NewTeam, operator: Operator) -> None:
+    """Whether each has a policy, or both have one."""
+    several = new_team("several")
+    refs = [{"name": name, "container": "app"} for name in deploy_two(several)]
+    several.apply_policy_spec(mode="Apply", workloadRef=None, workloadRefs=refs)
+    two_policies_agree(new_team("shared"), operator)
+    one_policy_goes_on(several, operator)
 
 
-@pytest.mark.usefixtures("several")
-def test_two_policies_of_a_group_agree_before_anything_is_written(new_team: NewTeam, operator: Operator) -> None:
+def two_policies_agree(team: Team, operator: Operator) -> None:
     """Each names the other and both values; with the same bounds one rollout begins after the other."""
-    team = new_team("shared")
     first, second = names = deploy_two(team)
     workload = {"name": second, "container": "app"}
 
@@ -86,7 +80,7 @@ def test_two_policies_of_a_group_agree_before_anything_is_written(new_team: NewT
     assert [write.code for write in team.operator_writes("deployments")].count(200) == 2
 
 
-def test_one_policy_of_two_deployments_writes_one_after_the_other(several: Team, operator: Operator) -> None:
+def one_policy_goes_on(several: Team, operator: Operator) -> None:
     """The second gets the values of the first when the pod of the first has stayed ready with them for a minute."""
     first, second = names = (several.name, f"{several.name}-second")
     wait_until(lambda: sessions(several, names)[0] == "30000", part=first, what="a write", process=operator.process)
