@@ -13,7 +13,14 @@ from zoneinfo import ZoneInfo
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verifications import EvictionHistory, FailedValues, FollowedChange, PromisedRate
+from heartbeat_tuner.domain.verifications import (
+    Canary,
+    CanaryRules,
+    EvictionHistory,
+    FailedValues,
+    FollowedChange,
+    PromisedRate,
+)
 
 
 class StaticMembership(enum.StrEnum):
@@ -233,6 +240,7 @@ class Policy:
     `intent` the last write of which nobody knows yet whether it was done. `reverts` says whether what did harm is taken
     back. `followed` is how far the last change is, `history` when members were evicted, `failed` what must not be tried
     again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
+    `canary` is new values in a part of the pods, by `canary_rules`; None where there is none.
     """
 
     key: ObjectKey
@@ -266,6 +274,8 @@ class Policy:
     followed: FollowedChange | None = None
     history: EvictionHistory | None = None
     failed: tuple[FailedValues, ...] = ()
+    canary_rules: CanaryRules = dataclasses.field(default=CanaryRules())
+    canary: Canary | None = None
 
     @property
     def forbidden(self) -> TakenBack | None:

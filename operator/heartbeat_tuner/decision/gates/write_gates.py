@@ -12,7 +12,14 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision.gates import failed_values, record_consent, revert_ownership, rollout_windows, taken_back
+from heartbeat_tuner.decision.gates import (
+    canary_words,
+    failed_values,
+    record_consent,
+    revert_ownership,
+    rollout_windows,
+    taken_back,
+)
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import durations, liveness
@@ -248,6 +255,11 @@ def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Findi
             atOnce=at_once,
         ),
     )
+
+
+def canary_is_running(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold a saving while a part of the pods tries values; a cure does not wait for that."""
+    return None if change.saving is None else canary_words.hold(inputs.policy, inputs.workload, inputs.now)
 
 
 def every_window_is_closed_to_reverts(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
