@@ -149,6 +149,8 @@ PIPELINE: Final = Pipeline(
         write_gates.field_is_owned_by_another,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
+        # The last one: what a canary has next begins only where nothing else holds.
+        write_gates.canary_is_running,
     ),
     # Not the cooldown, nor what else a cure waits for: to go back is the end of what had begun in time.
     gates_of_reverts=(
