@@ -118,6 +118,7 @@ PIPELINE: Final = Pipeline(
         steps.record_says_too_little,
         steps.no_value_is_a_cure,
         steps.record_demands_other_values,
+        steps.history_demands_other_values,
         # What would be better?
         steps.no_values_can_be_compared,
         steps.limits_collide,
@@ -173,6 +174,7 @@ PIPELINE: Final = Pipeline(
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,
+        reviews.promises_are_held_to_what_was_counted,
         reviews.outlook_is_told,
         reviews.static_ids_are_weighed,
     ),

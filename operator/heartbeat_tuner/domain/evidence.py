@@ -133,6 +133,7 @@ class Absence:
         seen_s: the scrape that showed it, in Unix seconds.
         at_least_s: what it surely had; 0 if the witness can only say what it cannot have had more.
         at_most_s: what it cannot have had more, as far as this witness knows.
+        likely_s: what it had on average of all that it can have had; None where that is what it surely had.
     """
 
     pod: str
@@ -140,6 +141,7 @@ class Absence:
     seen_s: float
     at_least_s: float
     at_most_s: float
+    likely_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
