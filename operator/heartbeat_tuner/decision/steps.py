@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Final
 
+from heartbeat_tuner.decision import between_workloads
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
@@ -15,9 +16,8 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard, remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.profile import group_facts
-from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -74,7 +74,7 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     names = set(inputs.policy.env_names.values())
     if not names >= application.entries.keys() | application.entries_before.keys():
         return None
-    back = say("The values before it, {values}, are to be written again", values=_shown(application.previous))
+    back = say("The values before it, {values}, are to be written again", values=shown(application.previous))
     return Decision(
         Verdict.CHANGE,
         Finding(Reason(followed.outcome.value), followed.message),
@@ -84,10 +84,20 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     )
 
 
+def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Take a change back from the next of several workloads that it was written to."""
+    return between_workloads.taken_back_next(inputs.policy, inputs.workload, inputs.followed, inputs.now)
+
+
 def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing where metrics are missing."""
     record = inputs.record
     return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message)) if isinstance(record, Unknown) else None
+
+
+def workload_is_unseen(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing where one of several workloads has no metrics."""
+    return between_workloads.unseen(inputs.workload, inputs.record)
 
 
 def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -97,6 +107,16 @@ def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     workload = inputs.policy.workload
     sentence = say("no pod of {workload} runs container {container}", workload=workload, container=workload.container)
     return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
+
+
+def change_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Write a change to the next of several workloads, once the pods of those before it stayed ready."""
+    return between_workloads.written_next(inputs.policy, inputs.workload, inputs.followed, inputs.now)
+
+
+def workloads_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing where several workloads have different values and no change of ours is between them."""
+    return between_workloads.differing(inputs.policy, inputs.workload)
 
 
 def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -249,10 +269,6 @@ def other_values_are_better(inputs: DecisionInput, derived: Derived) -> Decision
         target=_target(derived),
         forecast=tuning.forecast(answer),
     )
-
-
-def _shown(settings: LivenessSettings) -> str:
-    return ", ".join(f"{setting} {durations.show(value)}" for setting, value in settings.by_setting.items())
 
 
 def _answer(derived: Derived) -> Answer:

@@ -83,7 +83,7 @@ def facts(policy: Policy, workload: Workload, group: Group, period: Period | Non
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
         # A workload may be known by its name and kind alone.
-        surge=policy.workload.kind != STATEFUL_SET and not workload.at_once,
+        surge=all(ref.kind != STATEFUL_SET for ref in (*workload.parts, policy.workload)) and not workload.at_once,
         at_once=workload.at_once,
         period_s=None if period is None else period.usual.total_seconds(),
     )
