@@ -6,7 +6,7 @@
 from datetime import datetime
 
 from heartbeat_tuner.decision import next_workload
-from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import Record, Workload
 from heartbeat_tuner.domain.liveness import shown
 from heartbeat_tuner.domain.policies import Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -38,10 +38,8 @@ def taken_back_next(
     return Decision(Verdict.CHANGE, finding, advice=back, target=step.target, reverts=True)
 
 
-def unseen(workload: Workload, record: Record | Unknown) -> Decision | None:
+def unseen(workload: Workload, record: Record) -> Decision | None:
     """Return that nothing is decided, since nothing is known of any pod of one workload; None where each is seen."""
-    if isinstance(record, Unknown):
-        return None
     for reference, part in workload.parts.items():
         if part.pods and all(pod.name in record.unobserved_pods for pod in part.pods):
             text = say(

@@ -91,9 +91,9 @@ def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | No
     return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message)) if isinstance(record, Unknown) else None
 
 
-def workload_is_unseen(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+def workload_is_unseen(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Decide nothing where one of several workloads has no metrics."""
-    return between_workloads.unseen(inputs.workload, inputs.record)
+    return between_workloads.unseen(inputs.workload, derived.record)
 
 
 def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
