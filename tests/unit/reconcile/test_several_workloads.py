@@ -378,3 +378,21 @@ async def test_a_policy_that_gains_a_workload_writes_the_values_there() -> None:
     several.back(stage, THIRD)
     await settle(stage, 3)
     assert several.writes(stage)[3:] == [("orders-c", STORM)]
+
+
+async def test_what_comes_between_two_workloads_is_no_record_of_the_time_before() -> None:
+    """The verdict compares the time since all had the values with the time before the first got them."""
+    stage = several.storm()
+    await stage.cycle()
+    several.roll_out(stage, FIRST)
+    stage.workloads.edit(FIRST, rolling_out=True, our_rollout=True)
+    await settle(stage, 30)
+    stage.workloads.edit(FIRST, rolling_out=False, our_rollout=False)
+    await settle(stage)
+    several.roll_out(stage, SECOND)
+    await settle(stage, 30)
+    status = stage.policies.status_of(ORDERS)
+    assert [noted["applied"]["at"] for noted in status["workloads"]] == ["2026-03-02T12:01:00Z", "2026-03-02T12:32:00Z"]
+    assert status["verification"]["landed"] == "2026-03-02T12:34:00Z"
+    assert status["history"]["since"] == "2026-03-02T11:01:01Z"
+    assert status["verification"]["effect"]["before"]["episodes"] == 4  # one in 15 minutes of the hour before 12:01
