@@ -100,6 +100,7 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
         settled=_group(settled, policy, workload) if settled.given else None,
         held=_held(sections.section("heartbeatBudget")),
         followed=policy.followed,
+        history=policy.history,
         strangers=tuple(_stranger(member) for member in sections.take("strangersSeenLately", [])),
     )
     sections.end()

@@ -44,7 +44,7 @@ def applied_of(application: Application) -> Applied:
         container=application.container or None,
         entries=dict(application.entries) or None,
         previous_entries=None if application.entries_before is None else dict(application.entries_before),
-        promise=_promise_status(application.promise),
+        promise=promise_status(application.promise),
         reverts=None if application.reverts is None else timestamp(application.reverts),
         begun=None if application.begun is None else timestamp(application.begun),
         failed=failed_statuses(application.failed),
@@ -62,7 +62,7 @@ def application_of(applied: Applied) -> Application:
         container=applied.container or "",
         entries=applied.entries or {},
         entries_before=applied.previous_entries,
-        promise=None if applied.promise is None else _promised(applied.promise),
+        promise=None if applied.promise is None else promised(applied.promise),
         reverts=None if applied.reverts is None else datetime.fromisoformat(applied.reverts),
         begun=None if applied.begun is None else datetime.fromisoformat(applied.begun),
         failed=failed_of(applied.failed),
@@ -219,13 +219,15 @@ def durations_of(values: SettingValues | SomeValues) -> dict[Setting, timedelta]
     return {Setting(name): durations.parse(text) for name, text in given.items()}
 
 
-def _promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
+def promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
+    """Return what a model said of values, in the API's notation; None where none was asked."""
     if promise is None:
         return None
     return api.PromiseStatus(evictions_per_day_upper=promise.upper_per_day, trade=promise.is_trade)
 
 
-def _promised(noted: api.PromiseStatus) -> PromisedRate:
+def promised(noted: api.PromiseStatus) -> PromisedRate:
+    """Return what is noted that a model said."""
     return PromisedRate(noted.evictions_per_day_upper, noted.trade)
 
 

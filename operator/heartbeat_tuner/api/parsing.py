@@ -14,8 +14,10 @@ import pydantic
 
 from heartbeat_tuner.api import asked_values
 from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
+from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
 from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     Applied,
     FailedStatus,
@@ -68,6 +70,7 @@ def status_of(body: Mapping[str, Any]) -> Status:
             contradicted=_readable(body, "contradicted", Seen),
             group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
             verification=_readable(body, "verification", VerificationStatus),
+            canary=_readable(body, "canary", CanaryStatus),
             history=_readable(body, "history", HistoryStatus),
             reverted=_readable_list(body, "reverted", FailedStatus),
         )
@@ -142,6 +145,7 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
+        canary_rules=canary_rules(spec.rollout.canary),
         **_of_status(status, key.namespace),
     )
 
@@ -191,6 +195,7 @@ def _of_status(status: Status, namespace: str) -> dict[str, Any]:
         "followed": None if status.verification is None else followed_of(status.verification),
         "history": None if status.history is None else history_of(status.history),
         "failed": failed_of(status.reverted),
+        "canary": None if status.canary is None else canary_of(status.canary),
     }
 
 

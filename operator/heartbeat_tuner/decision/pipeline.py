@@ -118,6 +118,7 @@ PIPELINE: Final = Pipeline(
         steps.record_says_too_little,
         steps.no_value_is_a_cure,
         steps.record_demands_other_values,
+        steps.history_demands_other_values,
         # What would be better?
         steps.no_values_can_be_compared,
         steps.limits_collide,
@@ -149,6 +150,8 @@ PIPELINE: Final = Pipeline(
         write_gates.field_is_owned_by_another,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
+        # The last one: what a canary has next begins only where nothing else holds.
+        write_gates.canary_is_running,
     ),
     # Not the cooldown, nor what else a cure waits for: to go back is the end of what had begun in time.
     gates_of_reverts=(
@@ -171,6 +174,7 @@ PIPELINE: Final = Pipeline(
     ),
     reviews=(
         reviews.healthy_values_hold_at_rest,
+        reviews.promises_are_held_to_what_was_counted,
         reviews.outlook_is_told,
         reviews.static_ids_are_weighed,
     ),

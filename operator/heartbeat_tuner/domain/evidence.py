@@ -133,6 +133,7 @@ class Absence:
         seen_s: the scrape that showed it, in Unix seconds.
         at_least_s: what it surely had; 0 if the witness can only say what it cannot have had more.
         at_most_s: what it cannot have had more, as far as this witness knows.
+        likely_s: what it had on average of all that it can have had; None where that is what it surely had.
     """
 
     pod: str
@@ -140,6 +141,7 @@ class Absence:
     seen_s: float
     at_least_s: float
     at_most_s: float
+    likely_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,12 +199,40 @@ class Holdings:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class CanaryPods:
+    """The pods of a workload that have a canary's values, whether they run or not.
+
+    Attributes:
+        uids: by name; pods that are being deleted are left out.
+        rollout: how far they are.
+        total: how many pods there are of the workload, with all others.
+    """
+
+    uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rollout: Rollout = dataclasses.field(default=Rollout())
+    total: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CanaryLook:
+    """What one look shows of the members at a canary's pods.
+
+    Attributes:
+        record: of them alone.
+        contradiction: why the values are not in force there; empty where nothing shows that.
+    """
+
+    record: Record | Unknown
+    contradiction: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Workload:
     """The Deployment as gathered.
 
     Attributes:
         uid: with `resource_version`, carried by every write, so that a late one is refused.
-        current: what is set now; None while its pods differ.
+        current: what is set now; None while its pods differ. A canary's pods are left out.
         rolling_out: a rollout is not finished.
         foreign_env: our env names that somebody else owns in the template, by setting, with the manager's name.
         kept_env: the env entries we own, by container and name: an apply that leaves one out gives it up.
@@ -222,6 +252,7 @@ class Workload:
             has pods that come and go.
         parts: the workloads of a policy that names several, in its order; this is all of them together then, and what
             is about a write is of the one that is written next. Empty otherwise.
+        canary: the pods with a canary's values.
     """
 
     uid: str
@@ -244,6 +275,7 @@ class Workload:
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
     parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
+    canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""

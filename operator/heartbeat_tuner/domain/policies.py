@@ -13,7 +13,14 @@ from zoneinfo import ZoneInfo
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verifications import EvictionHistory, FailedValues, FollowedChange, PromisedRate
+from heartbeat_tuner.domain.verifications import (
+    Canary,
+    CanaryRules,
+    EvictionHistory,
+    FailedValues,
+    FollowedChange,
+    PromisedRate,
+)
 
 
 class StaticMembership(enum.StrEnum):
@@ -242,6 +249,7 @@ class Policy:
     again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
     Where it names several workloads, `workloads` has all, `workload` the one that is written next, `application` the
     newest change of all, and `applications` the last change of each.
+    `canary` is new values in a part of the pods, by `canary_rules`; None where there is none.
     """
 
     key: ObjectKey
@@ -277,6 +285,8 @@ class Policy:
     failed: tuple[FailedValues, ...] = ()
     workloads: tuple[WorkloadRef, ...] = ()
     applications: Mapping[WorkloadRef, Application] = dataclasses.field(default_factory=dict)
+    canary_rules: CanaryRules = dataclasses.field(default=CanaryRules())
+    canary: Canary | None = None
 
     @property
     def forbidden(self) -> TakenBack | None:

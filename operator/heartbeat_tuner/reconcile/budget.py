@@ -54,11 +54,13 @@ class FleetLimits:
 
     Attributes:
         max_rollouts: how many workloads may be rolled out by us.
+        may_evict: whether pods may be evicted for canaries, since the right is there and the webhook runs.
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
     """
 
     max_rollouts: int
     heartbeat_budgets: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    may_evict: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -162,7 +164,7 @@ def under_way(
                 is_ours = policy.mode is Mode.APPLY and _was_rolling_out(bodies[policy.key], policy, now)
             case Finding():
                 is_ours = False
-        if is_ours:
+        if is_ours or (policy.canary is not None and policy.canary.moves_pods(now, DEFAULT_DEADLINE)):
             rolling.add(_holder(policy))
     return frozenset(rolling)
 

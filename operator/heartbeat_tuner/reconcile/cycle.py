@@ -36,6 +36,8 @@ from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
+from heartbeat_tuner.reconcile.canaries import canary_steps
+from heartbeat_tuner.reconcile.canaries.canary_runs import CanaryRuns
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
@@ -112,6 +114,7 @@ class Cycle:
         self._shared_groups = SharedGroups()
         self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
+        self._canaries = CanaryRuns(workloads, policies, store, self._troubles, may_evict=limits.may_evict)
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
         )
@@ -140,6 +143,7 @@ class Cycle:
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
+        outcomes |= await self._canaries_advanced(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
@@ -223,7 +227,7 @@ class Cycle:
         waiting = budget.in_turn([decided for decided in outcomes.values() if isinstance(decided, Decided)])
         done: dict[ObjectKey, Result] = {}
         while turn := budget.next_in_turn(waiting, places):
-            written = await self._of_all(turn, lambda outcome: self._written(bodies, outcome))
+            written = await self._of_all(turn, lambda outcome: _guarded(self._applied(bodies, outcome)))
             done |= {decided.key: outcome for decided, outcome in zip(turn, written, strict=True)}
             waiting = [decided for decided in waiting if decided.key not in done]
             places = places.taken(
@@ -269,25 +273,30 @@ class Cycle:
             named = sorted(f"{kind} {key}" for kind, key in places.holders)[:MOST_LOGGED]
             _log.info("rollouts under way", count=len(places.holders), workloads=named)
 
-    async def _written(
-        self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided
-    ) -> Decided | UnexpectedFailure:
-        """Write what the decision asks for."""
-        try:
-            return await self._applied(bodies, outcome)
-        except NotLeaderError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return UnexpectedFailure(error)
+    async def _canaries_advanced(
+        self, bodies: dict[ObjectKey, Mapping[str, Any]], outcomes: Mapping[ObjectKey, Result]
+    ) -> dict[ObjectKey, Result]:
+        """Return the outcomes of policies with a canary, each one step further; one that nobody saw stands."""
+        return {
+            key: await _guarded(self._canaries.advanced(bodies, outcome, canary))
+            for key, outcome in outcomes.items()
+            if isinstance(outcome, Decided) and (canary := outcome.inputs.policy.canary) is not None
+        }
 
     async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
         application = application_for(outcome, self._clock.now())
         if application is None:
             return outcome
         policy = outcome.inputs.policy
-        self._known[policy.key] = application  # before the write: its answer may be lost
+        pods_first = canary_steps.pods_first(outcome, may_evict=self._canaries.may_evict)
+        if not pods_first:
+            self._known[policy.key] = application  # before the write: its answer may be lost
         try:
             workload = await self._ready(bodies[policy.key], outcome)
+            if pods_first:
+                canary = canary_steps.begun(outcome, application, pods_first)
+                bodies[policy.key] = await self._canaries.begin(bodies[policy.key], canary)
+                return dataclasses.replace(outcome, canary=canary)
             held = workload.holdings
             if held is not None and held.revision is not None:
                 intent = Intent(application, held.revision)
@@ -367,6 +376,16 @@ class Cycle:
             newest[alone.workload] = read
         written = workload_parts.written_next(policy, workload)
         return dataclasses.replace(written, resource_version=newest[policy.workload].resource_version)
+
+
+async def _guarded(step: Awaitable[Decided]) -> Decided | UnexpectedFailure:
+    """Return what a step for one policy gives, or what nobody foresaw in it."""
+    try:
+        return await step
+    except NotLeaderError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+        return UnexpectedFailure(error)
 
 
 def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy | Finding:

@@ -17,6 +17,7 @@ from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import CanaryPhase
 from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 
 GroupKey = tuple[str, str]
@@ -72,7 +73,7 @@ def rollouts(
     rolling = (
         policy
         for policy, read in workload_parts.looks(policies, workloads)
-        if _workload(policy) in holders or _is_replacing_pods(read, now)
+        if _workload(policy) in holders or _is_replacing_pods(read, now) or _is_trying(policy, now)
     )
     return [GroupRollout(policy, policy.key in proven) for policy in rolling]
 
@@ -112,6 +113,12 @@ def _is_replacing_pods(workload: Workload | Finding | UnexpectedFailure, now: da
         return False
     progressed = workload.rollout.progressed
     return progressed is not None and not workload.rollout.is_overdue(progressed, now)
+
+
+def _is_trying(policy: Policy, now: datetime) -> bool:
+    """Whether a canary of the group is watched: what others do would be seen at its pods, too."""
+    canary = policy.canary
+    return canary is not None and canary.phase is CanaryPhase.RUNNING and now < canary.until
 
 
 def _workload(policy: Policy) -> tuple[str, ObjectKey]:

@@ -166,7 +166,8 @@ class LiveWorkloads:
             ApiServerError: the API server did not answer.
         """
         reference, namespace = policy.workload, policy.workload.key.namespace
-        asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy))
+        tried = None if policy.canary is None else policy.canary.entries
+        asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy), tried)
         known = self._made.get(_part(policy))
         texts = (workload, *pods)
         if known is not None and known.asked == asked and _same(texts, known.parts[: -len(known.keys) or None]):

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     MOST_WORKLOADS,
     Applied,
@@ -235,6 +236,7 @@ class Status(Model):
     contradicted: ContradictedStatus | None = None
     writing: Writing | None = None
     verification: VerificationStatus | None = None
+    canary: CanaryStatus | None = None
     reverted: Annotated[
         list[FailedStatus] | None,
         Field(max_length=MOST_FAILED, description="Values that the tuner took back; not proposed again to this spec."),

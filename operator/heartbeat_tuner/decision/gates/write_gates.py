@@ -14,6 +14,7 @@ from typing import Final
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.gates import (
+    canary_words,
     failed_values,
     field_ownership,
     record_consent,
@@ -249,6 +250,11 @@ def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Findi
             atOnce=at_once,
         ),
     )
+
+
+def canary_is_running(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold a saving while a part of the pods tries values; a cure does not wait for that."""
+    return None if change.saving is None else canary_words.hold(inputs.policy, inputs.workload, inputs.now)
 
 
 def every_window_is_closed_to_reverts(inputs: DecisionInput, change: ProposedChange) -> Finding | None:

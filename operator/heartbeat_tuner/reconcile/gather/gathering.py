@@ -17,7 +17,7 @@ from types import MappingProxyType
 from heartbeat_tuner.decision import next_workload
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain.evidence import Pod, Record, Workload
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -28,6 +28,7 @@ from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import peer_pods
+from heartbeat_tuner.reconcile.canaries import canary_looks
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
@@ -306,7 +307,11 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        measured = self._records.record(policy, workload, memory.ledger, now=self._read_at)
+
+        def record_of(part: Workload) -> Record | Unknown:
+            return self._records.record(policy, part, memory.ledger, now=self._read_at)
+
+        measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)
         elif memory.is_passed_over(policy, now):
@@ -328,4 +333,5 @@ class Gatherer:
             followed=followed,
             history=history,
             peers=seen.peers,
+            canary=canary_looks.look(policy, workload, group, seen.cluster.brokers, record_of),
         )

@@ -21,6 +21,7 @@ OF_OUR_WRITES: Final = (
     "contradicted",
     "verification",
     "reverted",
+    "canary",
 )
 """What is about the workload, and must outlast whatever becomes of the group: it holds back writes."""
 
