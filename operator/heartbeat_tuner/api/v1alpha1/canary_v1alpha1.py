@@ -103,7 +103,7 @@ class CanaryStatus(Model):
         CanaryPhase,
         open_word(
             "Running, Passed (the template follows), Failed or Ended (its pods are replaced), or Over (they are, and "
-            "another canary waits for its time)."
+            "it failed, or another canary waits for its time)."
         ),
     ]
     message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Why it failed or ended.")] = ""

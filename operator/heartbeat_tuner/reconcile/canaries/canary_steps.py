@@ -100,7 +100,7 @@ def next_step(canary: Canary, outcome: Decided) -> CanaryStep:
     if last is not None and last.at >= canary.since:
         return CanaryStep(None)  # the template has been written since
     if canary.phase is CanaryPhase.OVER:
-        stands = _waits(canary, outcome) and canary_ends.by_people(canary, outcome) is None
+        stands = _is_told(canary, outcome) and canary_ends.by_people(canary, outcome) is None
         return CanaryStep(canary if stands else None)
     if canary.is_taking_back:
         return _taken_back(canary, outcome)
@@ -167,7 +167,7 @@ def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
     policy, workload, now = outcome.inputs.policy, outcome.inputs.workload, _second(outcome)
     uids = workload.canary.uids
     if not uids:
-        return CanaryStep(dataclasses.replace(canary, phase=CanaryPhase.OVER) if _waits(canary, outcome) else None)
+        return CanaryStep(dataclasses.replace(canary, phase=CanaryPhase.OVER) if _is_told(canary, outcome) else None)
     if policy.suspended or policy.mode is not Mode.APPLY:
         return CanaryStep(canary)
     again = next((name for name, uid in uids.items() if uid == canary.replaced), None)
@@ -180,9 +180,9 @@ def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
     return CanaryStep(dataclasses.replace(canary, replaced=uids[name], replaced_at=now), (name, uids[name]))
 
 
-def _waits(canary: Canary, outcome: Decided) -> bool:
-    """Whether another canary must not begin yet."""
-    return canary.again is not None and outcome.inputs.now < canary.again
+def _is_told(canary: Canary, outcome: Decided) -> bool:
+    """Whether a canary that is over is still spoken of: it failed, or another must not begin yet."""
+    return canary.outcome is not None or (canary.again is not None and outcome.inputs.now < canary.again)
 
 
 def _is_whole(canary: Canary, workload: Workload, now: datetime) -> bool:

@@ -86,7 +86,7 @@ async def test_pods_that_crash_go_back_and_the_others_never_change() -> None:
     others = sorted(stage.pods())[1:]
     await until(stage, lambda: stage.canary.get("phase") == "Failed", cycles=6)
     assert stage.canary["outcome"] == "RolloutFailed"
-    await until(stage, lambda: stage.canary == {}, cycles=4)
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=4)
     assert len(evicted(stage)) == 2, "the first pod, and the one in its place"
     assert set(others) <= stage.pods()
     assert stage.workloads.tried == set()
@@ -98,7 +98,8 @@ async def test_pods_that_crash_go_back_and_the_others_never_change() -> None:
         stage.restart()
         await stage.cycle()
     assert stage.condition("Applied") == ("False", "FailedBefore")
-    assert (stage.canary, len(evicted(stage))) == ({}, 2)
+    assert stage.condition("Verified") == ("False", "Reverted")
+    assert (stage.canary["phase"], len(evicted(stage))) == ("Over", 2)
 
 
 async def test_pods_that_crash_while_the_others_do_say_nothing_of_the_values() -> None:
@@ -330,7 +331,7 @@ async def test_evictions_of_its_members_take_it_back() -> None:
     stage.prometheus.answers = counters.together(removed, rest)
     await until(stage, lambda: stage.canary.get("phase") == "Failed", cycles=70)
     assert stage.canary["outcome"] == "Worse"
-    await until(stage, lambda: stage.canary == {}, cycles=6)
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=6)
     assert stage.workloads.writes == []
     assert len(evicted(stage)) == 4
 
