@@ -124,6 +124,8 @@ class CanaryStatus(Model):
         str,
         Field(max_length=MAX_MESSAGE, description="Episodes of evictions at its pods, in seconds since it began."),
     ] = ""
-    others: Annotated[str, Field(max_length=MAX_MESSAGE, description="Those that began at other pods, likewise.")] = ""
+    others: Annotated[
+        str, Field(max_length=MAX_MESSAGE, description="Those that began at other pods, in the same seconds.")
+    ] = ""
     again: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("When another canary may begin.")] = None
     promise: PromiseStatus | None = None

@@ -150,7 +150,7 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
     if outcome.decision.target is None or hold is None or hold.reason is not Reason.CANARY_RUNNING:
         return CanaryStep(canary)  # something else holds: nothing more begins
     waiting = next((pod for pod in workload.pods if pod.uid == canary.replaced), None)
-    if waiting is not None:  # whoever noted it fell before it was done, or it was refused
+    if waiting is not None:  # the leader fell before it was done, or it was refused
         return CanaryStep(canary, (waiting.name, waiting.uid))
     if len(pods.rollout.ready) < canary.ticket or canary.ticket >= canary.pods:
         return CanaryStep(canary)

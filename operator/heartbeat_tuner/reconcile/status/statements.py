@@ -104,8 +104,8 @@ def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus,
     if canary is None or not failed or outcome.application is not None or outcome.canary is not None:
         return change_notes.verified(outcome)
     phrase = "{outcome}: {why}; no pod has the values any more"
-    found = "" if canary.outcome is None else canary.outcome.value
-    return ConditionStatus.FALSE, Finding(Reason.REVERTED, say(phrase, outcome=found, why=canary.message))
+    word = "" if canary.outcome is None else canary.outcome.value
+    return ConditionStatus.FALSE, Finding(Reason.REVERTED, say(phrase, outcome=word, why=canary.message))
 
 
 def _tried(outcome: Decided) -> Finding | None:
