@@ -10,7 +10,7 @@ from heartbeat_tuner.domain.errors import ApiServerError, MetricsUnavailableErro
 from heartbeat_tuner.domain.policies import ObjectKey
 from tests.support import counters, stages, tried, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS
-from tests.support.tried import BEFORE, PODS, TriedStage
+from tests.support.tried import BEFORE, PODS, Fall, TriedStage
 
 FIRST_TWO = ["orders-0", "orders-1"]
 
@@ -126,6 +126,24 @@ async def test_a_leader_that_falls_at_any_write_is_followed_by_one_that_goes_on(
     assert evicted(stage) == FIRST_TWO
     assert stage.workloads.most_tried == 2
     assert len(stage.workloads.writes) == 1
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("done", [False, True], ids=["not done", "done"])
+async def test_wherever_a_leader_falls_the_end_is_the_same(number: int, done: bool) -> None:  # noqa: FBT001 - a column
+    """At each of its writes, before it is done or before it knows: statuses, evictions and the template."""
+    stage = TriedStage(rollout={"canary": {"duration": "1m"}})
+    others = sorted(stage.pods())[2:]
+    fall = Fall(stage, number, done=done)
+    for _ in range(14):
+        await stage.cycle()
+        if fall.has_fallen:
+            stage.follow_up()
+            fall.has_fallen = False
+    assert evicted(stage) == FIRST_TWO
+    assert stage.workloads.most_tried == 2
+    assert len(stage.workloads.writes) == 1
+    assert set(others) <= stage.pods()
 
 
 @pytest.mark.parametrize("error", [ApiServerError("no answer in 30 s"), RuntimeError("killed")], ids=["lost", "killed"])
