@@ -126,7 +126,7 @@ class TriedWorkloads(FakeWorkloads):
 
 
 class TriedStage(Stage):
-    """An operator that may evict pods, and a group that has better values.
+    """An operator that may evict pods, and a group that has better values; they are watched for five minutes.
 
     Attributes:
         workloads: its Deployment.
@@ -136,7 +136,7 @@ class TriedStage(Stage):
 
     def __init__(self, **spec: Any) -> None:
         answers = quiet()
-        rollout = {"horizon": "8760h", **spec.pop("rollout", {})}
+        rollout = {"horizon": "8760h", "canary": {"duration": "5m"}, **spec.pop("rollout", {})}
         super().__init__([manifests.policy(spec={"rollout": rollout, **spec})], now=BEFORE, answers=answers)
         self.workloads = TriedWorkloads(self)
         crashes = fitted.quantity(values=400, rate=Rate(10.0, 0.1), duration=Duration(3.0, 0.4, 8.0))

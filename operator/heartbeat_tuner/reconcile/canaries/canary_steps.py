@@ -119,7 +119,8 @@ def _carried_on(canary: Canary, outcome: Decided) -> CanaryStep:
     end = canary_ends.by_itself(canary, outcome)
     if end is not None:
         return CanaryStep(_ended(canary, end, _second(outcome) + LONGEST))
-    return _watched(canary, outcome) if canary.landed is not None else _next_pod(canary, outcome)
+    is_coming = canary.landed is None and canary.phase is CanaryPhase.RUNNING
+    return _next_pod(canary, outcome) if is_coming else _watched(canary, outcome)
 
 
 def is_wanted(canary: Canary, outcome: Decided) -> bool | None:
@@ -149,7 +150,7 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
         return CanaryStep(dataclasses.replace(canary, landed=now, seen_until=now))
     if outcome.decision.target is None or hold is None or hold.reason is not Reason.CANARY_RUNNING:
         return CanaryStep(canary)  # something else holds: nothing more begins
-    waiting = next((pod for pod in workload.pods if pod.uid == canary.replaced), None)
+    waiting = next((pod for pod in workload.pods if canary.ticket and pod.uid == canary.replaced), None)
     if waiting is not None:  # the leader fell before it was done, or it was refused
         return CanaryStep(canary, (waiting.name, waiting.uid))
     if len(pods.rollout.ready) < canary.ticket or canary.ticket >= canary.pods:

@@ -118,10 +118,11 @@ def _tried(outcome: Decided) -> Finding | None:
         return None
     hold = outcome.decision.hold
     finding = canary_words.finding(inputs.policy, canary, inputs.workload, inputs.now)
-    if canary.phase is CanaryPhase.PASSED and hold is not None and hold.reason is not Reason.CANARY_RUNNING:
-        waits = say("{passed}: {hold}", passed=finding.message, hold=hold.message)
-        return Finding(Reason.CANARY_RUNNING, waits)
-    return finding
+    if not canary.is_trying or hold is None or hold.reason is Reason.CANARY_RUNNING:
+        return finding
+    return Finding(
+        finding.reason, say("{finding}. What is next waits: {hold}", finding=finding.message, hold=hold.message)
+    )
 
 
 def _of_evidence(outcome: Decided) -> Iterator[Statement]:
