@@ -14,6 +14,7 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of, writing_of
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     FieldOwnedError,
@@ -184,15 +185,15 @@ class Cycle:
         policies = [policy for _, policy in parsed.values() if isinstance(policy, Policy)]
         holders: dict[WorkloadRef, Policy] = {}
         for policy in sorted(policies, key=lambda rival: (rival.created, rival.key)):
-            holder = holders.setdefault(policy.workload, policy)
-            if holder is not policy:
-                phrase = (
-                    "policy {holder} is older and tunes container {container} of {workload} already; delete one of the "
-                    "two"
-                )
-                reference = policy.workload
-                sentence = say(phrase, holder=holder.key, container=reference.container, workload=reference)
-                settled[policy.key] = Finding(Reason.CONFLICT, sentence)
+            for reference in workload_parts.references(policy):
+                holder = holders.setdefault(reference, policy)
+                if holder is not policy:
+                    phrase = (
+                        "policy {holder} is older and tunes container {container} of {workload} already; delete one of "
+                        "the two"
+                    )
+                    sentence = say(phrase, holder=holder.key, container=reference.container, workload=reference)
+                    settled.setdefault(policy.key, Finding(Reason.CONFLICT, sentence))
         return settled, [policy for policy in policies if policy.key not in settled]
 
     async def _released(
@@ -200,7 +201,8 @@ class Cycle:
     ) -> list[Policy]:
         """Let go of entries that somebody overruled; return the policies whose workloads are rolled out by that."""
         held = self._gatherer.holdings
-        wanted = [policy for policy in policies if policy.key in held and releasing.is_due(policy, held[policy.key])]
+        due = (releasing.first_due(policy, held.get(policy.key, {})) for policy in policies)
+        wanted = [policy for policy in due if policy is not None]
         began = await self._of_all(
             wanted,
             lambda policy: releasing.release(
@@ -361,16 +363,19 @@ class Cycle:
             WriteConflictError: it is not what was gathered, or gone.
             ApiServerError: the API server did not answer.
         """
-        newest = await self._workloads.read(policy)
-        # What was read is compared: in a decision's input the group's own configuration may have taken the place of
-        # values.
-        if (
-            isinstance(newest, MissingWorkload)
-            or dataclasses.replace(newest, resource_version=workload.resource_version)
-            != self._gatherer.workloads[policy.key]
-        ):
-            raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
-        return dataclasses.replace(workload, resource_version=newest.resource_version)
+        gathered, newest = self._gatherer.workloads[policy.key], dict[WorkloadRef, Workload]()
+        for alone in workload_parts.by_themselves(policy):
+            read = await self._workloads.read(alone)
+            if not isinstance(gathered, Workload) or isinstance(read, MissingWorkload):
+                raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
+            # What was read is compared: in a decision's input the group's own configuration may have taken the place
+            # of values.
+            before = gathered.parts.get(alone.workload, gathered)
+            if dataclasses.replace(read, resource_version=before.resource_version) != before:
+                raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
+            newest[alone.workload] = read
+        written = workload_parts.written_next(policy, workload)
+        return dataclasses.replace(written, resource_version=newest[policy.workload].resource_version)
 
 
 async def _guarded(step: Awaitable[Decided]) -> Decided | UnexpectedFailure:

@@ -174,7 +174,8 @@ def history_after(
     if history is None:
         return None
     before = look.policy.followed
-    if change is not None and before is not None and before.at != change.at:
+    is_on = change is not None and change.reverts is None and change.begun is not None  # to one more workload
+    if change is not None and before is not None and before.at != change.at and not is_on:
         # Between the landing of the change before and this write one set of values was in force.
         history = eviction_history.trimmed(history, before.landed or change.at)
     is_open = followed is not None and followed.landed is not None and now <= followed.landed + HORIZON

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -49,7 +50,7 @@ class GroupRollout:
     def concerns(self, policy: Policy) -> bool:
         """Whether a change by another policy of the group has to wait for it."""
         counts = self.is_proven or self.is_of(policy.key.namespace)
-        return counts and _workload(self.policy) != _workload(policy)
+        return counts and _workload(self.policy) not in map(_place, workload_parts.references(policy))
 
 
 def rollouts(
@@ -71,8 +72,8 @@ def rollouts(
     """
     rolling = (
         policy
-        for policy in policies
-        if _workload(policy) in holders or _is_replacing_pods(workloads[policy.key], now) or _is_trying(policy, now)
+        for policy, read in workload_parts.looks(policies, workloads)
+        if _workload(policy) in holders or _is_replacing_pods(read, now) or _is_trying(policy, now)
     )
     return [GroupRollout(policy, policy.key in proven) for policy in rolling]
 
@@ -121,4 +122,8 @@ def _is_trying(policy: Policy, now: datetime) -> bool:
 
 
 def _workload(policy: Policy) -> tuple[str, ObjectKey]:
-    return policy.workload.kind, policy.workload.key
+    return _place(policy.workload)
+
+
+def _place(reference: WorkloadRef) -> tuple[str, ObjectKey]:
+    return reference.kind, reference.key

@@ -49,6 +49,7 @@ def pods_first(outcome: Decided, *, may_evict: bool) -> int:
 
     A cure has no canary. The group is in trouble, each eviction for the canary would disturb it once more, and its
     members are evicted through each other's rebalances, so that a part of the pods cannot show what the cure does.
+    Where a policy names several workloads, the first that is written shows the others what to expect.
 
     Args:
         outcome: with values to write.
@@ -58,7 +59,7 @@ def pods_first(outcome: Decided, *, may_evict: bool) -> int:
     policy, workload = inputs.policy, inputs.workload
     if not may_evict or outcome.decision.reverts or budget.is_cure(outcome) or policy.mode is not Mode.APPLY:
         return 0
-    if policy.canary is not None and policy.canary.is_trying:
+    if policy.workloads or (policy.canary is not None and policy.canary.is_trying):
         return 0
     protocols = () if inputs.group.consumer_protocol else catalogue.client(policy.library).protocols
     if Protocol.CLASSIC not in protocols or policy.workload.kind != DEPLOYMENT:

@@ -14,9 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
+from heartbeat_tuner.decision import next_workload
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain.evidence import Holdings, Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -37,7 +38,7 @@ from heartbeat_tuner.reconcile.gather.looks import ClusterLook
 from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
-from heartbeat_tuner.reconcile.gather.policy_workloads import PolicyWorkloads, ReadWorkload
+from heartbeat_tuner.reconcile.gather.policy_workloads import Held, PolicyWorkloads, ReadWorkload
 from heartbeat_tuner.reconcile.gather.record_reading import RecordReader
 from heartbeat_tuner.reconcile.gather.resting import CycleView, Resting
 from heartbeat_tuner.reconcile.gather.unread import LastRead
@@ -86,7 +87,7 @@ class Gatherer:
         self._peers: Mapping[ObjectKey, tuple[Pod, ...]] = {}
         self.workloads: Mapping[ObjectKey, ReadWorkload] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
-        self.holdings: dict[ObjectKey, Holdings] = {}
+        self.holdings: Held = {}
         """What of ours stands in the workloads of these policies, those too whose settings cannot be read."""
         self.seen: Mapping[ObjectKey, Policy] = {}
         """The policies whose workload was seen, with what was last applied to it and what of it was taken back."""
@@ -318,6 +319,7 @@ class Gatherer:
             return NotRead()
         look, witnesses = GroupLook(policy, workload, measured, now), functools.partial(self._witnesses.chosen, policy)
         followed, history = memory.follow(look, witnesses)
+        policy = next_workload.turned(policy, workload, followed, now)
         return DecisionInput(
             now,
             policy,

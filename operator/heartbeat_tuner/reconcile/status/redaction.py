@@ -14,6 +14,7 @@ from heartbeat_tuner.domain.policies import GroupOwnership
 OF_OUR_WRITES: Final = (
     "observed_generation",
     "applied",
+    "workloads",
     "slots",
     "taken_back",
     "writing",

@@ -91,8 +91,8 @@ def status_after(
         status = status.model_copy(update={"initial": in_pods, "static_ids": static_ids, "group_ownership": owned})
         stated = list(statements.statements_of(previous, outcome, status.initial))
     if policy is not None:
-        if isinstance(outcome, Blocked) and policy.application is not None:
-            status = status.model_copy(update={"applied": applied_of(policy.application)})
+        if isinstance(outcome, Blocked):
+            status = status.model_copy(update=change_notes.of_unseen(policy))
         noted = policy.taken_back
         status = status.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
         stated = statements.with_veto(stated, policy)

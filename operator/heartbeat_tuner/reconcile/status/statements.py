@@ -9,6 +9,7 @@ from typing import Final
 
 from heartbeat_tuner.api.applied import applied_of
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType, Initial, Status
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.gates import canary_words, taken_back
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
@@ -128,7 +129,8 @@ def _tried(outcome: Decided) -> Finding | None:
 def _of_evidence(outcome: Decided) -> Iterator[Statement]:
     """Yield what the group's record, or its absence, says."""
     policy, decision = outcome.inputs.policy, outcome.decision
-    watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
+    through = ", ".join(f"{ref}, container {ref.container}" for ref in workload_parts.references(policy))
+    watching = f"group {policy.group_id} is watched through {through}"
     yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.inputs.record, Unknown):
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any, Final
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.support import counters, stages, tried, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS
 from tests.support.tried import BEFORE, PODS, Fall, TriedStage
 
-FOR_AN_HOUR = {"canary": {}}
+FOR_AN_HOUR: Final[dict[str, Any]] = {"canary": {}}
 FIRST_TWO = ["orders-0", "orders-1"]
 
 
