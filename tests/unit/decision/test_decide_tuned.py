@@ -208,7 +208,7 @@ def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any],
     of = known_kafkajs(
         worlds.settings("30s", "8s", "8s"),
         bounds=worlds.bounds(fetchWait=("8s", None)),
-        objective=Objective(timedelta(seconds=most_s), 1.0),
+        objective=Objective(timedelta(seconds=most_s), 3.0),
     )
     beats = worlds.record(beat=worlds.seconds(8))
     decision = decide(dataclasses.replace(of, record=beats, cluster=dataclasses.replace(of.cluster, **cluster)))
