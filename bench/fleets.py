@@ -17,7 +17,7 @@ What is drawn for one group (LN(m, s) is lognormal with median m; a rate per mem
 | pauses of a node | .01 of LN(10 s, .8), of 1 to 3 members together |
 | outages | of the group: .03 of LN(4 s, .8); librdkafka .3 of 6 s |
 | crashes | LN(.01, 1.2); back after LN(22 s, .45), of one in ten after 360 s |
-| restarts | .25 (deploys 4) of LN(22 s, .35); with a surge 60 %, static never |
+| restarts | .25 (deploys 4) of LN(22 s, .35); in turn, as deploys; with a surge 60 %, static never |
 | hangs | .001, killed after LN(1800 s, .7) |
 | handlers | LN(.4 s, .6); slow 12 s, KafkaJS 1.2 s; a share of 1e-5 to 5e-3 takes ten times as long |
 | settling | LN(.6 s, .5) |
@@ -222,6 +222,7 @@ def _usual(kind: Kind, laws: _Laws, rng: np.random.Generator) -> Profile:
         ),
         restarts=FailureProcess(4.0 if kind is Kind.DEPLOYS else 0.25, Law.lognormal(22.0, 0.35)),
         surge=bool(rng.random() < 0.6) and kind is not Kind.STATIC,  # noqa: PLR2004 - the rule above
+        restarts_in_turn=True,
         hangs=FailureProcess(0.001, Law.lognormal(1800.0, 0.7)),
         handlers=_handlers(_HANDLER_S.get(kind, 0.4), laws, rng),
         slow_handlers=None,

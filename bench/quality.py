@@ -103,7 +103,7 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
     )
     every = rare + truth.members * truth.pauses.per_day
     days = min(_EVENTS / rare, _MOST_EVENTS / every)
-    played = simulate(truth, outcome.settings, days=days, seed=1)
+    played = simulate(truth, outcome.settings, days=days, seed=1, rollouts=truth.restarts_in_turn)
     return {
         "group": group.name,
         "kind": group.kind,
