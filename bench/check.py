@@ -6,13 +6,15 @@ verdict that was written by hand:
 - `exact`: cases in which all values were read, and exactly the expected errors and warnings found;
 - `missed_danger`: the share of expected errors and warnings that were not found;
 - `false_alarms`: the share of errors and warnings found that nobody expected;
-- `unread`: cases in which a value that stands in the file was not read, or nothing was said at all.
+- `unread`: cases in which a value that stands in the file was not read, or nothing was said at all;
+- `p95_seconds`: what a call takes of a processor, in 19 of 20 cases; `p95_clock_seconds` is the same by the clock.
 
 Names of cases or families on the command line check those alone, and print what differs.
 """
 
 import dataclasses
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -41,7 +43,8 @@ class Outcome:
         missed: rules that were expected and not found, one for each time.
         surplus: those that were found and not expected.
         read: whether all values of the files were read, and something was said.
-        seconds: what the call took.
+        seconds: of the processor, that the call took.
+        clock: the same, by the clock.
         complaint: what went wrong outside of findings; empty if nothing did.
     """
 
@@ -50,6 +53,7 @@ class Outcome:
     surplus: Sequence[str]
     read: bool
     seconds: float
+    clock: float
     complaint: str
 
     @property
@@ -63,6 +67,7 @@ def outcome(case: CheckCase) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         arguments = case.write(Path(folder))
         began = time.monotonic()
+        before = _processor_seconds()
         done = subprocess.run(  # noqa: S603 - our own command
             [sys.executable, "-m", "heartbeat_tuner", "check", "--output=json", *arguments],
             capture_output=True,
@@ -70,13 +75,21 @@ def outcome(case: CheckCase) -> Outcome:
             check=False,
             cwd=folder,
         )
-        seconds = time.monotonic() - began
-    if done.returncode not in {0, 1}:
-        return Outcome(case, list(case.expect), [], read=False, seconds=seconds, complaint=done.stderr.strip()[-300:])
-    return judged(case, json.loads(done.stdout), seconds)
+        seconds, clock = _processor_seconds() - before, time.monotonic() - began
+    if done.returncode not in {0, 1} or not done.stdout:  # a traceback ends with status 1, too
+        return Outcome(
+            case, list(case.expect), [], read=False, seconds=seconds, clock=clock, complaint=done.stderr.strip()[-300:]
+        )
+    return judged(case, json.loads(done.stdout), seconds, clock)
 
 
-def judged(case: CheckCase, document: Mapping[str, Any], seconds: float) -> Outcome:
+def _processor_seconds() -> float:
+    """Return the processor time of all processes that have ended: the machine may be shared."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def judged(case: CheckCase, document: Mapping[str, Any], seconds: float, clock: float) -> Outcome:
     """Compare what the command said with the case's verdict."""
     findings = [finding for subject in document["checked"] for finding in subject["findings"]]
     alarms = Counter(finding["rule"] for finding in findings if finding["severity"] in _ALARMS)
@@ -90,6 +103,7 @@ def judged(case: CheckCase, document: Mapping[str, Any], seconds: float) -> Outc
         list((alarms - expected).elements()),
         read=not unread and not silent,
         seconds=seconds,
+        clock=clock,
         complaint=complaint,
     )
 
@@ -125,14 +139,16 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
     expected = sum(len(each.case.expect) for each in outcomes)
     surplus = sum(len(each.surplus) for each in outcomes)
     missed = sum(len(each.missed) for each in outcomes)
-    seconds = sorted(each.seconds for each in outcomes)
+    seconds, clock = (sorted(values) for values in zip(*((each.seconds, each.clock) for each in outcomes), strict=True))
+    at = int(0.95 * (len(outcomes) - 1))
     return {
         "cases": len(outcomes),
         "exact": sum(each.exact for each in outcomes),
         "missed_danger": round(missed / max(expected, 1), 4),
         "false_alarms": round(surplus / max(expected - missed + surplus, 1), 4),
         "unread": sum(not each.read for each in outcomes),
-        "p95_seconds": round(seconds[int(0.95 * (len(seconds) - 1))], 3),
+        "p95_seconds": round(seconds[at], 3),
+        "p95_clock_seconds": round(clock[at], 3),
     }
 
 

@@ -27,6 +27,19 @@ def refused(*arguments: object, stdin: str | bytes | None = None) -> str:
     return result.stderr.removeprefix("Error: ")
 
 
+READING = {"unreadable-file", "unreadable-value", "nothing-recognised", "named-variable-missing", "implausible-value"}
+
+
+def unread(*arguments: object, stdin: str | bytes | None = None) -> str:
+    """Return the sentences on what could not be read: status 1, and no password among them."""
+    result = run("check", "--output=json", *arguments, stdin=stdin)
+    assert result.exit_code == 1, result.output
+    assert PASSWORD not in result.output
+    findings = [finding for subject in json.loads(result.stdout)["checked"] for finding in subject["findings"]]
+    assert {finding["rule"] for finding in findings} & READING
+    return " | ".join(finding["message"] for finding in findings if finding["rule"] in READING)
+
+
 def checked(*arguments: object, stdin: str | None = None) -> list[dict[str, Any]]:
     """Return the checked subjects of the JSON output."""
     result = run("check", "--output=json", *arguments, stdin=stdin)
