@@ -183,7 +183,7 @@ class SessionBounds:
 
     Attributes:
         known_min: group.min.session.timeout.ms, if somebody said it; else Kafka's default is assumed.
-        known_max: group.max.session.timeout.ms, likewise.
+        known_max: group.max.session.timeout.ms, if somebody said it.
     """
 
     known_min: timedelta | None = None

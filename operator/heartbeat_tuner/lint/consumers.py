@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from heartbeat_tuner.clients import catalogue, presets
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.clients.names.recognition import Recognised, Standing
-from heartbeat_tuner.clients.names.vocabulary import Meaning
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
+from heartbeat_tuner.clients.names.recognition import KeyStanding, Recognised
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.lint import key_meanings
 from heartbeat_tuner.lint.checked_settings import NAMES, LintFinding
@@ -19,48 +19,48 @@ from heartbeat_tuner.lint.interpreting import Interpreter
 from heartbeat_tuner.lint.rules import reading_rules
 
 
-def read(found: FoundSettings, options: ReadingOptions) -> list[FoundConsumer]:
+def read(place: FoundSettings, options: ReadingOptions) -> list[FoundConsumer]:
     """Return the consumers of a place; one without a library for findings that belong to none."""
-    framework = key_meanings.framework_of(found)
-    meant = [pair for pair in _meant(found, options) if pair[1] is not None]
-    library = key_meanings.library_of(found, framework)
+    framework = key_meanings.framework_of(place)
+    meant = [pair for pair in _meant(place, options) if pair[1] is not None]
+    library = key_meanings.library_of(place, framework)
     groups: dict[tuple[str, str], list[tuple[FileEntry, Recognised]]] = {}
     astray: list[LintFinding] = []
     for entry, recognised in meant:
-        if recognised.standing is Standing.KNOWN:
+        if recognised.standing is KeyStanding.KNOWN:
             groups.setdefault((recognised.library, recognised.scope), []).append((entry, recognised))
         else:
             astray.append(_astray(entry, recognised))
-    if not key_meanings.is_consumer(found, framework):
-        groups = {key: pairs for key, pairs in groups.items() if any(_says_much(one) for _, one in pairs)}
+    if not key_meanings.is_consumer(place, framework):
+        groups = {key: pairs for key, pairs in groups.items() if any(_says_much(recognised) for _, recognised in pairs)}
     merged = _merged(groups, options.client.name if options.client else library)
     consumers = [
-        Interpreter(found, options, _clients(name, options, pairs)).consumer(scope, pairs)
+        Interpreter(place, options, _clients(name, options, pairs)).consumer(scope, pairs)
         for (name, scope), pairs in merged.items()
     ]
-    if not consumers and key_meanings.is_consumer(found, framework):
+    if not consumers and key_meanings.is_consumer(place, framework):
         clients = _clients(library, options, [])
-        consumers = [Interpreter(found, options, clients).consumer("", [])]
+        consumers = [Interpreter(place, options, clients).consumer("", [])]
     if astray and not consumers:
-        return [FoundConsumer(found.title, found.file, (), findings=astray)]
+        return [FoundConsumer(place.title, place.file, (), findings=astray)]
     if astray:
         first = consumers[0]
         consumers[0] = dataclasses.replace(first, findings=[*astray, *first.findings])
     return consumers
 
 
-def _meant(found: FoundSettings, options: ReadingOptions) -> Iterator[tuple[FileEntry, Recognised]]:
+def _meant(place: FoundSettings, options: ReadingOptions) -> Iterator[tuple[FileEntry, Recognised]]:
     """Yield entries and meanings; what the command line names is what it says, whatever it looks like."""
     by_name = {name: Meaning(setting) for setting, name in options.named.items()}
-    last = {entry.key: entry for entry in found.entries}
+    last = {entry.key: entry for entry in place.entries}
     if options.preset is not None:
         by_name[presets.group_protocol(options.preset)] = Meaning.GROUP_PROTOCOL
         by_name[presets.group_instance_id(options.preset)] = Meaning.INSTANCE_ID
     yield from ((last[name], Recognised(meaning)) for name, meaning in by_name.items() if name in last)
     if options.preset is not None:
         return
-    reduced = dataclasses.replace(found, entries=tuple(last.values()))
-    for entry, recognised in key_meanings.meanings(reduced, key_meanings.framework_of(found)):
+    reduced = dataclasses.replace(place, entries=tuple(last.values()))
+    for entry, recognised in key_meanings.meanings(reduced, key_meanings.framework_of(place)):
         if entry.key not in by_name and recognised.meaning.setting not in options.named:
             yield entry, recognised
 
@@ -113,10 +113,10 @@ def _astray(entry: FileEntry, recognised: Recognised) -> LintFinding:
     what = NAMES[meaning.setting] if meaning.setting is not None else str(meaning.value)
     instead = recognised.instead
     match recognised.standing:
-        case Standing.MISSPELT:
+        case KeyStanding.MISSPELT:
             rule, phrase = reading_rules.MISSPELT_NAME, "{key} resembles the {what} and is none: no library reads it"
             phrase += "; {instead} is read" if instead else ""
-        case Standing.IGNORED:
+        case KeyStanding.IGNORED:
             rule, phrase = reading_rules.IGNORED_SETTING, "{key} does nothing: {why}"
             phrase += "; write {instead}" if instead else ""
         case _:
@@ -126,8 +126,8 @@ def _astray(entry: FileEntry, recognised: Recognised) -> LintFinding:
     return LintFinding(rule, text, entry.line)
 
 
-def unseen(found: FoundSettings, options: ReadingOptions) -> list[FoundConsumer]:
+def unseen(place: FoundSettings, options: ReadingOptions) -> list[FoundConsumer]:
     """Return the consumer of a place that shows none, where its settings may come from where nobody can look."""
     if options.client is None:
         return []
-    return [Interpreter(found, options, (options.client,)).consumer("", [])]
+    return [Interpreter(place, options, (options.client,)).consumer("", [])]

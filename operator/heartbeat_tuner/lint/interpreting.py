@@ -8,8 +8,8 @@ from typing import Final
 
 from heartbeat_tuner.clients.client import Client, Protocol
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
 from heartbeat_tuner.clients.names.recognition import Recognised
-from heartbeat_tuner.clients.names.vocabulary import Meaning
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.lint import written_values
@@ -17,7 +17,7 @@ from heartbeat_tuner.lint.checked_settings import NAMES, IdSource, LintFinding, 
 from heartbeat_tuner.lint.found_consumers import FoundConsumer, ReadingOptions
 from heartbeat_tuner.lint.found_settings import FileEntry, FoundSettings
 from heartbeat_tuner.lint.rules import reading_rules
-from heartbeat_tuner.lint.written_values import Text, Writing
+from heartbeat_tuner.lint.written_values import DurationForm, Text
 
 _POD_NAME: Final = re.compile(r"\$[({](HOSTNAME|POD_NAME|POD|K8S_POD_NAME|MY_POD_NAME)[)}]|\$HOSTNAME|\$POD_NAME")
 _POD_FIELDS: Final = {
@@ -30,13 +30,13 @@ _POD_FIELDS: Final = {
 class Interpreter:
     """Turns the entries of one consumer into values."""
 
-    def __init__(self, found: FoundSettings, options: ReadingOptions, clients: Sequence[Client]) -> None:
-        self._found = found
+    def __init__(self, place: FoundSettings, options: ReadingOptions, clients: Sequence[Client]) -> None:
+        self._found = place
         self._options = options
         self._clients = clients
         self._known = clients[0] if len(clients) == 1 else None
-        self._variables = {entry.key: entry.text for entry in found.entries}
-        self._fields = {entry.key: entry.field for entry in found.entries if entry.field}
+        self._variables = {entry.key: entry.text for entry in place.entries}
+        self._fields = {entry.key: entry.field for entry in place.entries if entry.field}
         self._findings: list[LintFinding] = []
 
     def consumer(self, scope: str, pairs: Sequence[tuple[FileEntry, Recognised]]) -> FoundConsumer:
@@ -124,12 +124,12 @@ class Interpreter:
             self._findings.append(LintFinding(reading_rules.UNREADABLE_VALUE, message, entry.line))
             return None
 
-    def _writing(self, recognised: Recognised) -> Writing:
+    def _writing(self, recognised: Recognised) -> DurationForm:
         if recognised.unit_ms is not None:
-            return Writing.MILLISECONDS if recognised.unit_ms == 1 else Writing.SECONDS
+            return DurationForm.MILLISECONDS if recognised.unit_ms == 1 else DurationForm.SECONDS
         if self._known is None or recognised.library == "spring":
-            return Writing.EITHER
-        return Writing.GO if self._known.format is Format.GO else Writing.MILLISECONDS
+            return DurationForm.EITHER
+        return DurationForm.GO if self._known.format is Format.GO else DurationForm.MILLISECONDS
 
     def _twice(self, setting: Setting, entry: FileEntry, before: timedelta | None, value: timedelta) -> None:
         if before is not None and before != value:

@@ -7,8 +7,8 @@ from typing import Final
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.clients.names import frameworks, recognition
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
 from heartbeat_tuner.clients.names.recognition import Recognised
-from heartbeat_tuner.clients.names.vocabulary import Meaning
 from heartbeat_tuner.lint.found_settings import FileEntry, FoundSettings, Framework
 
 _BROKER: Final = re.compile(
@@ -64,27 +64,27 @@ _BY_NAME: Final = {
 }
 
 
-def framework_of(found: FoundSettings) -> Framework:
+def framework_of(place: FoundSettings) -> Framework:
     """Return who reads the keys of a place."""
-    if found.framework is not None:
-        return found.framework
-    keys = {entry.key for entry in found.entries}
+    if place.framework is not None:
+        return place.framework
+    keys = {entry.key for entry in place.entries}
     bare = keys | {key.removeprefix("config.") for key in keys}
     if "connector.class" in bare:
         return Framework.CONNECTOR
     if any(_BROKER.fullmatch(key) for key in keys):
         return Framework.BROKER
-    if any(_CONNECT.fullmatch(key) for key in keys) or re.search(r"kafka-connect|connect-distributed", found.image):
+    if any(_CONNECT.fullmatch(key) for key in keys) or re.search(r"kafka-connect|connect-distributed", place.image):
         return Framework.CONNECT_IMAGE
     if bare & _WORKER:
         return Framework.WORKER
     return Framework.STREAMS if bare & _STREAMS else Framework.PLAIN
 
 
-def meanings(found: FoundSettings, framework: Framework) -> Iterator[tuple[FileEntry, Recognised]]:
+def meanings(place: FoundSettings, framework: Framework) -> Iterator[tuple[FileEntry, Recognised]]:
     """Yield the entries that have to do with a consumer, and what they are taken for."""
-    in_kafka = any(recognition.names_kafka(entry.key) for entry in found.entries)
-    for entry in found.entries:
+    in_kafka = any(recognition.names_kafka(entry.key) for entry in place.entries)
+    for entry in place.entries:
         recognised = _meaning(entry.key, framework, in_kafka=in_kafka)
         if recognised is not None:
             yield entry, recognised
@@ -111,19 +111,19 @@ _READERS: Final[Mapping[Framework, Callable[[str], Recognised | None]]] = {
 }
 
 
-def is_consumer(found: FoundSettings, framework: Framework) -> bool:
+def is_consumer(place: FoundSettings, framework: Framework) -> bool:
     """Whether a consumer is configured in a place, be it by nothing but where its brokers are."""
     if framework is Framework.BROKER or framework is Framework.CONNECTOR:
         return False
     if framework is not Framework.PLAIN:
         return True
-    keys = [entry.key for entry in found.entries]
+    keys = [entry.key for entry in place.entries]
     if any(_PRODUCER.fullmatch(key) for key in keys) and not any(_CONSUMER.fullmatch(key) for key in keys):
         return False
     return any(recognition.names_kafka(key) or key.lower().startswith("spring.kafka.") for key in keys)
 
 
-def library_of(found: FoundSettings, framework: Framework) -> str:
+def library_of(place: FoundSettings, framework: Framework) -> str:
     """Return the library that a place says by its keys; empty where it may be several."""
     fixed = {
         Framework.CONNECT_IMAGE: "connect",
@@ -133,7 +133,7 @@ def library_of(found: FoundSettings, framework: Framework) -> str:
     }
     if framework in fixed:
         return fixed[framework]
-    keys = [entry.key for entry in found.entries]
+    keys = [entry.key for entry in place.entries]
     return next((library for library, says in _SIGNS if any(says.fullmatch(key) for key in keys)), "")
 
 

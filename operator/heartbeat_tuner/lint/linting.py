@@ -25,12 +25,12 @@ def worst_first(findings: Iterable[LintFinding]) -> tuple[LintFinding, ...]:
     return tuple(sorted(findings, key=lambda finding: rule_catalogue.RULES.index(finding.rule)))
 
 
-def common(found: Sequence[Sequence[LintFinding]]) -> tuple[LintFinding, ...]:
+def common(by_library: Sequence[Sequence[LintFinding]]) -> tuple[LintFinding, ...]:
     """Return what is found with each of several libraries, as the last of them is told it.
 
     That the session is too short for the beat is one thing, however bad it is with each: the mildest step is told.
     """
-    *others, last = sorted(found, key=_step, reverse=True)
+    *others, last = sorted(by_library, key=_step, reverse=True)
     rules = [{_kind(finding) for finding in each} for each in others]
     return tuple(finding for finding in last if all(_kind(finding) in each for each in rules))
 

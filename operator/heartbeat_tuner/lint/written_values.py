@@ -23,7 +23,7 @@ _WHOLE: Final = re.compile(r"[0-9]{1,15}")
 _ISO: Final = re.compile(r"PT(?:(?P<h>[0-9]+)H)?(?:(?P<m>[0-9]+)M)?(?:(?P<s>[0-9]+(?:\.[0-9]+)?)S)?", re.IGNORECASE)
 
 
-class Writing(enum.Enum):
+class DurationForm(enum.Enum):
     """How a duration may be written."""
 
     MILLISECONDS = "whole number of milliseconds"
@@ -75,7 +75,7 @@ def filled_in(text: str, variables: Mapping[str, str | None]) -> Text:
     return Text(None if unseen else result)
 
 
-def duration(text: str, writing: Writing) -> timedelta:
+def duration(text: str, writing: DurationForm) -> timedelta:
     """Return the duration that a text says.
 
     Raises:
@@ -87,12 +87,12 @@ def duration(text: str, writing: Writing) -> timedelta:
     return value
 
 
-def _duration(text: str, writing: Writing) -> timedelta:
-    if writing is Writing.GO:
+def _duration(text: str, writing: DurationForm) -> timedelta:
+    if writing is DurationForm.GO:
         return durations.parse(text)
     if _WHOLE.fullmatch(text):
-        return timedelta(milliseconds=int(text) * (1_000 if writing is Writing.SECONDS else 1))
-    if writing is not Writing.EITHER:
+        return timedelta(milliseconds=int(text) * (1_000 if writing is DurationForm.SECONDS else 1))
+    if writing is not DurationForm.EITHER:
         raise ValueError(f"{text!r} is no {writing.value}")
     iso = _ISO.fullmatch(text)
     if iso is not None and text.upper() != "PT":
@@ -101,21 +101,21 @@ def _duration(text: str, writing: Writing) -> timedelta:
     return durations.parse(text)
 
 
-def example(writing: Writing, milliseconds: int) -> str:
+def example(writing: DurationForm, milliseconds: int) -> str:
     """Return how so many milliseconds are written."""
-    if writing is Writing.SECONDS:
+    if writing is DurationForm.SECONDS:
         return str(max(1, milliseconds // 1_000))
-    form = Format.GO if writing is Writing.GO else Format.MILLISECONDS
+    form = Format.GO if writing is DurationForm.GO else Format.MILLISECONDS
     return form.example(milliseconds)
 
 
-def meant(text: str, writing: Writing) -> str:
+def meant(text: str, writing: DurationForm) -> str:
     """Return how to write what a text says that is in another writing; else, how to write 30 s."""
-    if writing is Writing.GO and re.fullmatch(r"[0-9]{1,10}", text):
+    if writing is DurationForm.GO and re.fullmatch(r"[0-9]{1,10}", text):
         readings = [f"{text}{unit} ({durations.show(durations.parse(f'{text}{unit}'))})" for unit in ("ms", "s")]
         return f"it has no unit: write {' or '.join(readings)}, whichever is meant"
     with contextlib.suppress(ValueError):
-        value = duration(text, Writing.EITHER)
+        value = duration(text, DurationForm.EITHER)
         return f"write {example(writing, durations.to_ms(value))}"
     return f"write 30 seconds as {example(writing, 30_000)}"
 

@@ -41,7 +41,7 @@ def test_examples_give_their_findings_and_exit_status(example: Example) -> None:
 def test_the_guide_shows_what_the_command_says(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands and answers on the page are real."""
     (tmp_path / "deploy.yaml").write_text(documents.code_blocks(GUIDE, "yaml")[0])
-    (tmp_path / "app.env").write_text(documents.code_blocks(GUIDE, "shell")[0])
+    (tmp_path / "app.env").write_text(documents.code_blocks(GUIDE, "ini")[0])
     monkeypatch.chdir(tmp_path)
     command, _, answer = block.partition("\n")
     assert run(*shlex.split(command)[2:]).stdout == answer

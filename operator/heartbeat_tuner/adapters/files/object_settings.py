@@ -15,17 +15,17 @@ _CONFIGS: Final = {"KafkaConnect": Framework.WORKER, "KafkaConnector": Framework
 _DAPR: Final = {"pubsub.kafka", "bindings.kafka"}
 
 
-def settings(found: Found, embedded: Embedded) -> Iterator[FoundSettings]:
+def settings(contents: Found, embedded: Embedded) -> Iterator[FoundSettings]:
     """Yield the settings of all objects.
 
     Args:
-        found: the objects.
+        contents: the objects.
         embedded: reads the files that ConfigMaps hold.
     """
-    for workload in found.workloads:
+    for workload in contents.workloads:
         yield from (_container(workload, container) for container in workload.containers)
-    used = {name for workload in found.workloads for name in _maps_used(workload)}
-    for each in found.objects:
+    used = {name for workload in contents.workloads for name in _maps_used(workload)}
+    for each in contents.objects:
         if each.kind == "ConfigMap":
             yield from _config_map(each, embedded, used=each.content.get("metadata", {}).get("name") in used)
         elif each.kind in _CONFIGS:
@@ -36,10 +36,10 @@ def settings(found: Found, embedded: Embedded) -> Iterator[FoundSettings]:
             yield FoundSettings(each.title, each.file, list(_metadata(each)), framework=Framework.DAPR)
 
 
-def helpers(found: Found) -> Iterator[str]:
+def helpers(contents: Found) -> Iterator[str]:
     """Yield the files whose ConfigMaps workloads take variables from."""
-    used = {name for workload in found.workloads for name in _maps_used(workload)}
-    for each in found.objects:
+    used = {name for workload in contents.workloads for name in _maps_used(workload)}
+    for each in contents.objects:
         if each.kind == "ConfigMap" and each.content.get("metadata", {}).get("name") in used:
             yield each.file
 
@@ -98,19 +98,19 @@ def _maps_used(workload: FoundWorkload) -> Iterator[str]:
                 yield reference["name"]
 
 
-def _config_map(found: FoundObject, embedded: Embedded, *, used: bool) -> Iterator[FoundSettings]:
-    data = found.content.get("data")
+def _config_map(contents: FoundObject, embedded: Embedded, *, used: bool) -> Iterator[FoundSettings]:
+    data = contents.content.get("data")
     texts = {str(key): value for key, value in (data or {}).items() if isinstance(value, str)}
     files = {key: text for key, text in texts.items() if "\n" in text or ("." in key and "=" in text)}
     for key, text in files.items():
-        yield from embedded(f"{found.title}, {key}", found.file, key, text)
+        yield from embedded(f"{contents.title}, {key}", contents.file, key, text)
     if not used:
         entries = [FileEntry(key, text) for key, text in texts.items() if key not in files]
-        yield FoundSettings(found.title, found.file, list(tree_entries.expanded(entries)))
+        yield FoundSettings(contents.title, contents.file, list(tree_entries.expanded(entries)))
 
 
-def _metadata(found: FoundObject) -> Iterator[FileEntry]:
-    metadata = _under(found.content, "spec").get("metadata")
+def _metadata(contents: FoundObject) -> Iterator[FileEntry]:
+    metadata = _under(contents.content, "spec").get("metadata")
     for item in metadata if isinstance(metadata, list) else ():
         if isinstance(item, Mapping) and isinstance(item.get("name"), str):
             yield FileEntry(item["name"], tree_entries.scalar(item["value"]) if "value" in item else None)

@@ -51,13 +51,13 @@ class FilesRead:
     """What stands in files.
 
     Attributes:
-        found: the settings, place by place.
+        places: with their settings, each by itself.
         problems: files that could not be read.
         passed_over: objects with a pod template that are of an unknown kind.
         helpers: files that say something of workloads in other files.
     """
 
-    found: Sequence[FoundSettings]
+    places: Sequence[FoundSettings]
     problems: Sequence[FileProblem]
     passed_over: Sequence[str]
     helpers: Collection[str] = ()
@@ -65,7 +65,7 @@ class FilesRead:
 
 def read(files: Sequence[SettingsFile]) -> FilesRead:
     """Return what stands in files."""
-    found: list[FoundSettings] = []
+    places: list[FoundSettings] = []
     problems: list[FileProblem] = []
     manifests: list[tuple[str, Sequence[Any]]] = []
     texts = {file.name: file.text for file in files}
@@ -73,15 +73,15 @@ def read(files: Sequence[SettingsFile]) -> FilesRead:
         try:
             documents = _documents(file)
             if documents is not None and Path(file.name).name in kustomize.NAMES:
-                made = [one for each in documents if isinstance(each, Mapping) for one in _made(each, file)]
+                made = [made_map for each in documents if isinstance(each, Mapping) for made_map in _made(each, file)]
                 manifests.append((file.name, made))
             elif documents is not None and any(_is_manifest(document) for document in documents):
                 manifest_files.read_documents([(file.name, documents)])
                 manifests.append((file.name, documents))
             elif documents is not None:
-                found += _of_documents(file, documents)
+                places += _of_documents(file, documents)
             else:
-                found.append(_of_lines(file))
+                places.append(_of_lines(file))
         except ManifestError as error:
             problems.append(FileProblem(file.name, str(error)))
     passed_over: Sequence[str] = ()
@@ -93,8 +93,8 @@ def read(files: Sequence[SettingsFile]) -> FilesRead:
         def embedded(title: str, file: str, name: str, text: str) -> Iterable[FoundSettings]:
             return _embedded(title, file, SettingsFile(name, text), problems)
 
-        found += object_settings.settings(together, embedded)
-    return FilesRead([_placed(each, texts) for each in found], problems, passed_over, helpers)
+        places += object_settings.settings(together, embedded)
+    return FilesRead([_placed(each, texts) for each in places], problems, passed_over, helpers)
 
 
 def is_settings_file(path: Path) -> bool:
@@ -218,9 +218,9 @@ def _beside(path: Path | None) -> Callable[[str], str | None]:
     return text
 
 
-def _placed(found: FoundSettings, texts: Mapping[str, str]) -> FoundSettings:
+def _placed(place: FoundSettings, texts: Mapping[str, str]) -> FoundSettings:
     """Return settings with the lines on which they stand."""
-    text = texts.get(found.file)
+    text = texts.get(place.file)
     if text is None:
-        return found
-    return dataclasses.replace(found, entries=tree_entries.placed(found.entries, text))
+        return place
+    return dataclasses.replace(place, entries=tree_entries.placed(place.entries, text))

@@ -56,7 +56,7 @@ def expanded(entries: Iterable[FileEntry]) -> Iterator[FileEntry]:
                 document = json.loads(entry.text)
             except (ValueError, RecursionError):
                 continue
-            yield from (FileEntry(one.key, one.text, entry.line) for one in flattened(document))
+            yield from (FileEntry(inner.key, inner.text, entry.line) for inner in flattened(document))
 
 
 def placed(entries: Iterable[FileEntry], text: str) -> list[FileEntry]:

@@ -8,6 +8,7 @@ from typing import Final
 from heartbeat_tuner.cli.checking.check_output import CheckVerdict
 from heartbeat_tuner.cli.checking.settings_sources import CheckInput, CheckSubject
 from heartbeat_tuner.cli.wording import listed
+from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.lint import linting, suggestions
@@ -19,6 +20,15 @@ from heartbeat_tuner.lint.rules import reading_rules
 _COMMENT: Final = re.compile(
     r"(?:#|//)\s*heartbeat-tuner:\s*ignore(?P<file>-file)?(?:\[(?P<rules>[A-Za-z0-9, \-]+)\])?"
 )
+
+_ABOUT: Final = (
+    ("HT106", (Setting.FETCH_WAIT, Setting.HEARTBEAT_INTERVAL)),
+    ("HT107", (Setting.HEARTBEAT_INTERVAL,)),
+    ("HT11", (Setting.SESSION_TIMEOUT,)),
+    ("HT2", (Setting.MAX_POLL_INTERVAL, Setting.REBALANCE_TIMEOUT)),
+    ("HT3", (Setting.REBALANCE_TIMEOUT, Setting.MAX_POLL_INTERVAL)),
+)
+"""The settings that rules are about, by the beginning of their codes."""
 
 _MOST_NAMED: Final = 4
 """Libraries that a sentence lists."""
@@ -104,7 +114,12 @@ def _unknown(subject: CheckSubject, expectations: Expectations) -> CheckVerdict:
 
 
 def _placed(finding: LintFinding, consumer: FoundConsumer) -> LintFinding:
-    return finding if finding.line or not consumer.line else dataclasses.replace(finding, line=consumer.line)
+    """Return a finding with the line of the setting that it is about, else with the consumer's first."""
+    if finding.line or not consumer.line:
+        return finding
+    about = next((settings for code, settings in _ABOUT if finding.rule.code.startswith(code)), ())
+    lines = [consumer.places[setting].line for setting in about if setting in consumer.places]
+    return dataclasses.replace(finding, line=next((line for line in lines if line), consumer.line))
 
 
 def _chosen(verdict: CheckVerdict, selection: Selection, comments: Mapping[int, Sequence[str] | None]) -> CheckVerdict:

@@ -184,7 +184,9 @@ class Asked:
 
 def _rules(selectors: Iterable[str], option: str) -> list[Rule]:
     try:
-        return [rule for one in selectors for part in one.split(",") for rule in rule_catalogue.selected(part.strip())]
+        return [
+            rule for given in selectors for part in given.split(",") for rule in rule_catalogue.selected(part.strip())
+        ]
     except ValueError as error:
         raise UsageProblem(f"{option}: {error}") from error
 

@@ -100,9 +100,9 @@ def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | No
     contents = settings_files.read(files)
     for title in contents.passed_over:
         click.echo(f"not checked: {title} has a pod template, but is of a kind that is not known", err=True)
-    found = list(_chosen(contents.found, request.container))
-    read = [consumer for each in found for consumer in _consumers(each, request)]
-    read += _perhaps(found, read, request.reading)
+    places = list(_chosen(contents.places, request.container))
+    read = [consumer for each in places for consumer in _consumers(each, request)]
+    read += _perhaps(places, read, request.reading)
     problems = [
         FoundConsumer(
             problem.file, problem.file, (), findings=[LintFinding(reading_rules.UNREADABLE_FILE, problem.message)]
@@ -110,7 +110,7 @@ def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | No
         for problem in contents.problems
     ]
     silent = list(_silent(named, [*problems, *read], contents))
-    everyone = _named_variables(_distinct([*problems, *silent, *read]), found, request.reading)
+    everyone = _named_variables(_distinct([*problems, *silent, *read]), places, request.reading)
     return CheckInput(
         [CheckSubject(consumer.title, consumer) for consumer in everyone],
         {file.name: file.text for file in files},
@@ -118,18 +118,18 @@ def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | No
     )
 
 
-def _consumers(found: FoundSettings, request: CheckRequest) -> list[FoundConsumer]:
+def _consumers(places: FoundSettings, request: CheckRequest) -> list[FoundConsumer]:
     reading = request.reading
     if reading.client is None:
         for pattern, client in request.clients.items():
-            if Path(found.file).match(pattern):
-                return consumers.read(found, dataclasses.replace(reading, client=client))
-    return consumers.read(found, reading)
+            if Path(places.file).match(pattern):
+                return consumers.read(places, dataclasses.replace(reading, client=client))
+    return consumers.read(places, reading)
 
 
-def _chosen(found: Iterable[FoundSettings], container: str | None) -> Iterator[FoundSettings]:
+def _chosen(places: Iterable[FoundSettings], container: str | None) -> Iterator[FoundSettings]:
     """Yield what is asked for: of manifests the container of that name."""
-    everything = list(found)
+    everything = list(places)
     if container is None:
         yield from everything
         return
@@ -146,11 +146,11 @@ def _chosen(found: Iterable[FoundSettings], container: str | None) -> Iterator[F
 
 
 def _perhaps(
-    found: Iterable[FoundSettings], read: Sequence[FoundConsumer], reading: ReadingOptions
+    places: Iterable[FoundSettings], read: Sequence[FoundConsumer], reading: ReadingOptions
 ) -> Iterator[FoundConsumer]:
     """Yield the containers of workloads without a consumer whose settings may come from where nobody can look."""
     workloads = {consumer.title.partition(", container ")[0] for consumer in read}
-    for each in found:
+    for each in places:
         if each.unseen_prefixes and each.title.partition(", container ")[0] not in workloads:
             yield from consumers.unseen(each, reading)
 
@@ -175,12 +175,12 @@ def _silent(
 
 
 def _named_variables(
-    read: Sequence[FoundConsumer], found: Sequence[FoundSettings], reading: ReadingOptions
+    read: Sequence[FoundConsumer], places: Sequence[FoundSettings], reading: ReadingOptions
 ) -> list[FoundConsumer]:
     """Return consumers, the first with what `--env` names and is in none of the files."""
     everyone = list(read)
-    there = {entry.key for each in found for entry in each.entries}
-    hidden = [prefix for each in found for prefix in each.unseen_prefixes]
+    there = {entry.key for each in places for entry in each.entries}
+    hidden = [prefix for each in places for prefix in each.unseen_prefixes]
     missing = [
         (setting, name)
         for setting, name in reading.named.items()

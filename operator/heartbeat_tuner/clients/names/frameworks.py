@@ -10,12 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from heartbeat_tuner.clients.names import recognition, vocabulary
+from heartbeat_tuner.clients.names import key_vocabulary, recognition
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
 from heartbeat_tuner.clients.names.key_words import KeyWords
-from heartbeat_tuner.clients.names.recognition import Recognised, Standing
-from heartbeat_tuner.clients.names.vocabulary import Meaning
+from heartbeat_tuner.clients.names.recognition import KeyStanding, Recognised
 
-PROPERTY: Final = {meaning: name for name, meaning in reversed(list(vocabulary.PROPERTIES.items()))}
+PROPERTY: Final = {meaning: name for name, meaning in reversed(list(key_vocabulary.PROPERTIES.items()))}
 """Kafka's own name, by what it means."""
 
 _SPRING_KEYS: Final[Mapping[str, Meaning]] = {
@@ -61,9 +61,13 @@ def spring(key: str) -> Recognised | None:
         return None
     instead = _spring_name(key, meaning)
     if near:
-        return Recognised(meaning, Standing.MISSPELT, library="spring", instead=instead)
+        return Recognised(meaning, KeyStanding.MISSPELT, library="spring", instead=instead)
     return Recognised(
-        meaning, Standing.IGNORED, library="spring", instead=instead, why="Spring Boot has no such key of the consumer"
+        meaning,
+        KeyStanding.IGNORED,
+        library="spring",
+        instead=instead,
+        why="Spring Boot has no such key of the consumer",
     )
 
 
@@ -89,11 +93,11 @@ def connect_variable(key: str) -> Recognised | None:
             return recognised
         return dataclasses.replace(recognised, instead="CONNECT_" + recognised.instead.replace(".", "_").upper())
     meaning, _ = _resembles(key)
-    if meaning is None or meaning.setting is None or vocabulary.FOREIGN.intersection(KeyWords.of(key).words):
+    if meaning is None or meaning.setting is None or key_vocabulary.FOREIGN.intersection(KeyWords.of(key).words):
         return None
     return Recognised(
         meaning,
-        Standing.IGNORED,
+        KeyStanding.IGNORED,
         library="connect",
         instead="CONNECT_" + PROPERTY[meaning].replace(".", "_").upper(),
         why="the image of a Connect worker reads only variables that begin with CONNECT_",
@@ -110,7 +114,7 @@ def worker(key: str) -> Recognised | None:
     if recognised is not None and recognised.meaning in {Meaning.MAX_POLL_INTERVAL, Meaning.FETCH_WAIT}:
         return Recognised(
             recognised.meaning,
-            Standing.IGNORED,
+            KeyStanding.IGNORED,
             library="connect",
             instead=f"consumer.{PROPERTY[recognised.meaning]}",
             why=f"a worker does not poll, and hands only what begins with consumer. to {_TASKS}",
@@ -127,11 +131,11 @@ def worker(key: str) -> Recognised | None:
 def _task_consumer(key: str) -> Recognised | None:
     if key.startswith("consumer.override."):
         recognised = _property(key, key.removeprefix("consumer.override."), "java", scope="sink tasks")
-        if recognised is None or recognised.standing is not Standing.KNOWN:
+        if recognised is None or recognised.standing is not KeyStanding.KNOWN:
             return recognised
         return Recognised(
             recognised.meaning,
-            Standing.IGNORED,
+            KeyStanding.IGNORED,
             library="java",
             instead=f"consumer.{PROPERTY[recognised.meaning]}",
             why="consumer.override. is for the configuration of a connector, not of a worker",
@@ -144,12 +148,12 @@ def connector(key: str) -> Recognised | None:
     if key.startswith("consumer.override."):
         return _property(key, key.removeprefix("consumer.override."), "java", scope="sink tasks")
     recognised = _property(key, key.removeprefix("consumer."), "java", scope="sink tasks")
-    if recognised is None or recognised.meaning.setting is None or recognised.standing is Standing.MISSPELT:
-        return recognised if recognised is not None and recognised.standing is Standing.MISSPELT else None
+    if recognised is None or recognised.meaning.setting is None or recognised.standing is KeyStanding.MISSPELT:
+        return recognised if recognised is not None and recognised.standing is KeyStanding.MISSPELT else None
     name = PROPERTY[recognised.meaning]
     why = f"a connector hands only what begins with consumer.override. to {_TASKS}"
     return Recognised(
-        recognised.meaning, Standing.IGNORED, library="java", instead=f"consumer.override.{name}", why=why
+        recognised.meaning, KeyStanding.IGNORED, library="java", instead=f"consumer.override.{name}", why=why
     )
 
 
@@ -166,20 +170,20 @@ def dapr(key: str) -> Recognised | None:
     if meaning is None or meaning.setting is None:
         return None
     if near:
-        return Recognised(meaning, Standing.MISSPELT, library="sarama", instead=str(meaning.setting))
-    return Recognised(meaning, Standing.IGNORED, library="sarama", why="Dapr's Kafka components have no such field")
+        return Recognised(meaning, KeyStanding.MISSPELT, library="sarama", instead=str(meaning.setting))
+    return Recognised(meaning, KeyStanding.IGNORED, library="sarama", why="Dapr's Kafka components have no such field")
 
 
 def broker(key: str) -> Recognised | None:
     """Return which consumer's setting stands among those of a broker."""
     words = KeyWords.of(key)
-    if vocabulary.FOREIGN.intersection(words.words):
+    if key_vocabulary.FOREIGN.intersection(words.words):
         return None
     meaning, near = _resembles(key)
     bare = {word for word in words.words if word not in {"kafka", "cfg"}}
     if meaning is None or meaning.setting is None or near or "group" in bare:
         return None
-    return Recognised(meaning, Standing.IGNORED, why="a broker does not read a consumer's setting")
+    return Recognised(meaning, KeyStanding.IGNORED, why="a broker does not read a consumer's setting")
 
 
 def streams(key: str) -> Recognised | None:
@@ -195,7 +199,7 @@ def streams(key: str) -> Recognised | None:
 def _property(key: str, name: str, library: str, scope: str = "") -> Recognised | None:
     """Return what a name means to something that hands it to Kafka's consumer as it is."""
     upper = key.isupper()
-    exact = vocabulary.PROPERTIES.get(name.lower().replace("_", ".") if upper else name)
+    exact = key_vocabulary.PROPERTIES.get(name.lower().replace("_", ".") if upper else name)
     if exact is not None:
         return Recognised(exact, library=library, scope=scope, unit_ms=1)
     meaning, near = _resembles(name)
@@ -204,16 +208,16 @@ def _property(key: str, name: str, library: str, scope: str = "") -> Recognised 
     written = PROPERTY[meaning]
     instead = key[: len(key) - len(name)] + (written.replace(".", "_").upper() if upper else written)
     if near:
-        return Recognised(meaning, Standing.MISSPELT, library=library, scope=scope, instead=instead)
+        return Recognised(meaning, KeyStanding.MISSPELT, library=library, scope=scope, instead=instead)
     if meaning.setting is None:
         return None
     why = f"Kafka's consumer calls it {written}, and reads no other name"
-    return Recognised(meaning, Standing.IGNORED, library=library, scope=scope, instead=instead, why=why)
+    return Recognised(meaning, KeyStanding.IGNORED, library=library, scope=scope, instead=instead, why=why)
 
 
 def _resembles(name: str) -> tuple[Meaning | None, bool]:
     """Return the setting that a name means or nearly is, and whether it only nearly is."""
     recognised = recognition.plain(f"kafka.{name}", in_kafka=True)
-    if recognised is None or recognised.standing is Standing.DOUBTFUL:
+    if recognised is None or recognised.standing is KeyStanding.DOUBTFUL:
         return None, False
-    return recognised.meaning, recognised.standing is Standing.MISSPELT
+    return recognised.meaning, recognised.standing is KeyStanding.MISSPELT

@@ -9,9 +9,9 @@ import enum
 from collections.abc import Iterator
 from typing import Final
 
-from heartbeat_tuner.clients.names import vocabulary
+from heartbeat_tuner.clients.names import key_vocabulary
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
 from heartbeat_tuner.clients.names.key_words import KeyWords
-from heartbeat_tuner.clients.names.vocabulary import Meaning
 
 _MOST_EDITS: Final = 2
 LEAST_LETTERS: Final = 10
@@ -19,14 +19,14 @@ LEAST_LETTERS: Final = 10
 
 _LONG: Final = tuple(
     (known, meaning)
-    for known, meaning in (*vocabulary.STRONG.items(), *vocabulary.WEAK.items())
+    for known, meaning in (*key_vocabulary.STRONG.items(), *key_vocabulary.WEAK.items())
     if len(known) >= LEAST_LETTERS
 )
 _ALONE: Final = {"heartbeat": Meaning.HEARTBEAT_INTERVAL, "session": Meaning.SESSION_TIMEOUT}
 """Words that may stand for a setting by themselves."""
 
 
-class Standing(enum.Enum):
+class KeyStanding(enum.Enum):
     """How a key stands to the settings."""
 
     KNOWN = "known"
@@ -50,7 +50,7 @@ class Recognised:
     """
 
     meaning: Meaning
-    standing: Standing = Standing.KNOWN
+    standing: KeyStanding = KeyStanding.KNOWN
     scope: str = ""
     library: str = ""
     instead: str = ""
@@ -70,14 +70,14 @@ def plain(key: str, *, in_kafka: bool) -> Recognised | None:
     if meant is None:
         return _resembling(words, in_kafka=in_kafka)
     meaning, prefix, strong = meant
-    if vocabulary.FOREIGN.intersection(prefix):
+    if key_vocabulary.FOREIGN.intersection(prefix):
         return None
-    named = bool(vocabulary.KAFKA_WORDS.intersection(prefix)) or key.lower() in vocabulary.PROPERTIES
-    scope = ".".join(word for word in prefix if word not in vocabulary.FILLERS)
+    named = bool(key_vocabulary.KAFKA_WORDS.intersection(prefix)) or key.lower() in key_vocabulary.PROPERTIES
+    scope = ".".join(word for word in prefix if word not in key_vocabulary.FILLERS)
     if named or (strong and in_kafka) or (in_kafka and _dotted(key)):
         return Recognised(meaning, scope=scope, unit_ms=words.unit_ms)
     if meaning.setting is not None and (in_kafka or strong):
-        return Recognised(meaning, Standing.DOUBTFUL, scope=scope)
+        return Recognised(meaning, KeyStanding.DOUBTFUL, scope=scope)
     return None
 
 
@@ -85,18 +85,18 @@ def names_kafka(key: str) -> bool:
     """Whether a key says that a consumer is configured beside it."""
     words = KeyWords.of(key)
     joined = "".join(words.words)
-    if vocabulary.FOREIGN.intersection(words.words) - {"broker", "brokers", "server"}:
+    if key_vocabulary.FOREIGN.intersection(words.words) - {"broker", "brokers", "server"}:
         return False
-    return joined.endswith(tuple(vocabulary.CONTEXT)) or key.lower() in vocabulary.PROPERTIES
+    return joined.endswith(tuple(key_vocabulary.CONTEXT)) or key.lower() in key_vocabulary.PROPERTIES
 
 
 def _dotted(key: str) -> bool:
-    return key.lower().endswith(tuple(f".{name}" for name in vocabulary.PROPERTIES))
+    return key.lower().endswith(tuple(f".{name}" for name in key_vocabulary.PROPERTIES))
 
 
 def _meant(words: KeyWords) -> tuple[Meaning, tuple[str, ...], bool] | None:
     """Return what the words mean, those before them, and whether they are Kafka's alone."""
-    for table, strong in ((vocabulary.STRONG, True), (vocabulary.WEAK, False)):
+    for table, strong in ((key_vocabulary.STRONG, True), (key_vocabulary.WEAK, False)):
         for ending, meaning in table.items():
             prefix = words.prefix(ending)
             if prefix is not None:
@@ -106,20 +106,20 @@ def _meant(words: KeyWords) -> tuple[Meaning, tuple[str, ...], bool] | None:
 
 def _resembling(words: KeyWords, *, in_kafka: bool) -> Recognised | None:
     """Return the setting that a name nearly is."""
-    if vocabulary.FOREIGN.intersection(words.words):
+    if key_vocabulary.FOREIGN.intersection(words.words):
         return None
-    if not in_kafka and not vocabulary.KAFKA_WORDS.intersection(words.words):
+    if not in_kafka and not key_vocabulary.KAFKA_WORDS.intersection(words.words):
         return None
     endings = list(_endings(words))
-    if vocabulary.OTHER_PROPERTIES.intersection(endings):
+    if key_vocabulary.OTHER_PROPERTIES.intersection(endings):
         return None
     near = next((meaning for ending in endings for known, meaning in _LONG if _nearly(ending, known)), None)
-    shuffled = sorted("".join(frozenset(words.words) - vocabulary.FILLERS))
+    shuffled = sorted("".join(frozenset(words.words) - key_vocabulary.FILLERS))
     meaning = near or next((meaning for known, meaning in _LONG if shuffled == sorted(known)), None)
     if meaning is not None:
-        return Recognised(meaning, Standing.MISSPELT)
+        return Recognised(meaning, KeyStanding.MISSPELT)
     last = words.words[-1] if words.words else ""
-    return Recognised(_ALONE[last], Standing.DOUBTFUL) if last in _ALONE else None
+    return Recognised(_ALONE[last], KeyStanding.DOUBTFUL) if last in _ALONE else None
 
 
 def _endings(words: KeyWords) -> Iterator[str]:

@@ -71,7 +71,7 @@ STATIC_ID_UNSUPPORTED: Final = Rule(
     id="static-id-unsupported",
     severity=LintSeverity.WARNING,
     when="a static id for a library that does not send it, or leaves its group all the same",
-    why="The setting does nothing, and whoever set it believes that restarts are free.",
+    why="The setting does nothing, and who set it believes that restarts are free.",
     example="# KafkaJS\nKAFKA_GROUP_INSTANCE_ID=orders-0",
     fix="Take it out.",
     cured_by_values=False,

@@ -3,13 +3,13 @@
 import pytest
 
 from heartbeat_tuner.clients.names import frameworks
-from heartbeat_tuner.clients.names.recognition import Recognised, Standing
-from heartbeat_tuner.clients.names.vocabulary import Meaning
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
+from heartbeat_tuner.clients.names.recognition import KeyStanding, Recognised
 
-KNOWN, MISSPELT, IGNORED = Standing.KNOWN, Standing.MISSPELT, Standing.IGNORED
+KNOWN, MISSPELT, IGNORED = KeyStanding.KNOWN, KeyStanding.MISSPELT, KeyStanding.IGNORED
 
 
-def seen(recognised: Recognised | None) -> tuple[Meaning, Standing, str, str] | None:
+def seen(recognised: Recognised | None) -> tuple[Meaning, KeyStanding, str, str] | None:
     """Return what matters of a recognised key."""
     if recognised is None:
         return None
@@ -50,7 +50,7 @@ def seen(recognised: Recognised | None) -> tuple[Meaning, Standing, str, str] | 
         ("spring.session.timeout", None),
     ],
 )
-def test_spring(key: str, expected: tuple[Meaning, Standing, str, str] | None) -> None:
+def test_spring(key: str, expected: tuple[Meaning, KeyStanding, str, str] | None) -> None:
     """Spring Boot has three keys of its own, and maps that take Kafka's names."""
     assert seen(frameworks.spring(key)) == expected
 
@@ -76,7 +76,7 @@ def test_spring(key: str, expected: tuple[Meaning, Standing, str, str] | None) -
         ("LOG_LEVEL", None),
     ],
 )
-def test_connect_image(key: str, expected: tuple[Meaning, Standing, str, str] | None) -> None:
+def test_connect_image(key: str, expected: tuple[Meaning, KeyStanding, str, str] | None) -> None:
     """The image hands on what begins with CONNECT_."""
     assert seen(frameworks.connect_variable(key)) == expected
 
@@ -94,7 +94,7 @@ def test_connect_image(key: str, expected: tuple[Meaning, Standing, str, str] | 
         ("topics", None),
     ],
 )
-def test_connector(key: str, expected: tuple[Meaning, Standing, str, str] | None) -> None:
+def test_connector(key: str, expected: tuple[Meaning, KeyStanding, str, str] | None) -> None:
     """A connector hands on what begins with consumer.override."""
     assert seen(frameworks.connector(key)) == expected
 
@@ -116,7 +116,7 @@ def test_a_misspelt_override_of_a_worker_is_no_override() -> None:
         ("brokers", None),
     ],
 )
-def test_dapr(key: str, expected: tuple[Meaning, Standing, str, str] | None) -> None:
+def test_dapr(key: str, expected: tuple[Meaning, KeyStanding, str, str] | None) -> None:
     """Dapr's component has two fields of liveness."""
     assert seen(frameworks.dapr(key)) == expected
 
@@ -130,7 +130,7 @@ def test_dapr(key: str, expected: tuple[Meaning, Standing, str, str] | None) -> 
         ("KAFKA_NODE_ID", None),
     ],
 )
-def test_broker(key: str, standing: Standing | None) -> None:
+def test_broker(key: str, standing: KeyStanding | None) -> None:
     """A broker reads none of a consumer's settings; those that look like them are its own bounds."""
     recognised = frameworks.broker(key)
     assert (recognised.standing if recognised else None) is standing

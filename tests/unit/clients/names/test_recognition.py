@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.clients.names import recognition, vocabulary
+from heartbeat_tuner.clients.names import key_vocabulary, recognition
+from heartbeat_tuner.clients.names.key_vocabulary import Meaning
 from heartbeat_tuner.clients.names.key_words import KeyWords
-from heartbeat_tuner.clients.names.recognition import Standing
-from heartbeat_tuner.clients.names.vocabulary import Meaning
+from heartbeat_tuner.clients.names.recognition import KeyStanding
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ def test_a_key_is_taken_apart(key: str, words: tuple[str, ...], unit_ms: int | N
 @pytest.mark.parametrize(
     ("key", "in_kafka", "meaning", "standing"),
     [
-        ("KAFKA_SESSION_TIMEOUT_MS", False, Meaning.SESSION_TIMEOUT, Standing.KNOWN),
-        ("ORDERS_CONSUMER_HEARTBEAT_INTERVAL", False, Meaning.HEARTBEAT_INTERVAL, Standing.KNOWN),
-        ("session.timeout.ms", False, Meaning.SESSION_TIMEOUT, Standing.KNOWN),
-        ("cfg.session.timeout.ms", True, Meaning.SESSION_TIMEOUT, Standing.KNOWN),
-        ("MAX_POLL_INTERVAL_MS", True, Meaning.MAX_POLL_INTERVAL, Standing.KNOWN),
-        ("HEARTBEAT_INTERVAL", False, Meaning.HEARTBEAT_INTERVAL, Standing.DOUBTFUL),
-        ("SESSION_TIMEOUT_MS", True, Meaning.SESSION_TIMEOUT, Standing.DOUBTFUL),
-        ("KAFKA_SESION_TIMEOUT_MS", False, Meaning.SESSION_TIMEOUT, Standing.MISSPELT),
-        ("KAFKA_HEARTBAET_INTERVAL_MS", False, Meaning.HEARTBEAT_INTERVAL, Standing.MISSPELT),
-        ("KAFKA_TIMEOUT_SESSION_MS", False, Meaning.SESSION_TIMEOUT, Standing.MISSPELT),
-        ("KAFKA_HEARTBEAT_MS", False, Meaning.HEARTBEAT_INTERVAL, Standing.DOUBTFUL),
-        ("KAFKA_SESSION", False, Meaning.SESSION_TIMEOUT, Standing.DOUBTFUL),
+        ("KAFKA_SESSION_TIMEOUT_MS", False, Meaning.SESSION_TIMEOUT, KeyStanding.KNOWN),
+        ("ORDERS_CONSUMER_HEARTBEAT_INTERVAL", False, Meaning.HEARTBEAT_INTERVAL, KeyStanding.KNOWN),
+        ("session.timeout.ms", False, Meaning.SESSION_TIMEOUT, KeyStanding.KNOWN),
+        ("cfg.session.timeout.ms", True, Meaning.SESSION_TIMEOUT, KeyStanding.KNOWN),
+        ("MAX_POLL_INTERVAL_MS", True, Meaning.MAX_POLL_INTERVAL, KeyStanding.KNOWN),
+        ("HEARTBEAT_INTERVAL", False, Meaning.HEARTBEAT_INTERVAL, KeyStanding.DOUBTFUL),
+        ("SESSION_TIMEOUT_MS", True, Meaning.SESSION_TIMEOUT, KeyStanding.DOUBTFUL),
+        ("KAFKA_SESION_TIMEOUT_MS", False, Meaning.SESSION_TIMEOUT, KeyStanding.MISSPELT),
+        ("KAFKA_HEARTBAET_INTERVAL_MS", False, Meaning.HEARTBEAT_INTERVAL, KeyStanding.MISSPELT),
+        ("KAFKA_TIMEOUT_SESSION_MS", False, Meaning.SESSION_TIMEOUT, KeyStanding.MISSPELT),
+        ("KAFKA_HEARTBEAT_MS", False, Meaning.HEARTBEAT_INTERVAL, KeyStanding.DOUBTFUL),
+        ("KAFKA_SESSION", False, Meaning.SESSION_TIMEOUT, KeyStanding.DOUBTFUL),
     ],
 )
-def test_a_key_means_what_its_words_say(key: str, meaning: Meaning, standing: Standing, *, in_kafka: bool) -> None:
+def test_a_key_means_what_its_words_say(key: str, meaning: Meaning, standing: KeyStanding, *, in_kafka: bool) -> None:
     """With Kafka's name before it, or among Kafka's settings; else it is doubtful."""
     recognised = recognition.plain(key, in_kafka=in_kafka)
     assert recognised is not None
@@ -104,7 +104,7 @@ def test_whatever_a_key_is_it_means_something_or_nothing(*, key: str, in_kafka: 
     recognition.names_kafka(key)
 
 
-@given(st.sampled_from(sorted(vocabulary.STRONG)), st.integers(min_value=0, max_value=30), st.sampled_from("qzx"))
+@given(st.sampled_from(sorted(key_vocabulary.STRONG)), st.integers(min_value=0, max_value=30), st.sampled_from("qzx"))
 def test_one_wrong_letter_is_noticed(known: str, at: int, letter: str) -> None:
     """A name that is one letter off is a misspelling, or the name of something else that is known."""
     if len(known) < recognition.LEAST_LETTERS:
@@ -115,4 +115,4 @@ def test_one_wrong_letter_is_noticed(known: str, at: int, letter: str) -> None:
         return
     recognised = recognition.plain(f"kafka.{wrong}", in_kafka=True)
     assert recognised is not None
-    assert recognised.standing is Standing.MISSPELT
+    assert recognised.standing is KeyStanding.MISSPELT
