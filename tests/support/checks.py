@@ -12,9 +12,9 @@ from heartbeat_tuner.cli import cli
 PASSWORD = "correct-horse"  # noqa: S105 - what must not be printed
 
 
-def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
+def run(*arguments: object, stdin: str | bytes | None = None, color: bool = False) -> Result:
     """Run the command line in this process; whatever is not an exit status is a bug."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin)
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin, color=color)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 

@@ -67,19 +67,22 @@ def read(files: Sequence[SettingsFile]) -> FilesRead:
     """Return what stands in files."""
     places: list[FoundSettings] = []
     problems: list[FileProblem] = []
+    taken: set[Path] = set()
     manifests: list[tuple[str, Sequence[Any]]] = []
     texts = {file.name: file.text for file in files}
     for file in files:
         try:
             documents = _documents(file)
             if documents is not None and Path(file.name).name in kustomize.NAMES:
-                made = [made_map for each in documents if isinstance(each, Mapping) for made_map in _made(each, file)]
+                made = [
+                    made_map for each in documents if isinstance(each, Mapping) for made_map in _made(each, file, taken)
+                ]
                 manifests.append((file.name, made))
             elif documents is not None and any(_is_manifest(document) for document in documents):
                 manifest_files.read_documents([(file.name, documents)])
                 manifests.append((file.name, documents))
             elif documents is not None:
-                places += _of_documents(file, documents)
+                places += _of_documents(file, documents, taken)
             else:
                 places.append(_of_lines(file))
         except ManifestError as error:
@@ -94,7 +97,9 @@ def read(files: Sequence[SettingsFile]) -> FilesRead:
             return _embedded(title, file, SettingsFile(name, text), problems)
 
         places += object_settings.settings(together, embedded)
-    return FilesRead([_placed(each, texts) for each in places], problems, passed_over, helpers)
+    theirs = {file.name for file in files if file.path is not None and file.path.resolve() in taken}
+    alone = [_placed(each, texts) for each in places if each.file not in theirs]
+    return FilesRead(alone, problems, passed_over, helpers | theirs)
 
 
 def is_settings_file(path: Path) -> bool:
@@ -146,8 +151,8 @@ def _guessed(file: SettingsFile) -> Sequence[Any] | None:
     return documents
 
 
-def _made(document: Mapping[str, Any], file: SettingsFile) -> Iterator[dict[str, Any]]:
-    yield from kustomize.config_maps(document, _beside(file.path))
+def _made(document: Mapping[str, Any], file: SettingsFile, taken: set[Path]) -> Iterator[dict[str, Any]]:
+    yield from kustomize.config_maps(document, _beside(file.path, taken))
 
 
 def _is_manifest(document: Any) -> bool:
@@ -168,10 +173,10 @@ def _of_lines(file: SettingsFile) -> FoundSettings:
     return FoundSettings(file.name, file.name, list(tree_entries.expanded(entries)))
 
 
-def _of_documents(file: SettingsFile, documents: Sequence[Any]) -> Iterator[FoundSettings]:
+def _of_documents(file: SettingsFile, documents: Sequence[Any], taken: set[Path]) -> Iterator[FoundSettings]:
     mappings = [document for document in documents if isinstance(document, Mapping)]
     if mappings and compose_files.is_compose(mappings[0]):
-        yield from compose_files.services(mappings[0], file.name, _beside(file.path))
+        yield from compose_files.services(mappings[0], file.name, _beside(file.path, taken))
         return
     yield from profiles(file.name, file.name, [list(tree_entries.flattened(document)) for document in mappings])
 
@@ -206,16 +211,21 @@ def _embedded(title: str, file: str, inner: SettingsFile, problems: list[FilePro
         return []
 
 
-def _beside(path: Path | None) -> Callable[[str], str | None]:
-    def text(name: str) -> str | None:
+def _beside(path: Path | None, taken: set[Path]) -> Callable[[str], str | None]:
+    """Return what reads a file by its path from another one, and notes that it belongs to that one."""
+
+    def text_of(name: str) -> str | None:
         if path is None:
             return None
         try:
-            return (path.parent / name).read_text("utf-8-sig")
+            text = (path.parent / name).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError, ValueError):
             return None
+        if name != ".env":  # Compose takes variables from it, and so may the application
+            taken.add((path.parent / name).resolve())
+        return text
 
-    return text
+    return text_of
 
 
 def _placed(place: FoundSettings, texts: Mapping[str, str]) -> FoundSettings:

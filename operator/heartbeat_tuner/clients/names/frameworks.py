@@ -43,6 +43,7 @@ _TASKS: Final = "the consumers of sink tasks"
 
 def spring(key: str) -> Recognised | None:
     """Return what Spring Boot makes of a key that begins with `spring`."""
+    key = re.sub(r"[\[\]]", "", key)  # brackets keep the dots of a map's key
     if match := _SPRING_MAPS.fullmatch(key):
         streams = (match["what"] or "").lower().startswith("streams")
         name = match["name"] or match["binder"] or match["bound"]

@@ -164,8 +164,6 @@ FOREIGN: Final = frozenset(
         "raft",
         "quorum",
         "replica",
-        "min",
-        "max",
         "share",
         "streams",
         "schema",
@@ -176,6 +174,10 @@ FOREIGN: Final = frozenset(
     ]
 )
 """Words of a prefix that say that a name is not a consumer's."""
+
+BOUNDS: Final = frozenset({"min", "max"})
+"""Words before a setting that make it the broker's bound of it: group.min.session.timeout.ms."""
+
 
 CONTEXT: Final = [
     "bootstrapservers",

@@ -70,7 +70,7 @@ def plain(key: str, *, in_kafka: bool) -> Recognised | None:
     if meant is None:
         return _resembling(words, in_kafka=in_kafka)
     meaning, prefix, strong = meant
-    if key_vocabulary.FOREIGN.intersection(prefix):
+    if (key_vocabulary.FOREIGN | key_vocabulary.BOUNDS).intersection(prefix):
         return None
     named = bool(key_vocabulary.KAFKA_WORDS.intersection(prefix)) or key.lower() in key_vocabulary.PROPERTIES
     scope = ".".join(word for word in prefix if word not in key_vocabulary.FILLERS)
