@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-verify bench-quality fit-world doctor docs locks clean
+.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-verify bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench-admission: $(INSTALLED)  ## Measure what admission costs pods with and wit
 
 bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
 	@$(PYTHON) -m bench.agreement
+
+bench-check: $(INSTALLED)  ## Compare what `check` finds with verdicts written by hand, in two minutes; build/bench/check.json
+	@$(PYTHON) -m bench.check
 
 bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)
 	@$(PYTHON) -m bench.verify $(N)
