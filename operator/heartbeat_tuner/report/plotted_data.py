@@ -5,7 +5,6 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-
 _UNITS: Final = {"s": "seconds", "ms": "milliseconds"}
 """Units at the end of names, and how JSON calls them."""
 
