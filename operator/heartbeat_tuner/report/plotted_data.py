@@ -95,6 +95,7 @@ class TimelineEntry(Entry):
         until_s: when it ends.
         lanes: what was counted.
         evictions_s: when live members were evicted.
+        counted: what each of these is.
         unknown_s: from and to of stretches of which nothing is known.
         marks: changes of values.
     """
@@ -104,6 +105,7 @@ class TimelineEntry(Entry):
     until_s: float
     lanes: tuple[LaneEntry, ...] = ()
     evictions_s: tuple[float, ...] = ()
+    counted: str = "evictions"
     unknown_s: tuple[tuple[float, float], ...] = ()
     marks: tuple[MarkEntry, ...] = ()
 

@@ -61,10 +61,11 @@ def timeline(view: ReportedPolicy, now: datetime) -> TimelineEntry | None:
         return None
     since_s, until_s = history.since.timestamp(), now.timestamp()
     return TimelineEntry(
-        title="Episodes of evictions, as the policy's status remembers them",
+        title="What the policy's status remembers; evictions within 15 minutes are one episode",
         since_s=since_s,
         until_s=until_s,
         evictions_s=tuple(at_s for at_s in history.episodes_s if at_s <= until_s),
+        counted="episodes of evictions",
         unknown_s=tuple((begin_s, min(end_s, until_s)) for begin_s, end_s in history.left_out if begin_s < until_s),
         marks=tuple(mark for mark in marks(view) if since_s <= mark.at_s <= until_s),
     )

@@ -1,6 +1,7 @@
 """What a model says of a group: how long absences last, and what each session timeout costs and evicts."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from heartbeat_tuner.report.drawing import scales
 from heartbeat_tuner.report.drawing.plot_frame import LEFT, RIGHT, TOP, Drawing, PlotFrame
@@ -8,10 +9,12 @@ from heartbeat_tuner.report.drawing.scales import Scale
 from heartbeat_tuner.report.figure_words import figure, tick
 from heartbeat_tuner.report.report_data import GroupEntry
 
-_BOTTOM = 210.0
-_SESSION = "sessionTimeout"
-_LEAST_PER_MONTH = 1e-3
+_BOTTOM: Final = 210.0
+_SESSION: Final = "sessionTimeout"
+_LEAST_PER_MONTH: Final = 1e-3
 """Rates below it are as good as never, and drawn at the bottom."""
+
+_FAR_ABOVE: Final = 1e4
 
 
 def survival(name: str, group: GroupEntry) -> Drawing | None:
@@ -26,8 +29,7 @@ def survival(name: str, group: GroupEntry) -> Drawing | None:
         return None
     now_s, new_s = sessions_s(group)
     x = _across([*entry.times_s, now_s, *([] if new_s is None else [new_s])])
-    most = max([*entry.per_month, *entry.at_most, 10 * group.allowed_per_month])
-    y = Scale(_LEAST_PER_MONTH, max(most, 10 * _LEAST_PER_MONTH), _BOTTOM, TOP, is_log=True)
+    y = _rates(group, entry.at_most)
     words = f"{entry.title} that last longer than the session evict a live member. Session now {now_s:g} s."
     plot = PlotFrame(name, "How long absences last", words if new_s is None else f"{words} Recommended {new_s:g} s.")
     plot.x_axis(x, scales.seconds_label, "lasts longer than", at=_BOTTOM)
@@ -77,8 +79,7 @@ def evictions(name: str, group: GroupEntry) -> Drawing | None:
         return None
     now_s, new_s = sessions_s(group)
     x = _across([*entry.sessions_s, now_s])
-    most = max([*entry.evictions_at_most, 10 * group.allowed_per_month])
-    y = Scale(_LEAST_PER_MONTH, max(most, 10 * _LEAST_PER_MONTH), _BOTTOM, TOP, is_log=True)
+    y = _rates(group, entry.evictions_at_most)
     words = f"The longer the session, the fewer live members are evicted. Allowed: {figure(group.allowed_per_month)}."
     plot = PlotFrame(name, "How many live members each session timeout evicts", words)
     plot.x_axis(x, scales.seconds_label, "session timeout", at=_BOTTOM)
@@ -105,8 +106,18 @@ def _across(times_s: Sequence[float]) -> Scale:
     return Scale(low, high if high > low else 2 * low, LEFT, RIGHT, is_log=True)
 
 
+def _rates(group: GroupEntry, at_most: Sequence[float]) -> Scale:
+    """Return a scale of rates a month around what is allowed; what is far above it is as bad as any."""
+    allowed = max(group.allowed_per_month, 10 * _LEAST_PER_MONTH)
+    high = min(max([*at_most, 10 * allowed]), _FAR_ABOVE * allowed)
+    return Scale(_LEAST_PER_MONTH, high, _BOTTOM, TOP, is_log=True)
+
+
 def _points(x: Scale, y: Scale, across: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
-    return [(x.place(at), y.place(value)) for at, value in zip(across, values, strict=False)]
+    """Return the places of a curve: from the last before it comes into the figure to the first after it leaves it."""
+    inside = [place for place, value in enumerate(values) if y.low <= value <= y.high] or [0]
+    shown = slice(max(0, inside[0] - 1), inside[-1] + 2)
+    return [(x.place(at), y.place(value)) for at, value in zip(across[shown], values[shown], strict=True)]
 
 
 def _sessions(plot: PlotFrame, x: Scale, now_s: float, new_s: float | None) -> None:

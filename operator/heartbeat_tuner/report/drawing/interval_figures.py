@@ -16,7 +16,7 @@ def effect(name: str, change: ChangeEntry) -> Drawing | None:
         name: of the figure, unique on its page.
         change: with what was counted.
     """
-    if change.after is None:
+    if change.after is None or not change.after.days > 0:
         return None
     rates = {"after": change.after} if change.before is None else {"before": change.before, "after": change.after}
     ends = [end for rate in rates.values() for end in (_mean(rate), rate.per_day_lower, rate.per_day_upper or 0.0)]
@@ -30,14 +30,15 @@ def effect(name: str, change: ChangeEntry) -> Drawing | None:
         high = RIGHT if rate.per_day_upper is None else x.place(rate.per_day_upper)
         plot.text(row, 2, y + 4, f"label {style}")
         plot.curve([(low, y), (high, y)], style)
-        plot.dot(x.place(_mean(rate)), y, style)
+        if rate.days > 0:
+            plot.dot(x.place(_mean(rate)), y, style)
     return plot.drawing()
 
 
 def rate_words(rate: RateEntry) -> str:
     """Return a rate with its interval, in words."""
     upper = "not known how many" if rate.per_day_upper is None else figure(rate.per_day_upper)
-    days = f"{figure(rate.days)} day{'' if rate.days == 1 else 's'}"
+    days = f"{figure(rate.days)} day{'' if rate.days == 1 else 's'}" if rate.days > 0 else "under 0.01 days"
     return f"{rate.episodes} in {days}, so {figure(rate.per_day_lower)} to {upper} a day at 95 %"
 
 

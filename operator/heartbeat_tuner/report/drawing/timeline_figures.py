@@ -9,11 +9,12 @@ from heartbeat_tuner.report.drawing.scales import Scale
 from heartbeat_tuner.report.figure_words import tick
 from heartbeat_tuner.report.plotted_data import LaneEntry, TimelineEntry
 
-_LANE: Final = 74
-_STROKES: Final = 34
+_LANE: Final = 84
+_STROKES: Final = 38
 _HEAD: Final = 34
 _FOOT: Final = 34
 _DAY_S: Final = 86_400.0
+_SHORT_S: Final = 600.0
 _CLOCK_TICKS: Final = 4
 _MOST_LABELS: Final = 3
 """Changes whose words fit above each other."""
@@ -29,7 +30,7 @@ def timeline(name: str, entry: TimelineEntry) -> Drawing:
     rows = len(entry.marks[:_MOST_LABELS])
     top = _HEAD + 13 * max(0, rows - 1)
     bottom = top + _STROKES + _LANE * len(entry.lanes)
-    words = f"{len(entry.evictions_s)} evictions of live members; {len(entry.marks)} changes of values."
+    words = f"{entry.counted}: {len(entry.evictions_s)}; changes of values: {len(entry.marks)}."
     plot = PlotFrame(name, entry.title, words, round(bottom + _FOOT))
     x = Scale(entry.since_s, max(entry.until_s, entry.since_s + 1.0), LEFT, RIGHT)
     for since_s, until_s in entry.unknown_s:
@@ -44,7 +45,7 @@ def timeline(name: str, entry: TimelineEntry) -> Drawing:
 
 
 def _strokes(plot: PlotFrame, entry: TimelineEntry, x: Scale, top: float) -> None:
-    plot.text(f"evictions: {len(entry.evictions_s)}", 2, top + 10)
+    plot.text(f"{entry.counted}: {len(entry.evictions_s)}", 2, top + 10)
     for place in sorted({x.place(at_s) for at_s in entry.evictions_s}):
         plot.area(place - 0.75, top + 14, 1.5, 14, "stroke")
 
@@ -65,7 +66,8 @@ def _lane(plot: PlotFrame, lane: LaneEntry, x: Scale, top: float) -> None:
 
 def _clock(plot: PlotFrame, x: Scale, at: float) -> None:
     """Write moments below: the day where days are shown, the time of day otherwise."""
-    form = "%d %b" if x.high - x.low > 2 * _DAY_S else "%H:%M"
+    length_s = x.high - x.low
+    form = "%d %b" if length_s > 2 * _DAY_S else "%H:%M" if length_s > _SHORT_S else "%H:%M:%S"
     for part in range(_CLOCK_TICKS + 1):
         at_s = x.low + (x.high - x.low) * part / _CLOCK_TICKS
         anchor = "end" if part == _CLOCK_TICKS else "middle"
