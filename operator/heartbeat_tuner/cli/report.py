@@ -24,7 +24,7 @@ from heartbeat_tuner.cli.reporting.fleet_members import MeasuredGroup, ReportedP
 from heartbeat_tuner.cli.wording import shown
 from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.models.group_model import Fitted, Unreadable
-from heartbeat_tuner.report import page
+from heartbeat_tuner.report import page, ranking
 from heartbeat_tuner.report.report_data import ReportData
 
 _FOLDER: Final = click.Path(exists=True, file_okay=False, readable=True, path_type=Path)
@@ -95,15 +95,18 @@ def command(
 
 
 def report_data(sources: Sources, names: Sequence[str]) -> ReportData:
-    """Return the values of a report.
+    """Return the values of a report; details are those of the groups that a page shows in full.
 
     Args:
         sources: what was read.
         names: of the sources, for people.
     """
-    entries = tuple(group_entries.group_entry(member, sources.now) for member in fleet_members.members(sources))
+    now, fleet = sources.now, fleet_members.members(sources)
+    entries = [group_entries.group_entry(member) for member in fleet]
+    for place in ranking.first(entries, page.SHOWN):
+        entries[place] = group_entries.detailed(entries[place], fleet[place], now)
     notes = fleet_members.left_out(sources)
-    data = ReportData(made=sources.now, version=__version__, sources=tuple(names), groups=entries, notes=notes)
+    data = ReportData(made=now, version=__version__, sources=tuple(names), groups=tuple(entries), notes=notes)
     return group_entries.harmless(data)
 
 

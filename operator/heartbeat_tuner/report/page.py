@@ -116,7 +116,7 @@ def render(data: ReportData) -> str:
     saving, risk = ranking.by_saving(data.groups), ranking.by_risk(data.groups)
     most = max((saved for group in saving if (saved := ranking.saving(group)) is not None), default=0.0)
     names = {id(group): f"g{number}" for number, group in enumerate(saving, 1)}
-    first = set(list(dict.fromkeys(id(group) for ranked in zip(risk, saving, strict=True) for group in ranked))[:SHOWN])
+    first = {id(data.groups[place]) for place in ranking.first(data.groups, SHOWN)}
 
     def shown(groups: Sequence[GroupEntry]) -> list[ShownGroup]:
         return [_shown(group, names[id(group)], most, is_shown=id(group) in first) for group in groups]

@@ -1,10 +1,11 @@
 """Groups in two orders: by what tuning saves, and by how far their evictions may be above what is allowed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from heartbeat_tuner.report.report_data import GroupEntry, RecordEntry
 
-_MONTH_S = 30 * 86_400.0
+_MONTH_S: Final = 30 * 86_400.0
 
 
 def saving(group: GroupEntry) -> float | None:
@@ -41,6 +42,18 @@ def by_saving(groups: Iterable[GroupEntry]) -> list[GroupEntry]:
 def by_risk(groups: Iterable[GroupEntry]) -> list[GroupEntry]:
     """Return groups, those first whose evictions are furthest above what is allowed; the unknown ones come last."""
     return sorted(groups, key=lambda group: (_descending(risk(group)), _descending(saving(group)), _place(group)))
+
+
+def first(groups: Sequence[GroupEntry], most: int) -> list[int]:
+    """Return the places of the groups that matter most, in order: the worst and the best by turns.
+
+    Args:
+        groups: all of them.
+        most: how many are wanted.
+    """
+    places = {id(group): place for place, group in enumerate(groups)}
+    by_turns = [group for pair in zip(by_risk(groups), by_saving(groups), strict=True) for group in pair]
+    return list(dict.fromkeys(places[id(group)] for group in by_turns))[:most]
 
 
 def _descending(value: float | None) -> tuple[bool, float]:

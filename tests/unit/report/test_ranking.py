@@ -50,3 +50,10 @@ def test_the_greatest_risk_comes_first_and_the_unknown_last() -> None:
     """What was counted goes before what a model says, if it is more; each by what its own objective allows."""
     assert names(ranking.by_risk(GROUPS)) == ["stormy", "risky", "saves", "lax", "unknown"]
     assert [ranking.risk(entry) for entry in GROUPS] == [None, 300.0, 0.5, 12.0, 0.12]
+
+
+def test_the_worst_and_the_best_are_the_first_by_turns() -> None:
+    """Each once, whatever order they come in."""
+    assert [GROUPS[place].group for place in ranking.first(GROUPS, 3)] == ["stormy", "saves", "risky"]
+    assert sorted(ranking.first(GROUPS, 99)) == [0, 1, 2, 3, 4]
+    assert ranking.first([], 3) == []
