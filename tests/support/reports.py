@@ -166,3 +166,8 @@ def fresh(group_model: GroupModel) -> GroupModel:
     """Return a model as if it had been fitted last night, whatever day it is."""
     last = datetime.now(UTC) - timedelta(days=1)
     return dataclasses.replace(group_model, since=last.date() - timedelta(days=13), until=last.date(), fitted_at=last)
+
+
+def report_of(*policies: dict[str, Any]) -> ReportData:
+    """Return the report of some policies alone."""
+    return report.report_data(sources([], policies), ["policies"])

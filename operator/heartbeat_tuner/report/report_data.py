@@ -11,7 +11,7 @@ from typing import Final
 from heartbeat_tuner.report.plotted_data import ChangeEntry, CostEntry, Entry, SurvivalEntry, TimelineEntry
 
 FORMAT: Final = 1
-"""Of the document: a reader of another format refuses it."""
+"""Of the document; another one if a field ever has to change its meaning."""
 
 
 class SettingEntry(Entry):

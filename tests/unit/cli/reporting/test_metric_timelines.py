@@ -1,10 +1,14 @@
 """What counters show of an hour, stretch by stretch."""
 
+from datetime import timedelta
+
 from heartbeat_tuner.cli.reporting import metric_timelines
 from heartbeat_tuner.decision.from_metrics import MetricsView
+from heartbeat_tuner.metrics.conventions import java_metrics
 from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
 from heartbeat_tuner.report.plotted_data import MarkEntry, TimelineEntry
-from tests.support import cases, reports
+from tests.support import cases, counters, reports, worlds
 from tests.support.worlds import HOUR, NOW
 
 CURED_S = reports.CURED.timestamp()
@@ -50,9 +54,34 @@ def test_a_stretch_without_a_scrape_is_unknown() -> None:
     joins, _ = timeline(without=gap).lanes
     lost = [value for at_s, value in zip(joins.times_s, joins.values, strict=True) if gap[0] < at_s <= gap[1]]
     assert lost == [None] * 5
+    assert max(value for value in joins.values if value is not None) == 36.0  # what grew meanwhile is no peak after it
 
 
 def test_changes_outside_of_the_hour_are_left_out() -> None:
     """Those within are marked."""
     inside, outside = MarkEntry(at_s=CURED_S, label="in"), MarkEntry(at_s=CURED_S - 7200, label="out")
     assert timeline(inside, outside).marks == (inside,)
+
+
+def test_a_group_without_counters_has_no_timeline() -> None:
+    """Nothing is drawn of nothing."""
+    seen = MetricsView(cases.unmodelled(), reports.storm_and_cure().group.convention, {}, HOUR, NOW)
+    assert metric_timelines.timeline(seen, ()) is None
+
+
+def test_evictions_of_java_members_are_lost_ids() -> None:
+    """Of pods whose exporter counts them; of others nothing is counted."""
+    first, second = worlds.pods(2)
+    began = NOW - HOUR - timedelta(minutes=5)
+    observed = counters.together(
+        {
+            Quantity.REBALANCES: [counters.counter(pod, began, NOW, lambda s: 1 + s // 600) for pod in (first, second)],
+            Quantity.FAILED_REBALANCES: [counters.counter(first, began, NOW, lambda s: 1 + s // 600)],
+            Quantity.JOIN_ANSWERS: [counters.counter(first, began, NOW, lambda s: 1 + s // 600)],
+        }
+    )
+    seen = MetricsView(cases.told(), java_metrics.JMX_EXPORTER, observed, HOUR, NOW)
+    found = metric_timelines.timeline(seen, ())
+    assert found is not None
+    assert len(found.evictions_s) == 6
+    assert [lane.title for lane in found.lanes] == ["joins a minute, all members"]

@@ -80,3 +80,19 @@ def test_a_session_that_does_not_move_is_marked_once() -> None:
     elements = drawn(curve_figures.evictions("g1", group(now_ms=40_000, recommended_ms=40_000)))
     assert len(lines(elements, "now")) == 1
     assert lines(elements, "new") == []
+
+
+def test_a_model_that_knows_no_band_has_a_curve() -> None:
+    """Nothing else is missing."""
+    entry = group(now_ms=40_000, recommended_ms=None)
+    assert entry.costs is not None
+    bare = entry.model_copy(update={"costs": entry.costs.model_copy(update={"band_s": None})})
+    elements = drawn(curve_figures.costs("g1", bare))
+    assert len(places(elements, "expected")) == 4
+    assert not [element for element in elements if element.get("class") == "band"]
+
+
+def test_where_no_session_evicts_more_than_allowed_none_is_marked() -> None:
+    """An objective that allows everything refuses nothing."""
+    elements = drawn(curve_figures.costs("g1", group(now_ms=40_000, recommended_ms=None, allowed=1e12)))
+    assert not [element for element in elements if element.get("class") == "refused"]

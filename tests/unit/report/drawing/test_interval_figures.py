@@ -42,3 +42,15 @@ def test_an_upper_end_that_nobody_knows_has_no_end() -> None:
     assert drawing is not None
     assert 'L408 74" class="curve new"' in drawing.svg
     assert interval_figures.rate_words(rate) == "1 in 1 day, so 0.1 to not known how many a day at 95 %"
+
+
+def test_a_rate_of_no_time_has_no_dot() -> None:
+    """Its interval alone is drawn: a mean of nothing would be zero."""
+    before = RateEntry(episodes=1, days=0.0, per_day_lower=46, per_day_upper=10_200)
+    drawing = interval_figures.effect(
+        "c", change(before, RateEntry(episodes=0, days=1, per_day_lower=0, per_day_upper=3))
+    )
+    assert drawing is not None
+    dots = [attributes["class"] for tag, attributes in parsed(drawing.svg).tags if tag == "circle"]
+    assert dots == ["dot new"]
+    assert "1 in under 0.01 days" in parsed(drawing.svg).text
