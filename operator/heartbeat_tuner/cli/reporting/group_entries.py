@@ -98,17 +98,19 @@ def _answer(member: FleetMember) -> tuple[str, str, str]:
         reason = "" if view.status.reason is None else view.status.reason.value
         messages = {condition.type.value: condition.message for condition in view.status.conditions}
         recommended = view.status.recommendation
-        sentences = ". ".join(recommended.reasons) if recommended is not None else ""
-        return (
-            view.status.verdict.value,
-            reason,
-            sentences or messages.get("Recommended", "") or messages.get("Ready", ""),
-        )
+        sentences = " ".join(map(_stopped, recommended.reasons)) if recommended is not None else ""
+        words = sentences or messages.get("Recommended", "") or messages.get("Ready", "")
+        return view.status.verdict.value, reason, _stopped(words)
     if decision is None:
-        return Verdict.UNKNOWN.value, "", "nothing could be read of the group"
+        return Verdict.UNKNOWN.value, "", "Nothing could be read of the group."
     advice = f". {decision.advice}" if decision.advice else ""
-    words = f"{decision.finding.message}{advice}"
-    return decision.verdict.value, decision.finding.reason.value, words if words.endswith((".", "?")) else f"{words}."
+    return decision.verdict.value, decision.finding.reason.value, _stopped(f"{decision.finding.message}{advice}")
+
+
+def _stopped(words: str) -> str:
+    """Return words as a sentence: it begins with a capital and ends with a stop."""
+    end = "." if words and not words.endswith((".", "?")) else ""
+    return f"{words[:1].upper()}{words[1:]}{end}"
 
 
 def _target(member: FleetMember) -> LivenessSettings | None:
@@ -176,26 +178,37 @@ def _timelines(member: FleetMember, now: datetime) -> tuple[TimelineEntry, ...]:
 
 
 def _links(member: FleetMember) -> tuple[LinkEntry, ...]:
-    """Return the chain of reasons; of a group of which only a policy is known there is none."""
-    case = member.case
-    if case.seen is None and isinstance(case.told.model, Unfitted):
-        return ()
-    return tuple(
-        LinkEntry(
-            title=link.title,
-            numbers=tuple(
-                NumberEntry(
-                    name=row.name,
-                    now=chain.with_unit(row.now, row.unit),
-                    recommended="" if row.then is None else chain.with_unit(row.then, row.unit),
-                    note=row.note,
-                )
-                for row in link.rows
-            ),
-            sentences=link.sentences,
+    """Return the chain of reasons, and what the operator says of the group's policy.
+
+    Of a group of which only a policy is known nothing is computed here.
+    """
+    case, view = member.case, member.view
+    links: list[LinkEntry] = []
+    if case.seen is not None or not isinstance(case.told.model, Unfitted):
+        links = [_link(link) for link in chain_links.chain(case, by_options=False)]
+    if view is not None and view.status.conditions:
+        sentences = tuple(
+            f"{condition.type.value} is {condition.status.value} ({condition.reason.value}): {condition.message}"
+            for condition in view.status.conditions
         )
-        for link in chain_links.chain(case)
+        links.append(LinkEntry(title="what the operator says", sentences=sentences))
+    elif links and case.decision is not None:
+        verdict, reason, message = _answer(member)
+        links.append(LinkEntry(title=f"{verdict}: {reason}", sentences=(message,)))
+    return tuple(links)
+
+
+def _link(link: chain.Link) -> LinkEntry:
+    numbers = tuple(
+        NumberEntry(
+            name=row.name,
+            now=chain.with_unit(row.now, row.unit),
+            recommended="" if row.then is None else chain.with_unit(row.then, row.unit),
+            note=row.note,
+        )
+        for row in link.rows
     )
+    return LinkEntry(title=link.title, numbers=numbers, sentences=link.sentences)
 
 
 def _notes(member: FleetMember, *, from_status: bool) -> tuple[str, ...]:

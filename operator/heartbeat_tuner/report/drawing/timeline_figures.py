@@ -52,7 +52,7 @@ def _strokes(plot: PlotFrame, entry: TimelineEntry, x: Scale, top: float) -> Non
 
 def _lane(plot: PlotFrame, lane: LaneEntry, x: Scale, top: float) -> None:
     known = [value for value in lane.values if value is not None]
-    y = scales.linear(max(known, default=0.0), top + _LANE - 6, top + 18)
+    y = scales.linear(max(known, default=0.0), top + _LANE - 8, top + 24)
     plot.y_axis(y, tick, lane.title)
     points: list[tuple[float, float]] = []
     for at_s, value in zip(lane.times_s, lane.values, strict=False):

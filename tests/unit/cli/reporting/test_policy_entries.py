@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from heartbeat_tuner.cli import report
 from heartbeat_tuner.cli.reporting import fleet_members, policy_entries
 from heartbeat_tuner.cli.reporting.fleet_members import ReportedPolicy
 from tests.support import reports
@@ -123,9 +124,27 @@ def test_the_operator_s_recommendation_goes_first() -> None:
     recommendation = {"target": {**AFTER, "sessionTimeout": "20s"}, "reasons": ["it is cheaper", "and safe"]}
     status = {"verdict": "Change", "reason": "Cheaper", "recommendation": recommendation}
     (entry,) = reports.report_of(reports.policy(**status)).groups
-    assert (entry.verdict, entry.reason, entry.message) == ("Change", "Cheaper", "it is cheaper. and safe")
+    assert (entry.verdict, entry.reason, entry.message) == ("Change", "Cheaper", "It is cheaper. And safe.")
     assert entry.settings[0].recommended_ms == 20000
     assert "KAFKA_SESSION_TIMEOUT_MS" in entry.snippets[0].text
+
+
+def test_the_operator_s_conditions_end_the_chain() -> None:
+    """What a command's options could say is no advice to who reads a page of policies."""
+    said = {
+        "type": "Applied",
+        "status": "False",
+        "reason": "OutsideWindow",
+        "message": "the next window opens at 02:00",
+        "lastTransitionTime": AT,
+        "observedGeneration": 2,
+    }
+    known = reports.sources([], [reports.policy(conditions=[said])], [reports.storm_and_cure()])
+    (entry,) = report.report_data(known, []).groups
+    assert entry.links[-1].sentences == ("Applied is False (OutsideWindow): the next window opens at 02:00",)
+    words = [sentence for link in entry.links for sentence in link.sentences]
+    words += [number.note for link in entry.links for number in link.numbers]
+    assert not [sentence for sentence in words if "--" in sentence or "you say" in sentence]
 
 
 def test_a_policy_that_nobody_looked_at_yet_is_answered_here() -> None:
