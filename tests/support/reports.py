@@ -143,7 +143,8 @@ def sources(
     fitted_models: Sequence[Fitted] = (), policies: Sequence[dict[str, Any]] = (), watched: Sequence[MeasuredGroup] = ()
 ) -> Sources:
     """Return what was read."""
-    return Sources(list(fitted_models), fleet_members.reported_policies(policies, NOW), list(watched), NOW, HOUR)
+    views, problems = fleet_members.reported_policies(policies, NOW)
+    return Sources(list(fitted_models), views, list(watched), NOW, HOUR, problems)
 
 
 def everything() -> ReportData:

@@ -3,9 +3,10 @@
 `reporting` gathers what the sources know, `report.page` makes the page of it.
 """
 
+import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,9 +21,8 @@ from heartbeat_tuner.cli.group import prometheus_options
 from heartbeat_tuner.cli.options import duration
 from heartbeat_tuner.cli.problems import UsageProblem
 from heartbeat_tuner.cli.reporting import fleet_members, group_entries
-from heartbeat_tuner.cli.reporting.fleet_members import MeasuredGroup, ReportedPolicy, Sources
+from heartbeat_tuner.cli.reporting.fleet_members import MeasuredGroup, Sources
 from heartbeat_tuner.cli.wording import shown
-from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.models.group_model import Fitted, Unreadable
 from heartbeat_tuner.report import page, ranking
 from heartbeat_tuner.report.report_data import ReportData
@@ -77,14 +77,17 @@ def command(
         raise UsageProblem("give --prometheus URL, --models FOLDER or --filename FILE: they say which groups there are")
     now = SystemClock().now()
     documents = [document for path in filenames for document in _documents(path)]
-    views = _views([document for document in documents if document["kind"] == _KINDS[0]], now)
+    policies = [document for document in documents if document["kind"] == _KINDS[0]]
+    views, problems = fleet_members.reported_policies(policies, now)
+    for problem in problems:
+        click.echo(f"left out: {shown(problem, _SHOWN_ERROR)}", err=True)
     stored = list(ModelFiles(models).read()) if models is not None else []
     stored += [model for document in documents if (model := _model(document)) is not None]
     watched: list[MeasuredGroup] = []
     if url is not None:
         target = prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
         watched, now = prometheus_options.run(target, lambda source: fleet_members.watch(source, target, groups))
-    known = _only(Sources(stored, views, watched, now, lookback), groups, namespaces)
+    known = _only(Sources(stored, views, watched, now, lookback, problems), groups, namespaces)
     names = [f"Prometheus at {shown(url, _SHOWN_ERROR)}"] if url is not None else []
     names += ["fitted models"] if stored else []
     names += ["policies of a cluster"] if views else []
@@ -116,20 +119,11 @@ def _only(sources: Sources, groups: Sequence[str], namespaces: Sequence[str]) ->
     def wanted(namespace: str, group: str) -> bool:
         return (not groups or group in groups) and (not namespaces or namespace in namespaces)
 
-    return Sources(
-        [model for model in sources.models if wanted(*fleet_members.place_of(model))],
-        [view for view in sources.policies if wanted(view.policy.key.namespace, view.policy.group_id)],
-        sources.watched,
-        sources.now,
-        sources.lookback,
+    return dataclasses.replace(
+        sources,
+        models=[model for model in sources.models if wanted(*fleet_members.place_of(model))],
+        policies=[view for view in sources.policies if wanted(view.policy.key.namespace, view.policy.group_id)],
     )
-
-
-def _views(documents: Sequence[Mapping[str, Any]], now: datetime) -> list[ReportedPolicy]:
-    try:
-        return fleet_members.reported_policies(documents, now)
-    except InvalidPolicyError as error:
-        raise UsageProblem(f"--filename: {shown(str(error), _SHOWN_ERROR)}") from None
 
 
 def _model(document: Mapping[str, Any]) -> Fitted | Unreadable | None:

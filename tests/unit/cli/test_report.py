@@ -104,11 +104,6 @@ def test_objects_of_other_kinds_are_passed_over() -> None:
         ((), "", "give --prometheus URL, --models FOLDER or --filename FILE"),
         (("-f", "-"), "{", "--filename -: neither JSON nor YAML"),
         (("-f", "-"), "a: [", "--filename -: neither JSON nor YAML"),
-        (
-            ("-f", "-"),
-            listed({**reports.policy(), "spec": {**reports.policy()["spec"], "client": {"library": "kafkjs"}}}),
-            "spec.client.library",
-        ),
         (("--models", "/nowhere"), "", "does not exist"),
         (("--prometheus", "prometheus:9090"), "", "--prometheus"),
     ],
@@ -118,6 +113,16 @@ def test_what_cannot_be_used_is_named(arguments: tuple[str, ...], stdin: str, wo
     result = run(*arguments, "-o", "-", stdin=stdin, status=2)
     assert words in " ".join(result.stderr.split())
     assert result.stdout == ""
+
+
+def test_a_policy_that_cannot_be_used_costs_no_other() -> None:
+    """One that an older version stored is named on the terminal and on the page, with its field."""
+    wrong = {**reports.policy(), "spec": {**reports.policy()["spec"], "client": {"library": "kafkjs"}}}
+    result = run("-f", "-", "--json", stdin=listed(wrong, reports.policy()))
+    found = ReportData.model_validate_json(result.stdout)
+    assert [group.group for group in found.groups] == ["orders"]
+    assert "policy shop/orders cannot be used: spec.client.library" in found.notes[0]
+    assert "left out: policy shop/orders cannot be used: spec.client.library" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_is_named(folder: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from heartbeat_tuner.decision.from_metrics import MetricsView, StatedFacts
 from heartbeat_tuner.decision.profile import usable_model
 from heartbeat_tuner.doctor import diagnosis
 from heartbeat_tuner.doctor.inventory import FoundGroup
+from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.policies import Objective, Policy
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.metrics.measured import ABSENCE
@@ -65,6 +66,7 @@ class Sources:
         watched: the groups of a Prometheus.
         now: when.
         lookback: how far back the metrics reach.
+        problems: why policies cannot be used, as sentences.
     """
 
     models: Sequence[Fitted | Unreadable]
@@ -72,6 +74,7 @@ class Sources:
     watched: Sequence[MeasuredGroup]
     now: datetime
     lookback: timedelta
+    problems: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,22 +92,22 @@ class FleetMember:
     view: ReportedPolicy | None
 
 
-def reported_policies(documents: Sequence[Mapping[str, Any]], now: datetime) -> list[ReportedPolicy]:
-    """Return policies as they were read.
+def reported_policies(documents: Sequence[Mapping[str, Any]], now: datetime) -> tuple[list[ReportedPolicy], list[str]]:
+    """Return policies as they were read, and why others cannot be, as sentences.
 
     Args:
         documents: objects, of the API server or written by hand.
         now: stands for what an object that was never stored does not have.
-
-    Raises:
-        InvalidPolicyError: a field does not fit; the message names it, its value and the rule.
     """
-    views = []
+    views, problems = [], []
     for document in documents:
         metadata = {"uid": "", "generation": 0, "namespace": "", "creationTimestamp": now.isoformat()}
         body = {**document, "metadata": {**metadata, **document["metadata"]}}
-        views.append(ReportedPolicy(parsing.policy_of(body), parsing.status_of(body)))
-    return views
+        try:
+            views.append(ReportedPolicy(parsing.policy_of(body), parsing.status_of(body)))
+        except InvalidPolicyError as error:
+            problems.append(f"policy {parsing.key_of(body)} cannot be used: {error}")
+    return views, problems
 
 
 async def watch(
@@ -145,14 +148,16 @@ def members(sources: Sources) -> list[FleetMember]:
 
 
 def left_out(sources: Sources) -> tuple[str, ...]:
-    """Return why models that were read are not used, as sentences."""
-    return tuple(
+    """Return why policies and models that were read are not used, as sentences."""
+    usable = _usable(sources)
+    models = [
         f"model {model.name} is of client {model.model.client}, which this version does not know"
         if isinstance(model, Fitted)
         else model.message
         for model in sources.models
-        if model not in _usable(sources)
-    )
+        if model not in usable
+    ]
+    return (*sources.problems, *models)
 
 
 def _usable(sources: Sources) -> list[Fitted]:

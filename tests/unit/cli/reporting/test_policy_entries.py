@@ -17,7 +17,7 @@ APPLIED = reports.policy()["status"]["applied"]
 
 def reported(**status: Any) -> ReportedPolicy:
     """Return the policy of the storm and its cure with other fields of status."""
-    (view,) = fleet_members.reported_policies([reports.policy(**status)], NOW)
+    (view,), _ = fleet_members.reported_policies([reports.policy(**status)], NOW)
     return view
 
 
