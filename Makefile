@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-verify bench-quality fit-world doctor docs locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-verify bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ down: $(INSTALLED)  ## End what `make up` or a kept demo started
 
 doctor: $(INSTALLED)  ## Say what this machine has and lacks
 	@$(PYTHON) -m sandbox doctor
+
+pictures: $(INSTALLED)  ## Draw the pictures of `report` in docs/img with a real browser (root, where it is not installed)
+	@$(PYTHON) -m tests.pictures
 
 docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from the code
 	$(PYTHON) docs/reference/generate.py
