@@ -7,15 +7,14 @@ rules can be said in one line:
 - Poll gaps are a witness of absences only where the usual longest one of a block is below 1 s
   (`absence.stalls.HANDLERS_FROM_S`), and pauses of garbage collection only of GC-heavy groups, whose JVM exports them.
   Both show in full, whether the member was evicted for it or not.
-- Else missing beats are. A silence shows as itself less one period for the beat that ends it, one for what scrapes
-  leave open, and a quarter for jitter: of 20 s with H 3 s on average 14.8 s. One that ended in an eviction ended in
-  a join, and does not show at all.
+- Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
+  (`raw_beats`): of 20 s with H 3 s about 14.5 s. One that ended in an eviction ended in a join, and does not show.
 - Gaps between polls show in full, of the Java client alone.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
 
-The raw series themselves are not made: `metrics.quantities` on 300 groups of 7 members scraped every 15 s for 30 days
-would be 363 million samples of each of eight series.
+The raw series of all groups are not made: 300 of them, with 7 members each, scraped every 15 s for 30 days, are 363
+million samples of each counter.
 """
 
 import dataclasses
@@ -25,14 +24,15 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from bench.as_shipped import raw_beats
 from bench.as_shipped.lives import Life
+from bench.as_shipped.raw_beats import SCRAPE_S
 from bench.fleets import HOURS, Group, Kind, stretched
 from bench.observed import DAY_S, period_s
 from heartbeat_tuner.clients import catalogue as clients
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.metrics import measured
 from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
-from heartbeat_tuner.metrics.absence.missing_beats import JITTER
 from heartbeat_tuner.metrics.absence.stalls import HANDLERS_FROM_S
 from heartbeat_tuner.models.failure_profile import FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
@@ -42,7 +42,6 @@ from heartbeat_tuner.tails.law import TIMES_S
 Whole = npt.NDArray[np.int64]
 
 HOUR_S: Final = 3600.0
-SCRAPE_S: Final = 15.0
 BLOCKS_AN_HOUR: Final = int(HOUR_S // BLOCK_S)
 
 _SHOW_POLLS: Final = frozenset({"java", "java-kip848"})
@@ -175,7 +174,7 @@ class _Drawing:
         self._factor = life.factor(day)
         self._session_s = settings.session_timeout.total_seconds()
         self._period_s = period_s(tables.group.truth.client, settings)
-        self._hidden_s = self._period_s + min(SCRAPE_S, self._period_s) + JITTER * self._period_s
+        self._missed_s = raw_beats.missed_s(round(self._period_s, 3), is_frozen=not tables.library.handler_delays_beat)
         limit = settings.max_poll_interval
         self._limit_s = None if limit is None else limit.total_seconds()
         self._evicted: list[tuple[float, int]] = []
@@ -223,7 +222,8 @@ class _Drawing:
         some = counts[hours, buckets]
         shown = [(hours, buckets, some)] if shows else []
         # Shorter ones neither show as missing beats nor evict.
-        long = MIDDLES_S[buckets] > min(self._hidden_s - self._period_s, self._session_s - self._period_s)
+        least_s = min(float(self._missed_s.min()), self._session_s) - self._period_s
+        long = MIDDLES_S[buckets] > least_s
         hours, values = np.repeat(hours[long], some[long]), np.repeat(MIDDLES_S[buckets[long]], some[long])
         beats = self._silences(hours, values, each=1)
         node_hours, node_values = self._events(profile.node_pauses)
@@ -256,9 +256,9 @@ class _Drawing:
         survived = ~evicted
         # The record's silence lacks the beat that ends it; a block's lacks what scrapes leave open, too.
         np.maximum.at(self._survived, hours[survived], silences[survived] - self._period_s)
-        shown = silences - self._hidden_s
-        kept = survived & (shown > 0)
-        return hours[kept], shown[kept]
+        shown = silences - self._rng.choice(self._missed_s, values.size)
+        showing = survived & (shown > 0)
+        return hours[showing], shown[showing]
 
     def _events(self, process: FailureProcess) -> tuple[Whole, Array]:
         many = self._rng.poisson(process.per_day * self._factor * self._count / HOURS)
