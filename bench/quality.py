@@ -57,6 +57,7 @@ library are `refused`, and in no figure; those of the consumer protocol (KIP-848
 import argparse
 import json
 import os
+import resource
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -74,7 +75,6 @@ from bench.as_shipped.running import Plan
 from bench.fleets import Group
 from bench.observed import Seen
 from bench.quality_figures import Case, Outcome, Reference, figures
-from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.fitting.models import model_estimate
 from heartbeat_tuner.models.group_model import GroupModel
@@ -86,7 +86,7 @@ REPORT: Final = BUILD / "quality.json"
 
 _PROCESSES: Final = 2
 _SIMULATED: Final = 20
-_PLAYED: Final = 60
+_PLAYED: Final = 40
 """Groups of each fleet, each with three settings."""
 
 _EVENTS: Final = 1500
@@ -302,36 +302,39 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=30, help="in the operator's hands")
     parser.add_argument("--history", type=int, default=0, help="days of metrics before that")
     parser.add_argument("--seed", type=int, help="of other fleets by the same rules")
-    parser.add_argument("--mode", choices=[Mode.APPLY.value, Mode.INITIAL.value], default=Mode.APPLY.value)
     parser.add_argument("--part", action="append", choices=PARTS, help="all of them by default")
     parser.add_argument("--worst", type=int, default=0, help="tell the story of so many groups")
     asked = parser.parse_args()
     names, parts = asked.fleets or fleets.NAMES, asked.part or PARTS
+    plan = Plan(asked.days, asked.history, seed=asked.seed or 1)
     began = time.monotonic()
-    report: dict[str, Any] = json.loads(REPORT.read_text()) if asked.part and REPORT.exists() else {}
-    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("forkserver")) as pool:
+    report: dict[str, Any] = {}
+    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
         if "engine" in parts:
             report |= {name: measure(name, pool, asked.groups) for name in names}
         if "shipped" in parts:
-            plan = Plan(asked.days, asked.history, Mode(asked.mode), seed=asked.seed or 1)
             works = [Work(name, asked.groups, plan, asked.seed, asked.worst) for name in names]
             report["shipped"] = measure_shipped(pool, works)
             print_worst(report["shipped"])
         if "adverse" in parts:
-            plan = Plan(asked.days, asked.history, Mode(asked.mode), seed=asked.seed or 1)
             size = min(asked.groups, adverse.GROUPS)
             works = [Work(name, size, plan, asked.seed) for name in adverse.WORLDS]
             report["adverse"] = measure_adverse(pool, works)
-    report["groups"] = asked.groups
-    report["asked"] = vars(asked)
-    report["cores"] = os.cpu_count()
-    report["took_s"] = round(time.monotonic() - began, 1)
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    report |= {
+        "groups": asked.groups,
+        "asked": vars(asked),
+        "cores": os.cpu_count(),
+        "took_s": round(time.monotonic() - began, 1),
+        "processor_s": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 1),
+    }
     BUILD.mkdir(parents=True, exist_ok=True)
-    REPORT.write_text(json.dumps(report, indent=1) + "\n")
+    earlier = json.loads(REPORT.read_text()) if asked.part and REPORT.exists() else {}
+    REPORT.write_text(json.dumps(earlier | report, indent=1) + "\n")
     if "engine" in parts:
         for name in names:
             (BUILD / f"quality-{name}.svg").write_text(_plot(name, report[name]["14d"]["groups"]))
-    progress.say("quality", f"{REPORT} after {report['took_s']:.0f} s")
+    progress.say("quality", f"{REPORT} after {report['took_s']:.0f} s, {report['processor_s']:.0f} s of a processor")
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ _BROKER: Final = Cluster(3, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
 _CONSUMER_BROKER: Final = Cluster(3, CONSUMER_MIN_SESSION, CONSUMER_MAX_SESSION)
 
 
-def policy_of(life: Life, mode: Mode) -> Policy | None:
-    """Return the policy that a user writes who sets nothing but the mode; None where none may name the library."""
+def policy_of(life: Life) -> Policy | None:
+    """Return a policy that sets nothing but the mode Apply; None where none may name the library."""
     truth = life.group.truth
     kind = "Deployment" if truth.surge else "StatefulSet"
     body = {
@@ -75,7 +75,7 @@ def policy_of(life: Life, mode: Mode) -> Policy | None:
             "clusterRef": CLUSTER,
             "workloadRef": {"kind": kind, "name": life.name, "container": "app"},
             "client": {"library": _LIBRARIES.get(truth.client, truth.client)},
-            "mode": mode.value,
+            "mode": Mode.APPLY.value,
         },
     }
     try:
@@ -129,6 +129,8 @@ class HeldGroup:
         self._is_ours = False
         self._group = _described(life)
         self.last_record: Record | None = None
+        self._quiet_with: Fitted | Unfitted | None = None
+        """The model at the last look, if nothing happened in its hour."""
 
     def restart(self, member: int, at: datetime) -> None:
         """Note that a pod was started."""
@@ -141,6 +143,8 @@ class HeldGroup:
 
     def look(self, hour: int, seen: Hour, model: Fitted | Unfitted, witnesses: Witnesses, answers: AnswerCache) -> bool:
         """Look at the group at the end of an hour, decide, and write; return whether something was written."""
+        if self._would_decide_the_same(seen, model):
+            return False
         now = START + HOUR * (hour + 1)
         day = START + timedelta(days=hour // 24)
         self.evicted += seen.silent
@@ -173,6 +177,7 @@ class HeldGroup:
         written = applications.application_for(Decided(inputs, decision), now)
         self._note(hour, decision, None if written is None else written.values)
         self.decision = decision
+        self._quiet_with = model if seen.is_quiet else None
         if written is None:
             return False
         self._write(written.values, now)
@@ -187,6 +192,18 @@ class HeldGroup:
         )
         self.reverts += decision.reverts
         return True
+
+    def _would_decide_the_same(self, seen: Hour, model: Fitted | Unfitted) -> bool:
+        """Whether a look would say what the last one said, and note nothing.
+
+        Nothing happened in either hour, nothing is to be written, and no change is followed: a decision without a
+        target rests on counts that are all zero, on the values and on the model. How long a silence was, which differs
+        from hour to hour, is asked of nothing but a target.
+        """
+        last = self.decision
+        if last is None or last.target is not None or self.policy.application is not None or not seen.is_quiet:
+            return False
+        return self._quiet_with is model or (isinstance(model, Unfitted) and self._quiet_with == model)
 
     @property
     def period(self) -> timedelta:

@@ -73,6 +73,11 @@ class Hour:
     deployed: bool
     silent: int
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody was removed, left or started."""
+        return not (self.silent or self.left or self.started or self.deployed)
+
 
 @dataclasses.dataclass(frozen=True)
 class Marks:

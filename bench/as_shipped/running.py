@@ -21,7 +21,6 @@ from bench.as_shipped.lives import Life
 from bench.fleets import HOURS
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.profile import usable_model
-from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.fitting.models import model_estimate
 from heartbeat_tuner.metrics.conventions import known_conventions as conventions
 from heartbeat_tuner.models import group_model
@@ -39,13 +38,11 @@ class Plan:
     Attributes:
         days: in the operator's hands.
         history: days of metrics before that.
-        mode: of all policies.
         seed: of chance.
     """
 
     days: int = 30
     history: int = 0
-    mode: Mode = Mode.APPLY
     seed: int = 1
 
 
@@ -59,7 +56,7 @@ class Running:
 
     def __init__(self, lives: Sequence[Life], plan: Plan) -> None:
         self._plan = plan
-        policies = [(life, policy_of(life, plan.mode)) for life in lives]
+        policies = [(life, policy_of(life)) for life in lives]
         self.refused = [life for life, policy in policies if policy is None]
         self.groups = [HeldGroup(life, policy) for life, policy in policies if policy is not None]
         self._watches = {
@@ -68,7 +65,7 @@ class Running:
         }
         self._answers = AnswerCache(CACHED_ANSWERS)
         self._days: list[pa.Table] = []
-        self._models: dict[str, GroupModel] = {}
+        self._models: dict[str, Fitted] = {}
 
     def run(self, on_day: Callable[[int], object]) -> None:
         """Let all days pass; call `on_day` after each with how many are over."""
@@ -96,8 +93,7 @@ class Running:
             stretch = drawn[held.life.name][-1]
             now = START + timedelta(hours=day * HOURS + hour + 1)
             model = self._models.get(held.life.name)
-            candidates = [] if model is None else [Fitted(held.life.name, model)]
-            usable = usable_model.chosen(candidates, held.policy, now=now)
+            usable = usable_model.chosen([] if model is None else [model], held.policy, now=now)
             witnesses = functools.partial(pool.chosen, held.policy)
             seen = stretch.hours[hour - stretch.first]
             if held.look(day * HOURS + hour, seen, usable, witnesses, self._answers) and hour + 1 < HOURS:
@@ -108,4 +104,12 @@ class Running:
         table = rows.joined(self._days)
         on = (START + timedelta(days=day)).date()
         fitted = model_estimate.models(table, on=on, fitted_at=START + timedelta(days=day + 1), job="bench")
-        self._models = {model.group: group_model.keeping(model, self._models.get(model.group)) for model in fitted}
+        before = self._models
+        self._models = {
+            model.group: Fitted(model.group, group_model.keeping(model, _model(before.get(model.group))))
+            for model in fitted
+        }
+
+
+def _model(fitted: Fitted | None) -> GroupModel | None:
+    return None if fitted is None else fitted.model

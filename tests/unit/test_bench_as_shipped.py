@@ -19,12 +19,11 @@ from bench.observed import settings_of
 from bench.quality_figures import Outcome
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.metrics import measured
 from heartbeat_tuner.models.failure_profile import FailureProcess
-from heartbeat_tuner.models.group_model import NO_MODEL
+from heartbeat_tuner.models.group_model import NO_MODEL, Fitted, Unfitted
 from heartbeat_tuner.tails.histogram import MIDDLES_S
 from heartbeat_tuner.tails.law import Law
 
@@ -54,7 +53,7 @@ def stopping(kind: Kind, pause_s: float, per_day: float = 20.0, handler_s: float
 
 def held(life: Life) -> HeldGroup:
     """A group in the operator's hands."""
-    policy = policy_of(life, Mode.APPLY)
+    policy = policy_of(life)
     assert policy is not None
     return HeldGroup(life, policy)
 
@@ -132,6 +131,34 @@ def test_a_group_that_evicts_is_cured_within_the_hour_and_waits_for_its_cooldown
     assert storm.policy.followed is not None
     assert storm.policy.followed.landed is not None
     assert storm.policy.history.episodes_s
+
+
+def test_a_look_that_is_skipped_would_have_said_the_same() -> None:
+    """With looks at all hours and with looks left out, decisions and changes are the same."""
+    lives = [Life(one) for one in fleets.fleet("holdout", 12) if one.kind is not Kind.LIBRDKAFKA]
+    lazy, eager = (Running(lives, Plan(days=3)) for _ in range(2))
+    eager.groups = [_Eager(one.life, one.policy) for one in eager.groups]
+    for running in (lazy, eager):
+        running.run(lambda _: None)
+    skipped = 0
+    for one, other in zip(lazy.groups, eager.groups, strict=True):
+        assert [(note.hour, note.decision) for note in one.notes] == [
+            (note.hour, note.decision) for note in other.notes
+        ]
+        assert (one.values, one.changes, one.policy) == (other.values, other.changes, other.policy)
+        assert isinstance(other, _Eager)
+        skipped += other.same
+    assert skipped > 12
+
+
+class _Eager(HeldGroup):
+    """A group that is looked at each hour; it counts where a look would have been left out."""
+
+    same = 0
+
+    def _would_decide_the_same(self, seen: Hour, model: Fitted | Unfitted) -> bool:
+        self.same += super()._would_decide_the_same(seen, model)
+        return False
 
 
 def test_the_record_begins_with_the_newest_pod() -> None:
