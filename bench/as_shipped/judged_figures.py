@@ -8,12 +8,16 @@ import numpy as np
 
 from bench.as_shipped.judgement import Standing
 from bench.quality_figures import Outcome
+from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 
 _WORSE: Final = 1.02
 _WORTH_TUNING: Final = 0.10
 _TOP: Final = 0.05
 _WELL_ABOVE: Final = 1.10
+
+_ONLY_SHOWN: Final = frozenset({Reason.CONSUMER_PROTOCOL.value})
+"""Why the operator shows the values of a group and says that it changes nothing, however they are."""
 
 
 def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, Any]:
@@ -23,6 +27,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         standings: of its groups.
         most_changes: of one group that are not yet too many.
     """
+    every, standings = standings, [standing for standing in standings if standing.reason not in _ONLY_SHOWN]
     if not standings:
         return {"groups": 0}
     ratios = [ratio(standing.outcome, standing.yardstick.oracle) for standing in standings]
@@ -32,6 +37,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
     with_word = [standing for standing in standings if standing.bound is not None or standing.is_called_well]
     return {
         "groups": len(standings),
+        "only_shown": len(every) - len(standings),
         "captured_share": captured(standings),
         "captured_share_without_top5": captured(without_top(standings)),
         "captured_share_attainable": captured(standings, oracle=lambda standing: standing.yardstick.attainable),
@@ -60,7 +66,7 @@ def figures(standings: Sequence[Standing], most_changes: int = 4) -> dict[str, A
         "infeasible_share": len(infeasible) / len(standings),
         "false_infeasible": share(infeasible, lambda standing: standing.yardstick.is_attainable),
         "unknown_share": share(standings, lambda standing: standing.verdict is Verdict.UNKNOWN),
-        "per_client": per_part(standings, "client"),
+        "per_client": per_part(every, "client"),
         "per_kind": per_part(standings, "kind"),
         "calibration": calibration(standings),
         "evictions_per_month": {
