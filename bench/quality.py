@@ -87,7 +87,7 @@ REPORT: Final = BUILD / "quality.json"
 
 _PROCESSES: Final = 2
 _SIMULATED: Final = 20
-_PLAYED: Final = 40
+_PLAYED: Final = 30
 """Groups of each fleet, each with three settings."""
 
 _EVENTS: Final = 1500

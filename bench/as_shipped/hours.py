@@ -9,6 +9,7 @@ rules can be said in one line:
   Both show in full, whether the member was evicted for it or not.
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
   (`raw_beats`): of 20 s with H 3 s about 14.5 s. One that ended in an eviction ended in a join, and does not show.
+- KafkaJS' counters show that a member was removed; what its absence outlasted is the session less half a period.
 - Gaps between polls show in full, of the Java client alone.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
@@ -41,11 +42,15 @@ from heartbeat_tuner.tails.law import TIMES_S
 
 Whole = npt.NDArray[np.int64]
 
+EVICTION: Final = "eviction"
+"""What rows call an absence that ended in an eviction; a fit that does not know the word makes nothing of it."""
+
 HOUR_S: Final = 3600.0
 BLOCKS_AN_HOUR: Final = int(HOUR_S // BLOCK_S)
 
 _SHOW_POLLS: Final = frozenset({"java", "java-kip848"})
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
+_COUNT_EVICTIONS: Final = frozenset({"kafkajs"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
@@ -197,6 +202,10 @@ class _Drawing:
         if tables.library.handler_delays_beat:
             absent = 1.0 - (1.0 - pauses) * (1.0 - handlers)
         self._absences(absent)
+        if tables.library.name in _COUNT_EVICTIONS:
+            hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
+            outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
+            self._marks[EVICTION] = self._marked(*_binned(hours, outlasted_s), members=profile.members)
         gaps, left = None, np.zeros(self._count, dtype=np.int64)
         if tables.library.name in _SHOW_POLLS:
             gaps = self._longest(1.0 - (1.0 - handlers) * (1.0 - pauses))

@@ -58,7 +58,7 @@ def _absences() -> int:
 def _beats(period_s: float, begins: Array, lasts: Array, rng: np.random.Generator) -> Array:
     """Return when a member beats: an absence delays the next beat to its end, and the others follow upon that."""
     beats, time_s = [0.0], 0.0
-    for begin, last in zip(begins.tolist(), lasts.tolist(), strict=True):
+    for begin, last in zip([*begins.tolist(), _SPAN_S], [*lasts.tolist(), 0.0], strict=True):
         many = int((begin - time_s) / period_s) + 1
         steps = period_s * (1.0 + _JITTER * rng.random(many))
         usual = time_s + np.cumsum(steps)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bench import fleets
-from bench.as_shipped import judged_figures, judgement, rows
+from bench.as_shipped import judged_figures, judgement, raw_beats, rows
 from bench.as_shipped.held_group import START, HeldGroup, policy_of
-from bench.as_shipped.hours import Hour, Watch
+from bench.as_shipped.hours import EVICTION, Hour, Watch
 from bench.as_shipped.judgement import Standing, Yardstick
 from bench.as_shipped.lives import Life
 from bench.as_shipped.running import Plan, Running
@@ -64,12 +64,32 @@ def shown_s(watched: Group, settings: LivenessSettings) -> np.ndarray:
     return np.repeat(MIDDLES_S[marks.buckets], marks.counts)
 
 
-def test_missing_beats_show_of_twenty_seconds_what_the_product_was_measured_to_show() -> None:
-    """With H 3 s an absence of 20 s shows as 14.3 s on average, where poll gaps are no witness."""
+def test_missing_beats_are_measured_by_the_product() -> None:
+    """Nearly all silences show, none as longer than it was by a period, none as shorter by more than six."""
+    for is_frozen in (True, False):
+        missed_s = raw_beats.missed_s(3.0, is_frozen=is_frozen)
+        shown = np.isfinite(missed_s)
+        assert missed_s.size > 400
+        assert shown.mean() > 0.95
+        assert -3.0 < missed_s[shown].min() <= missed_s[shown].max() < 18.0
+
+
+def test_missing_beats_show_less_than_an_absence_where_poll_gaps_are_no_witness() -> None:
+    """With H 3 s an absence of 20 s is a silence of 21.5 s, and shows as the product would measure that."""
     slow = stopping(Kind.CLEAN, 20.0, handler_s=2.0)
     absences = shown_s(slow, settings_of(slow.truth))
     assert absences.size > 50
-    assert absences.mean() == pytest.approx(14.3, abs=0.5)
+    missed_s = raw_beats.missed_s(3.0, is_frozen=True)
+    assert absences.mean() == pytest.approx(21.5 - missed_s[np.isfinite(missed_s)].mean(), abs=0.4)
+
+
+def test_an_eviction_of_kafkajs_is_a_value_of_what_its_absence_outlasted() -> None:
+    """Each one: a session of 30 s, less half a period of 5 s."""
+    storm = stopping(Kind.KAFKAJS, 60.0)
+    day = Watch(Life(storm), np.random.default_rng(1)).draw(0, settings_of(storm.truth))
+    marks = day.marks[EVICTION]
+    assert marks.counts.sum() == sum(hour.silent for hour in day.hours) > 50
+    assert MIDDLES_S[marks.buckets] == pytest.approx([27.5] * len(marks.buckets), rel=0.05)
 
 
 def test_short_poll_gaps_show_a_stop_in_full() -> None:
