@@ -50,7 +50,8 @@ changes nothing, are `only_shown`, and in `per_client` alone.
   `vouched_falsely` of each.
 - `calibration`, by client: of the groups told "at most x evictions a month", the share truly not above x, and how many
   times x the others' truth is in the median.
-- `played`: some of the groups after the last day, played out by the simulation instead of the formula.
+- `played`: some of the groups after the last day, played out by the simulation instead of the formula; those that are
+  deployed often with all their members restarted in turn.
 
 `adverse` has the same of worlds that the formulas did not make (`bench.as_shipped.adverse`), after the last day.
 """
@@ -264,7 +265,8 @@ def measure_shipped(pool: ProcessPoolExecutor, works: Sequence[Work]) -> dict[st
     found: dict[str, Any] = {}
     for work, done in zip(works, pool.map(measuring.shipped, works), strict=True):
         chosen = np.unique(np.linspace(0, len(done.plays) - 1, _PLAYED).astype(int)).tolist()
-        asked = [(done.plays[place][0], values) for place in chosen for values in done.plays[place][1:]]
+        some = [done.plays[place] for place in chosen]
+        asked = [(truth, values, deployed) for truth, deployed, three in some for values in three]
         plays = _each(pool, f"{work.name} as shipped: simulation", judgement.played, asked)
         threes = [(plays[place], plays[place + 1], plays[place + 2]) for place in range(0, len(plays), 3)]
         found[work.name] = {

@@ -156,9 +156,13 @@ def standing(held: HeldGroup, day: int, against: Yardstick) -> Standing | None:
     )
 
 
-def played(asked: tuple[Profile, LivenessSettings]) -> tuple[float, float]:
-    """Return J, net of what no setting changes, and evictions a month of a play of some hundred rare events."""
-    truth, settings = asked
+def played(asked: tuple[Profile, LivenessSettings, bool]) -> tuple[float, float]:
+    """Return J, net of what no setting changes, and evictions a month of a play of some hundred rare events.
+
+    Args:
+        asked: what happens to the group, its settings, and whether all its members are restarted with each deploy.
+    """
+    truth, settings, deployed = asked
     rare = (
         truth.members
         * (
@@ -172,5 +176,5 @@ def played(asked: tuple[Profile, LivenessSettings]) -> tuple[float, float]:
     )
     every = rare + truth.members * truth.pauses.per_day
     days = min(_EVENTS / rare, _MOST_EVENTS / every, _MOST_DAYS)
-    play = simulate(truth, settings, days=days, seed=1)
+    play = simulate(truth, settings, days=days, seed=1, rollouts=deployed)
     return play.net_per_day, play.false_evictions_per_day * 30

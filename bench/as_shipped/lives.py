@@ -57,8 +57,8 @@ class Life:
         return together([(WEEK_DAYS - 1, usual), (1, sunday)])
 
     def is_there(self, day: int) -> bool:
-        """Whether there is such a group on a day."""
-        return self.joins_on <= day and (self.leaves_on is None or day < self.leaves_on)
+        """Whether there is such a group on a day; who is there on the first one was there before."""
+        return self.joins_on <= max(day, 0) and (self.leaves_on is None or day < self.leaves_on)
 
     def factor(self, day: int) -> float:
         """Return by how much rates of pauses and outages are higher on a day."""

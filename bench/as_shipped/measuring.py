@@ -12,7 +12,7 @@ from bench.as_shipped import judged_figures, judgement, worst_groups
 from bench.as_shipped.judgement import Standing, Yardstick
 from bench.as_shipped.lives import Life
 from bench.as_shipped.running import Plan, Running
-from bench.fleets import HOURS
+from bench.fleets import HOURS, Kind
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.models.failure_profile import Profile
 from sandbox import progress
@@ -48,13 +48,14 @@ class Measured:
         by_day: figures after so many days, by name, such as `14d`.
         lines: what each group came to in the end.
         stories: of the worst groups, by how they were chosen.
-        plays: truths and values for the simulation: of some groups, their defaults, what is in force, and the oracle's.
+        plays: for the simulation: of each group its truth, whether it is deployed all the time, and its values: the
+            defaults, those in force, and the oracle's.
     """
 
     by_day: dict[str, dict[str, Any]]
     lines: list[dict[str, Any]]
     stories: dict[str, list[str]]
-    plays: list[tuple[Profile, LivenessSettings, LivenessSettings, LivenessSettings]]
+    plays: list[tuple[Profile, bool, tuple[LivenessSettings, ...]]]
 
 
 def shipped(work: Work) -> Measured:
@@ -106,9 +107,8 @@ def of_lives(work: Work, lives: Sequence[Life]) -> Measured:
     plays = [
         (
             held.life.truth(work.plan.days - 1),
-            standing.yardstick.default.settings,
-            standing.values,
-            standing.yardstick.oracle.settings,
+            held.life.group.kind is Kind.DEPLOYS,
+            (standing.yardstick.default.settings, standing.values, standing.yardstick.oracle.settings),
         )
         for held, standing in pairs
     ]

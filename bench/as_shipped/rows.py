@@ -47,7 +47,9 @@ class DayRows:
                 self._names[column].append(value)
 
     def table(self) -> pa.Table:
-        """Return the rows."""
+        """Return the rows; none where nobody was watched."""
+        if not self._sizes:
+            return contract.ROWS.empty_table()
         sizes = np.array(self._sizes, dtype=np.int64)
         lines = np.repeat(np.arange(len(sizes)), sizes)
         number = (self._on - date(1970, 1, 1)).days

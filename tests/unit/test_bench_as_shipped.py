@@ -153,6 +153,19 @@ def test_a_group_that_evicts_is_cured_within_the_hour_and_waits_for_its_cooldown
     assert storm.policy.history.episodes_s
 
 
+def test_metrics_from_before_the_operator_make_models_for_its_first_hour() -> None:
+    """Two days of history, and the first decision has a forecast; without it there is none."""
+    lives = [Life(one) for one in fleets.fleet("holdout", 12) if one.kind is Kind.SLOW]
+    assert lives
+    forecasts = []
+    for history in (2, 0):
+        running = Running(lives, Plan(days=1, history=history))
+        running.run(lambda _: None)
+        forecasts.append([one.notes[0].decision.forecast is not None for one in running.groups])
+    assert all(forecasts[0])
+    assert not any(forecasts[1])
+
+
 def test_a_look_that_is_skipped_would_have_said_the_same() -> None:
     """With looks at all hours and with looks left out, decisions and changes are the same."""
     lives = [Life(one) for one in fleets.fleet("holdout", 12) if one.kind is not Kind.LIBRDKAFKA]
