@@ -2,7 +2,9 @@
 
 CI plays a sample of the schedules, of the lab and of static members; here is the whole of each. Parts run one after the
 other: they measure rollouts and sessions, and a neighbour would change what they measure. The result is
-`build/campaign.json`, `{"parts": [{"name", "ok", "seconds"}]}` with the commit, and the page `docs/campaign.md`.
+`build/campaign.json`, `{"parts": [{"name", "ok", "seconds", "commit", "day"}]}`, and the page `docs/campaign.md`. Both
+are written after each part, so an interrupted campaign goes on with the parts that are left: a part that is run alone
+replaces its own result, and the others stay with the commit at which they ran.
 """
 
 import dataclasses
@@ -64,19 +66,28 @@ PARTS: Final = (
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """How a part ended."""
+    """How a part ended.
+
+    Attributes:
+        commit: that was checked out.
+        day: on which it ended, in UTC, as `YYYY-MM-DD`.
+    """
 
     name: str
     ok: bool
     seconds: int
+    commit: str
+    day: str
 
 
 def run(part: Part) -> Result:
     """Run a part, and show its output."""
     print(f"\n━━ campaign: {part.name}", flush=True)
+    at = commit()
     began_s = time.monotonic()
     done = subprocess.run(part.command, cwd=CHECKOUT, check=False)
-    return Result(part.name, done.returncode == 0, round(time.monotonic() - began_s))
+    seconds = round(time.monotonic() - began_s)
+    return Result(part.name, done.returncode == 0, seconds, at, dt.datetime.now(dt.UTC).date().isoformat())
 
 
 def commit() -> str:
@@ -92,42 +103,63 @@ def commit() -> str:
     )
 
 
-def page(results: Sequence[Result], *, day: dt.date, at: str, machine: str) -> str:
-    """Return the page of a whole campaign, in Markdown.
+def page(results: Sequence[Result], *, machine: str) -> str:
+    """Return the page of the campaign, in Markdown: a row for each part, the missing ones too.
 
     Args:
-        results: of all parts.
-        day: on which it ended.
-        at: the commit.
+        results: the last of each part that was run.
         machine: a few words on it.
     """
-    proves = {part.name: part.proves for part in PARTS}
-    rows = [
-        f"| {result.name} | {'passed' if result.ok else '**failed**'} | {result.seconds} | {proves[result.name]} |"
-        for result in results
-    ]
-    head = ["| part | result | seconds | what it proves |", "|---|---|---|---|"]
-    return PREFACE + f"Last run on {day}, at commit `{at}`, on {machine}.\n\n" + "\n".join([*head, *rows]) + "\n"
+    by_name = {result.name: result for result in results}
+    head = ["| part | result | seconds | commit | day | what it proves |", "|---|---|---|---|---|---|"]
+    rows = [f"| {part.name} | {_cells(by_name.get(part.name))} | {part.proves} |" for part in PARTS]
+    return PREFACE + f"Run on {machine}.\n\n" + "\n".join([*head, *rows]) + "\n"
+
+
+def _cells(result: Result | None) -> str:
+    if result is None:
+        return "not run yet | | |"
+    outcome = "passed" if result.ok else "**failed**"
+    return f"{outcome} | {result.seconds} | `{result.commit}` | {result.day}"
+
+
+def known_results(path: Path) -> list[Result]:
+    """Return the results of an earlier run, of parts that still exist; none if there was no run."""
+    if not path.exists():
+        return []
+    known = {part.name for part in PARTS}
+    return [Result(**noted) for noted in json.loads(path.read_text())["parts"] if noted["name"] in known]
+
+
+def merged(earlier: Sequence[Result], result: Result) -> list[Result]:
+    """Return the results with one more, in place of the same part's earlier one, in the order of the parts."""
+    by_name = {noted.name: noted for noted in (*earlier, result)}
+    return [by_name[part.name] for part in PARTS if part.name in by_name]
+
+
+def write(results: Sequence[Result]) -> None:
+    """Write the results for programs, and the page."""
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps({"parts": [dataclasses.asdict(result) for result in results]}, indent=1) + "\n")
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    PAGE.write_text(page(results, machine=machine))
 
 
 def main() -> None:
-    """Run the parts named, else all and write the page; exit with status 1 if one failed."""
+    """Run the parts named, else all, and write the page; exit with status 1 if one failed."""
     known = {part.name: part for part in PARTS}
     for name in sys.argv[1:]:
         if name not in known:
             sys.exit(f"there is no part {name!r}; the parts are {', '.join(known)}")
-    at = commit()
-    results = [run(known[name]) for name in sys.argv[1:] or known]
-    RESULT.parent.mkdir(exist_ok=True)
-    written = {"commit": at, "parts": [dataclasses.asdict(result) for result in results]}
-    RESULT.write_text(json.dumps(written, indent=1) + "\n")
-    if not sys.argv[1:]:
-        machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-        PAGE.write_text(page(results, day=dt.datetime.now(dt.UTC).date(), at=at, machine=machine))
+    results = known_results(RESULT)
+    ran = sys.argv[1:] or list(known)
+    for name in ran:
+        results = merged(results, run(known[name]))
+        write(results)
     print("\n━━ campaign")
     for result in results:
-        print(f"{'ok    ' if result.ok else 'FAILED'} {result.name:16} {result.seconds:6} s")
-    if not all(result.ok for result in results):
+        print(f"{'ok    ' if result.ok else 'FAILED'} {result.name:16} {result.seconds:6} s at {result.commit}")
+    if not all(result.ok for result in results if result.name in ran):
         sys.exit(1)
 
 

@@ -13,15 +13,18 @@ from zoneinfo import ZoneInfo
 import pydantic
 
 from heartbeat_tuner.api import asked_values
-from heartbeat_tuner.api.applied import application_of, failed_of, intent_of, taken_back_of
+from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
+from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
 from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     Applied,
     FailedStatus,
     HistoryStatus,
     TakenBackStatus,
     VerificationStatus,
+    WorkloadStatus,
 )
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
@@ -35,6 +38,7 @@ from heartbeat_tuner.domain.liveness import TUNED, Setting
 from heartbeat_tuner.domain.policies import (
     Contradicted,
     GroupOwnership,
+    Mode,
     Naming,
     Objective,
     ObjectKey,
@@ -61,12 +65,14 @@ def status_of(body: Mapping[str, Any]) -> Status:
     except pydantic.ValidationError:
         return Status(
             applied=_readable(body, "applied", Applied),
+            workloads=_readable_list(body, "workloads", WorkloadStatus),
             taken_back=_readable(body, "takenBack", TakenBackStatus),
             contradicted=_readable(body, "contradicted", Seen),
             group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
             verification=_readable(body, "verification", VerificationStatus),
+            canary=_readable(body, "canary", CanaryStatus),
             history=_readable(body, "history", HistoryStatus),
-            reverted=_readable_reverted(body),
+            reverted=_readable_list(body, "reverted", FailedStatus),
         )
 
 
@@ -78,10 +84,10 @@ def _readable(body: Mapping[str, Any], field: str, model: type[M]) -> M | None:
         return None
 
 
-def _readable_reverted(body: Mapping[str, Any]) -> list[FailedStatus] | None:
-    """Return the values that failed of an unreadable status, as far as they can be read."""
+def _readable_list(body: Mapping[str, Any], field: str, model: type[M]) -> list[M] | None:
+    """Return the values of one field alone, as `_readable` does; None where one of them cannot be read."""
     try:
-        return pydantic.TypeAdapter(list[FailedStatus] | None).validate_python(body["status"]["reverted"])
+        return [model.model_validate(document) for document in body["status"][field]]
     except (pydantic.ValidationError, KeyError, TypeError):
         return None
 
@@ -106,12 +112,13 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
     """Return a policy as the newest version of its object has it, whose spec is still the one that it was made of."""
-    return dataclasses.replace(policy, **_of_status(status_of(body)))
+    return dataclasses.replace(policy, **_of_status(status_of(body), policy.key.namespace))
 
 
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
     metadata = body["metadata"]
     key = key_of(body)
+    workloads = _workloads(spec, key.namespace)
     return Policy(
         key=key,
         uid=metadata["uid"],
@@ -119,11 +126,8 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         created=_time(metadata["creationTimestamp"]),
         group_id=spec.group_id,
         cluster=spec.cluster_ref,
-        workload=WorkloadRef(
-            kind=spec.workload_ref.kind,
-            key=ObjectKey(key.namespace, spec.workload_ref.name),
-            container=spec.workload_ref.container,
-        ),
+        workload=workloads[0],
+        workloads=workloads if len(workloads) > 1 else (),
         library=spec.client.library,
         env_names=_env_names(spec.client),
         declared=_declared(spec.client.current),
@@ -141,14 +145,48 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
-        **_of_status(status),
+        canary_rules=canary_rules(spec.rollout.canary),
+        **_of_status(status, key.namespace),
     )
 
 
-def _of_status(status: Status) -> dict[str, Any]:
+def _workloads(spec: Spec, namespace: str) -> tuple[WorkloadRef, ...]:
+    """Return the workloads that a policy names, each once.
+
+    Raises:
+        InvalidPolicyError: there is none, one is named twice, or the policy asks for what several cannot have.
+    """
+    if (spec.workload_ref is None) == (spec.workload_refs is None):
+        given = "are both set" if spec.workload_ref is not None else "are both missing"
+        raise InvalidPolicyError(
+            f"spec.workloadRef: it and spec.workloadRefs {given}; name one workload in workloadRef, or several in "
+            "workloadRefs"
+        )
+    refs = [spec.workload_ref] if spec.workload_ref is not None else spec.workload_refs or []
+    named = [(ref.kind, ref.name) for ref in refs]
+    for number, name in enumerate(named):
+        if name in named[:number]:
+            raise InvalidPolicyError(
+                f"spec.workloadRefs[{number}]: {' '.join(name)} is named before; name each workload once"
+            )
+    if len(refs) > 1 and spec.static_membership is not StaticMembership.DISABLED:
+        raise InvalidPolicyError(
+            f"spec.staticMembership: {spec.static_membership} does not fit {len(refs)} workloadRefs; set Disabled, or "
+            "give each workload a policy of its own"
+        )
+    if len(refs) > 1 and spec.mode is Mode.INITIAL:
+        raise InvalidPolicyError(
+            f"spec.mode: Initial does not fit {len(refs)} workloadRefs; set Recommend or Apply, or give each "
+            "workload a policy of its own"
+        )
+    return tuple(WorkloadRef(ref.kind, ObjectKey(namespace, ref.name), ref.container) for ref in refs)
+
+
+def _of_status(status: Status, namespace: str) -> dict[str, Any]:
     """Return the fields of a policy that its status says."""
     return {
         "application": None if status.applied is None else application_of(status.applied),
+        "applications": applications_of(status.workloads, namespace),
         "ownership": _ownership(status),
         "contradicted": _contradicted(status.contradicted),
         "observed_generation": status.observed_generation,
@@ -157,6 +195,7 @@ def _of_status(status: Status) -> dict[str, Any]:
         "followed": None if status.verification is None else followed_of(status.verification),
         "history": None if status.history is None else history_of(status.history),
         "failed": failed_of(status.reverted),
+        "canary": None if status.canary is None else canary_of(status.canary),
     }
 
 

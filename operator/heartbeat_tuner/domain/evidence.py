@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
-from heartbeat_tuner.domain.policies import Application, Policy
+from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import Rollout, Strategy
+from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
 
 T = TypeVar("T")
 
@@ -133,6 +133,7 @@ class Absence:
         seen_s: the scrape that showed it, in Unix seconds.
         at_least_s: what it surely had; 0 if the witness can only say what it cannot have had more.
         at_most_s: what it cannot have had more, as far as this witness knows.
+        likely_s: what it had on average of all that it can have had; None where that is what it surely had.
     """
 
     pod: str
@@ -140,6 +141,7 @@ class Absence:
     seen_s: float
     at_least_s: float
     at_most_s: float
+    likely_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,12 +199,40 @@ class Holdings:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class CanaryPods:
+    """The pods of a workload that have a canary's values, whether they run or not.
+
+    Attributes:
+        uids: by name; pods that are being deleted are left out.
+        rollout: how far they are.
+        total: how many pods there are of the workload, with all others.
+    """
+
+    uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rollout: Rollout = dataclasses.field(default=Rollout())
+    total: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CanaryLook:
+    """What one look shows of the members at a canary's pods.
+
+    Attributes:
+        record: of them alone.
+        contradiction: why the values are not in force there; empty where nothing shows that.
+    """
+
+    record: Record | Unknown
+    contradiction: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Workload:
     """The Deployment as gathered.
 
     Attributes:
         uid: with `resource_version`, carried by every write, so that a late one is refused.
-        current: what is set now; None while its pods differ.
+        current: what is set now; None while its pods differ. A canary's pods are left out.
         rolling_out: a rollout is not finished.
         foreign_env: our env names that somebody else owns in the template, by setting, with the manager's name.
         kept_env: the env entries we own, by container and name: an apply that leaves one out gives it up.
@@ -220,6 +250,9 @@ class Workload:
         lines: how entries that somebody else owns stand in the template, as lines of a manifest, by setting.
         rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
             has pods that come and go.
+        parts: the workloads of a policy that names several, in its order; this is all of them together then, and what
+            is about a write is of the one that is written next. Empty otherwise.
+        canary: the pods with a canary's values.
     """
 
     uid: str
@@ -241,6 +274,25 @@ class Workload:
     paused: bool = False
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
+    parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
+    canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
+
+    def settled(self, now: datetime) -> int:
+        """How many running pods have stayed ready."""
+        return sum(1 for pod in self.pods if has_settled(pod.ready_since, pod.restarts, now))
+
+    def has_stayed(self, since: datetime, now: datetime) -> bool:
+        """Whether all pods stayed ready after a rollout; long after `since` one does for all if nothing speaks against.
+
+        Args:
+            since: when the rollout began.
+            now: the time.
+        """
+        if self.rolling_out:
+            return False
+        is_old, wanted = now - since >= LONGEST_DEADLINE, self.rollout.wanted
+        is_calm = is_old and not self.rollout.exceeded and self.rollout.crashing(now) is None
+        return self.settled(now) >= (min(1, wanted) if is_calm else wanted)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""

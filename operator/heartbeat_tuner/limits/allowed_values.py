@@ -142,7 +142,7 @@ class Rules:
             Limit(
                 BEATS_PER_SESSION * interval, f"{BEATS_PER_SESSION} heartbeat intervals of {durations.show(interval)}"
             ),
-            Limit(longest + timedelta(milliseconds=1), f"longer than {durations.show(longest)} between two heartbeats"),
+            Limit(longest + timedelta(milliseconds=1), self._apart(beat, longest)),
             self._broker_limit("min", self.broker_session.min or timedelta(0)),
             Limit(self._bounds(Setting.SESSION_TIMEOUT).min or timedelta(0), "bounds.sessionTimeout.min"),
             Limit(self.current.session_timeout if self.upwards else timedelta(0), _KEPT),
@@ -184,6 +184,11 @@ class Rules:
     def unbounded(self) -> "Rules":
         """Return the same without the policy's bounds."""
         return dataclasses.replace(self, bounds={})
+
+    def _apart(self, beat: LivenessSettings, longest: timedelta) -> str:
+        """Return how far two heartbeats are apart, with the W that makes it so, for a person may shorten it."""
+        wait = f" with fetchWait {durations.show(beat.fetch_wait)}" if self.client.beat_waits_for_fetch else ""
+        return f"longer than {durations.show(longest)} between two heartbeats{wait}"
 
     def _gap_borne(self) -> Limit:
         gap = timedelta(seconds=min(self.largest_poll_gap_s or 0.0, LONGEST.total_seconds()))

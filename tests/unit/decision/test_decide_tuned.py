@@ -172,10 +172,20 @@ def test_a_saving_that_pays_is_written() -> None:
 
 
 def test_numbers_that_collide_are_named() -> None:
-    """Nothing is moved to the least bad value."""
-    decision = decide(known(worlds.java_settings("6s"), objective=Objective(timedelta(seconds=6), 0.0001)))
+    """Nothing is moved where nothing is better than what is set."""
+    objective = Objective(timedelta(seconds=6), 0.0001)
+    decision = decide(known(worlds.java_settings("6s", "1s"), objective=objective))
     assert (decision.verdict, decision.target) == (Verdict.INFEASIBLE, None)
     assert decision.finding.reason is Reason.INFEASIBLE
+
+
+def test_what_is_better_is_recommended_though_nothing_meets_the_objective() -> None:
+    """It lowers nothing, and both sentences are told: what it brings, and which two numbers collide."""
+    objective = Objective(timedelta(seconds=6), 0.0001)
+    decision = decide(known(worlds.java_settings("6s"), objective=objective))
+    assert (decision.verdict, decision.finding.reason) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert decision.target == worlds.java_settings("6s", "1s")
+    assert "objective.maxDetectionTime allows at most 6s" in decision.advice
 
 
 @pytest.mark.parametrize(

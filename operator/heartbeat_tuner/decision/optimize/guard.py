@@ -80,16 +80,21 @@ def improves(now: CostPoint, new: CostPoint, *, measured: bool = True) -> bool:
     return now.net_per_day - new.net_per_day > max(share * now.net_per_day, LEAST_SAVING)
 
 
-def no_riskier(now: CostPoint, new: CostPoint, per_month: float) -> bool:
+def no_riskier(now: CostPoint, new: CostPoint) -> bool:
     """Whether values that are not surely safe may take the place of others that are not, for being cheaper.
 
-    They must evict less, on average and at most, hold no shorter, and be expected to meet the objective with some room.
+    They must evict no more, on average and at most, and lower neither S nor M.
     """
     return (
         new.evictions_upper <= now.evictions_upper
-        and new.evictions_per_month <= min(now.evictions_per_month, EXPECTED_SHARE * per_month)
+        and new.evictions_per_month <= now.evictions_per_month
         and not tightens(now.settings, new.settings)
     )
+
+
+def likely(point: CostPoint, per_month: float) -> bool:
+    """Whether values are expected to meet the objective, with some room."""
+    return point.evictions_per_month <= EXPECTED_SHARE * per_month
 
 
 def endangered(evictions: int, days: float, per_month: float) -> bool:
@@ -121,9 +126,9 @@ def relief(tables: Iterable[SessionTable], now: CostPoint, per_month: float) -> 
         )
         helping += [table.point(int(index)) for index in np.flatnonzero(helps)]
     safe = [point for point in helping if point.evictions_upper <= per_month]
-    likely = [point for point in helping if point.evictions_per_month <= EXPECTED_SHARE * per_month]
-    if safe or likely:
-        return min(safe or likely, key=lambda point: point.net_per_day)
+    hopeful = [point for point in helping if likely(point, per_month)]
+    if safe or hopeful:
+        return min(safe or hopeful, key=lambda point: point.net_per_day)
     return min(helping, key=lambda point: (point.evictions_upper, point.net_per_day), default=None)
 
 

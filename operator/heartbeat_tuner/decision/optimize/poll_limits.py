@@ -76,10 +76,13 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
 
 def where_none_is_safe(profile: Profile, rules: Rules, per_month: float) -> list[timedelta | None]:
     """Return which M may be set where no S is safe: what is set, if it may stay, and what polls ask for."""
+    now = rules.current.max_poll_interval
     limits = poll_limits(profile, rules, per_month)
-    if isinstance(limits, Infeasible):
-        return [rules.current.max_poll_interval]
-    return [limits.kept] if limits.other is None else [limits.kept, limits.other]
+    if isinstance(limits, Infeasible) or now is None:
+        return [now]
+    floor, ceiling = rules.poll()
+    stays = [now] if floor.value <= now <= ceiling.value else []
+    return list(dict.fromkeys(limit for limit in (*stays, limits.kept, limits.other) if limit is not None))
 
 
 def _late_polls_per_day(profile: Profile, limits_s: Array) -> tuple[Array, Array]:

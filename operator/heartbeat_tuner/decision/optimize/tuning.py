@@ -16,7 +16,7 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.optimize import answer_sentences, economics, guard, improvement, search
-from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Unsure
 from heartbeat_tuner.decision.optimize.guard import Leave
 from heartbeat_tuner.decision.optimize.questions import SURE, Answer, Question
 from heartbeat_tuner.decision.optimize.remedy import settled
@@ -25,6 +25,7 @@ from heartbeat_tuner.decision.profile import censored
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import join
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
@@ -163,16 +164,36 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
     if new is not None and stepwise:
         new = improvement.step(cost_cache, rules, now, new)
     if new is not None:
-        return _changed(question, cost_cache, now, new, answer, urgent=rules.upwards)
+        unmet = choice.message if isinstance(choice, Infeasible) and new.evictions_upper > per_month else ""
+        return _changed(question, cost_cache, now, new, answer, urgent=rules.upwards, unmet=unmet)
+    if isinstance(choice, Unsure):
+        return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
         return _infeasible(choice, answer)
     return dataclasses.replace(answer, message=answer_sentences.left(now, choice.point, per_month))
 
 
 def _changed(
-    question: Question, cost_cache: CostCache, now: CostPoint, new: CostPoint, answer: Answer, *, urgent: bool
+    question: Question,
+    cost_cache: CostCache,
+    now: CostPoint,
+    new: CostPoint,
+    answer: Answer,
+    *,
+    urgent: bool,
+    unmet: str,
 ) -> Answer:
-    """Answer with other values, as far as the data allow it; what is urgent needs no more data."""
+    """Answer with other values, as far as the data allow it; what is urgent needs no more data.
+
+    Args:
+        question: that is answered.
+        cost_cache: of the group.
+        now: what is set.
+        new: what shall be.
+        answer: as far as it is known.
+        urgent: whether the group's record shows that it evicts.
+        unmet: why no values are sure to meet the objective; empty where some are.
+    """
     days, member_days = question.rests_on(new.settings)
     leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=member_days)
     if leave is Leave.NONE and not urgent:
@@ -185,7 +206,9 @@ def _changed(
         answer,
         verdict=Verdict.CHANGE,
         reason=Reason.DANGER if urgent else Reason.CHEAPER,
-        message=answer_sentences.changed(now, new) + answer_sentences.halved(now.settings, new.settings),
+        message=join(
+            ". ", (answer_sentences.changed(now, new) + answer_sentences.halved(now.settings, new.settings), unmet)
+        ),
         target=new.settings,
         lower=min(answer.lower or session, session),
         upper=max(answer.upper or session, session),

@@ -18,9 +18,9 @@ import pyarrow as pa
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
 from heartbeat_tuner.fitting.models import event_rates
-from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
+from heartbeat_tuner.fitting.models.day_series import Day, DaySeries, LineSpan, Place
 from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
-from heartbeat_tuner.metrics.measured import ABSENCE, OF_THE_GROUP, OUTAGE
+from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails import day_weights
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS, Weighted
@@ -104,20 +104,31 @@ def _quantities(
             numbers.setdefault(quantity, {})[group] = number
     for name in sorted(numbers):
         clients = [spans[group].client for group in numbers[name]]
-        for group, model in _of_quantity(name, numbers[name], clients, aged):
+        unended = numbers.get(EVICTION, {}) if name == ABSENCE else {}
+        for group, model in _of_quantity(name, numbers[name], unended, clients, aged):
             models[group][name] = model
     return models
 
 
 def _of_quantity(
-    name: str, groups: Mapping[Place, int], clients: Sequence[str], aged: _Age
+    name: str, groups: Mapping[Place, int], unended: Mapping[Place, int], clients: Sequence[str], aged: _Age
 ) -> Iterator[tuple[Place, QuantityModel]]:
-    """Yield what one quantity is like in every group that has lines of it: groups with the numbers of their series."""
-    seen = _counts(groups, aged)
+    """Yield what one quantity is like in every group that has lines of it.
+
+    Args:
+        name: of the quantity.
+        groups: with the numbers of their series.
+        unended: likewise, of values of this quantity whose end nobody saw.
+        clients: the library of each group.
+        aged: what days are worth.
+    """
+    seen = _counts(groups, unended, aged)
     whole, weighed = seen.whole, seen.weighed
     strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
     homes = _numbers([namespace for _, namespace, _ in groups])
-    tails = tail_estimate.models(Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight))
+    tails = tail_estimate.models(
+        Fleet.of(weighed.counts, strata=strata, homes=homes, weight=weighed.weight, unended=seen.unended)
+    )
     values, member_days, group_days = whole.sum(axis=1).astype(np.int64), seen.member_days, seen.group_days
     medians = medians_s(weighed.counts)
     rates = event_rates.rates_of(name, values, member_days, group_days, homes=homes)
@@ -149,44 +160,69 @@ class _Counts:
 
     Attributes:
         weighed: with their days weighted by age.
+        unended: how many of these are of values whose end nobody saw; None where there are none.
         whole: all alike.
         member_days: for how long its members were watched.
         group_days: for how long the group was.
     """
 
     weighed: Weighted
+    unended: Array | None
     whole: Array
     member_days: Array
     group_days: Array
 
 
-def _counts(groups: Mapping[Place, int], aged: _Age) -> _Counts:
-    """Return the counts of one quantity: groups with the numbers of their series."""
+def _counts(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: _Age) -> _Counts:
+    """Return the counts of one quantity: groups with the numbers of their series, and of what has no known end."""
     height = len(groups)
-    row_of = np.full(len(aged.series.keys), -1, dtype=np.int64)
-    row_of[list(groups.values())] = np.arange(height)
+    row_of, open_row_of = (_rows_of(groups, numbers, len(aged.series.keys)) for numbers in (groups, unended))
     whole: Array = np.zeros((height, BUCKETS))
     member_blocks, group_blocks = np.zeros(height, dtype=np.int64), np.zeros(height, dtype=np.int64)
 
     def days() -> Iterator[tuple[int, Array]]:
         """Yield the counts of each day by its age, the newest first, and add up what does not fade."""
         for day in reversed(aged.series.days):
-            rows = row_of[day.series]
-            seen = (rows >= 0) & (day.buckets >= 0)
-            counts = dense_of_table(rows[seen], day.buckets[seen], day.counts[seen], height=height)
+            counts = _of_day(day, row_of, height) + _of_day(day, open_row_of, height)
             np.add(whole, counts, out=whole)
+            rows = row_of[day.series]
             for kind, blocks in ((MEMBER_BLOCKS, member_blocks), (GROUP_BLOCKS, group_blocks)):
                 watched = (rows >= 0) & (day.buckets == kind)
                 np.add.at(blocks, rows[watched], day.counts[watched])
             yield day_number(aged.on) - day.number, counts
 
+    def open_days() -> Iterator[tuple[int, Array]]:
+        for day in reversed(aged.series.days):
+            yield day_number(aged.on) - day.number, _of_day(day, open_row_of, height)
+
     weighed = day_weights.weighted(days(), height=height, half_life_days=aged.half_life_days)
+    without_end: Array | None = None
+    if unended:
+        summed = day_weights.weighted(open_days(), height=height, half_life_days=aged.half_life_days).counts
+        without_end = np.minimum(summed, weighed.counts)  # sums of other terms, in the last bit
     return _Counts(
         weighed,
+        without_end,
         whole,
         member_blocks.astype(np.float64) * _BLOCK_DAYS,
         group_blocks.astype(np.float64) * _BLOCK_DAYS,
     )
+
+
+def _rows_of(groups: Mapping[Place, int], numbers: Mapping[Place, int], size: int) -> npt.NDArray[np.int64]:
+    """Return the row of each series that is of one of the groups, -1 for any other."""
+    rows = np.full(size, -1, dtype=np.int64)
+    for row, group in enumerate(groups):
+        if group in numbers:
+            rows[numbers[group]] = row
+    return rows
+
+
+def _of_day(day: Day, row_of: npt.NDArray[np.int64], height: int) -> Array:
+    """Return the values of a day, rows x `BUCKETS`."""
+    rows = row_of[day.series]
+    seen = (rows >= 0) & (day.buckets >= 0)
+    return dense_of_table(rows[seen], day.buckets[seen], day.counts[seen], height=height)
 
 
 def _largest_s(whole: Array) -> list[float | None]:
