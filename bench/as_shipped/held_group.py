@@ -3,7 +3,8 @@
 What `reconcile` does around a decision is done here with its own pure parts: `following.follow` looks at each change,
 `applications` makes what is written, `pipeline.decide` decides. Around them stand the simplest things that could be:
 pods that start within five minutes of a write, a coordinator that describes a group at rest, and an owner who declares
-what is set and takes nothing back. A write of the operator's lands before the next look.
+what is set and takes nothing back. A write of the operator's lands before the next look, in all pods at once: there is
+no canary, as where the operator may not evict pods, and no budget of rollouts that others hold.
 """
 
 import dataclasses
@@ -196,12 +197,15 @@ class HeldGroup:
     def _would_decide_the_same(self, seen: Hour, model: Fitted | Unfitted) -> bool:
         """Whether a look would say what the last one said, and note nothing.
 
-        Nothing happened in either hour, nothing is to be written, and no change is followed: a decision without a
-        target rests on counts that are all zero, on the values and on the model. How long a silence was, which differs
-        from hour to hour, is asked of nothing but a target.
+        Nothing happened in either hour, nothing is to be written, no change is followed, and the history has no
+        eviction whose rate falls with time: a decision without a target rests on counts that are all zero, on the
+        values and on the model. How long a silence was, which differs from hour to hour, is asked of nothing but a
+        target.
         """
-        last = self.decision
+        last, history = self.decision, self.policy.history
         if last is None or last.target is not None or self.policy.application is not None or not seen.is_quiet:
+            return False
+        if history is None or history.episodes_s:
             return False
         return self._quiet_with is model or (isinstance(model, Unfitted) and self._quiet_with == model)
 

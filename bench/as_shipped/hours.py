@@ -42,9 +42,6 @@ from heartbeat_tuner.tails.law import TIMES_S
 
 Whole = npt.NDArray[np.int64]
 
-EVICTION: Final = "eviction"
-"""What rows call an absence that ended in an eviction; a fit that does not know the word makes nothing of it."""
-
 HOUR_S: Final = 3600.0
 BLOCKS_AN_HOUR: Final = int(HOUR_S // BLOCK_S)
 
@@ -205,7 +202,7 @@ class _Drawing:
         if tables.library.name in _COUNT_EVICTIONS:
             hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
-            self._marks[EVICTION] = self._marked(*_binned(hours, outlasted_s), members=profile.members)
+            self._marks[measured.EVICTION] = self._marked(*_binned(hours, outlasted_s), members=profile.members)
         gaps, left = None, np.zeros(self._count, dtype=np.int64)
         if tables.library.name in _SHOW_POLLS:
             gaps = self._longest(1.0 - (1.0 - handlers) * (1.0 - pauses))

@@ -55,7 +55,7 @@ class Measured:
     by_day: dict[str, dict[str, Any]]
     lines: list[dict[str, Any]]
     stories: dict[str, list[str]]
-    plays: list[tuple[Profile, bool, tuple[LivenessSettings, ...]]]
+    plays: Sequence[tuple[Profile, bool, tuple[LivenessSettings, ...]]]
 
 
 def shipped(work: Work) -> Measured:
