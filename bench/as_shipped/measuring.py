@@ -151,7 +151,11 @@ def summary(figures: dict[str, Any]) -> str:
     parts = [f"{name} {_short(figures[name])}" for name in names]
     clients = [f"{client} {_short(value)}" for client, value in figures["within_objective"].items()]
     saved = [f"{client} {_short(part['captured_share'])}" for client, part in figures["per_client"].items()]
-    return f"{', '.join(parts)}; within: {', '.join(clients)}; captured: {', '.join(saved)}"
+    below = [
+        f"{client} {_short(row['below'])} of {row['with_bound']}" for client, row in figures["calibration"].items()
+    ]
+    rows = {"within": clients, "captured": saved, "not above the bound": below}
+    return "; ".join([", ".join(parts), *(f"{name}: {', '.join(row)}" for name, row in rows.items())])
 
 
 def _short(number: float | None) -> str:
