@@ -70,8 +70,8 @@ bench-check: $(INSTALLED)  ## Compare what `check` finds with verdicts written b
 bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)
 	@$(PYTHON) -m bench.verify $(N)
 
-bench-quality: $(SPARK)  ## Judge the tuner's values on two fleets whose truth is known, in 20 minutes
-	@$(PYTHON) -m bench.quality
+bench-quality: $(SPARK)  ## Judge the values on fleets whose truth is known, by the engine alone and as shipped, in half an hour (ARGS="holdout --part shipped --worst 10")
+	@$(PYTHON) -m bench.quality $(ARGS)
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
 	@$(PYTHON) -m bench.fit_world

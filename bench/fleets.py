@@ -121,14 +121,15 @@ _FLEETS: Final[Mapping[str, _Rules]] = {
 NAMES: Final = tuple(_FLEETS)
 
 
-def fleet(name: str, groups: int = GROUPS) -> Sequence[Group]:
+def fleet(name: str, groups: int = GROUPS, seed: int | None = None) -> Sequence[Group]:
     """Return a fleet, the same ones each time.
 
     Args:
         name: one of `NAMES`.
         groups: how many; the kinds have their shares of any number.
+        seed: of chance; None: the fleet's own.
     """
-    rules = _FLEETS[name]
+    rules = _FLEETS[name] if seed is None else dataclasses.replace(_FLEETS[name], seed=seed)
     kinds = _shuffled_kinds(groups, rules.seed)
     return [
         _group(f"{name}-{number:04}", kind, rules.families, np.random.default_rng([rules.seed, number]))
@@ -148,7 +149,7 @@ def _group(name: str, kind: Kind, families: Sequence[Family], rng: np.random.Gen
     burst = float(rng.uniform(0.1, 0.3)) if family is Family.BURSTS else None
     usual = _usual(kind, _Laws(family, rng), rng)
     group = Group(name, kind, family, usual, usual, swing, burst)
-    return dataclasses.replace(group, truth=_over_the_day(group))
+    return dataclasses.replace(group, truth=over_the_day(group))
 
 
 class _Laws:
@@ -259,7 +260,7 @@ def _together(*kinds: tuple[float, Law]) -> FailureProcess:
     return FailureProcess(per_day, Law.mixture((rate / per_day, law) for rate, law in kinds))
 
 
-def _over_the_day(group: Group) -> Profile:
+def over_the_day(group: Group) -> Profile:
     """Return what happens to a group on average over the hours; of short handlers there are more in an hour."""
     usual = group.usual
     loads = [group.load(hour) for hour in range(HOURS)]
