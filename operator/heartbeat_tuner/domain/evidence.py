@@ -14,7 +14,7 @@ from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
+from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 
 T = TypeVar("T")
 
@@ -205,7 +205,7 @@ class CanaryPods:
     Attributes:
         uids: by name; pods that are being deleted are left out.
         rollout: how far they are.
-        total: how many pods there are of the workload, with all others.
+        total: how many pods the workload has in all.
     """
 
     uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -215,12 +215,7 @@ class CanaryPods:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CanaryLook:
-    """What one look shows of the members at a canary's pods.
-
-    Attributes:
-        record: of them alone.
-        contradiction: why the values are not in force there; empty where nothing shows that.
-    """
+    """What a look shows of the members at a canary's pods: their record, and why the values are not in force, if so."""
 
     record: Record | Unknown
     contradiction: str = ""
@@ -276,23 +271,6 @@ class Workload:
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
     parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
     canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
-
-    def settled(self, now: datetime) -> int:
-        """How many running pods have stayed ready."""
-        return sum(1 for pod in self.pods if has_settled(pod.ready_since, pod.restarts, now))
-
-    def has_stayed(self, since: datetime, now: datetime) -> bool:
-        """Whether all pods stayed ready after a rollout; long after `since` one does for all if nothing speaks against.
-
-        Args:
-            since: when the rollout began.
-            now: the time.
-        """
-        if self.rolling_out:
-            return False
-        is_old, wanted = now - since >= LONGEST_DEADLINE, self.rollout.wanted
-        is_calm = is_old and not self.rollout.exceeded and self.rollout.crashing(now) is None
-        return self.settled(now) >= (min(1, wanted) if is_calm else wanted)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""

@@ -7,12 +7,9 @@ quantiles of gamma laws. An episode is one eviction at least.
 """
 
 import dataclasses
-import functools
 import math
 from datetime import datetime
 from typing import Final
-
-import numpy as np
 
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
@@ -20,9 +17,8 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.domain.verdicts import Forecast, Prediction
-from heartbeat_tuner.domain.verifications import MOST_EPISODES, EvictionHistory, FollowedChange
-from heartbeat_tuner.tails import gamma
-from heartbeat_tuner.tails.gpd import Array
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
+from heartbeat_tuner.tails import count_bounds
 
 _SURE: Final = 0.95
 
@@ -38,7 +34,7 @@ class EvictionEvidence:
     """Episodes of evictions with the values that are set.
 
     Attributes:
-        episodes: that were counted; at most `MOST_EPISODES`, as a history has.
+        episodes: that were counted.
         days: in which they could be.
     """
 
@@ -55,12 +51,12 @@ class EvictionEvidence:
         """At 95 %, the rate in 30 days is above it; 0 without an episode."""
         if not self.episodes:
             return 0.0
-        return float(_quantiles(1.0 - _SURE)[self.episodes - 1]) / self.days * MONTH_DAYS
+        return count_bounds.gamma_quantile(float(self.episodes), 1.0 - _SURE) / self.days * MONTH_DAYS
 
     @property
     def upper_per_month(self) -> float:
         """At 95 %, the rate in 30 days is below it."""
-        return float(_quantiles(_SURE)[self.episodes]) / self.days * MONTH_DAYS
+        return count_bounds.gamma_quantile(self.episodes + 1.0, _SURE) / self.days * MONTH_DAYS
 
     def is_dangerous(self, per_month: float) -> bool:
         """Whether live members are removed more often than an objective allows, and not by a single bad moment."""
@@ -156,12 +152,3 @@ def _counted(history: EvictionHistory, since_s: float, until_s: float) -> Evicti
         return None
     days = math.floor(days * _PARTS_OF_DAY) / _PARTS_OF_DAY
     return EvictionEvidence(sum(since_s <= begun_s <= until_s for begun_s in history.episodes_s), days)
-
-
-@functools.cache
-def _quantiles(probability: float) -> Array:
-    """Return what gamma variables of shapes 1, 2, ... are at most with a probability: of all counts that there may be.
-
-    One takes as long as all of them, a fifth of a second, and each group is asked in each cycle.
-    """
-    return gamma.quantile(np.arange(1.0, MOST_EPISODES + 2.0), probability)
