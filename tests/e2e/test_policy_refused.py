@@ -210,7 +210,12 @@ def test_smallest_policy_gets_its_defaults(team: Team) -> None:
         "workloadRef": {"kind": "Deployment", "name": team.name, "container": "app"},
         "mode": "Recommend",
         "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
-        "rollout": {"cooldown": "24h", "horizon": "336h", "verification": {"revert": True}},
+        "rollout": {
+            "cooldown": "24h",
+            "horizon": "336h",
+            "verification": {"revert": True},
+            "canary": {"share": "25%", "duration": "1h"},
+        },
         "staticMembership": "Disabled",
         "suspend": False,
     }
@@ -236,6 +241,7 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
         },
         "rollout": {
             "verification": {"revert": False},
+            "canary": {"share": "10%", "duration": "2h"},
             "cooldown": "1h",
             "horizon": "72h",
             "windows": [{"schedule": "0-59/15 2 ? jan-MAR 1-5,sat", "duration": "3h", "timeZone": "Europe/Berlin"}],

@@ -2,9 +2,11 @@
 
 import dataclasses
 import functools
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, Final
 
+from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import CanaryPods, MissingWorkload, Pod, Workload
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.rollouts import Failing, Rollout, UpdatedPod
@@ -124,7 +126,7 @@ class TriedWorkloads(FakeWorkloads):
 
 
 class TriedStage(Stage):
-    """An operator that may evict pods, and a group that has better values.
+    """An operator that may evict pods, and a group that has better values; they are watched for five minutes.
 
     Attributes:
         workloads: its Deployment.
@@ -134,7 +136,7 @@ class TriedStage(Stage):
 
     def __init__(self, **spec: Any) -> None:
         answers = quiet()
-        rollout = {"horizon": "8760h", **spec.pop("rollout", {})}
+        rollout = {"horizon": "8760h", "canary": {"duration": "5m"}, **spec.pop("rollout", {})}
         super().__init__([manifests.policy(spec={"rollout": rollout, **spec})], now=BEFORE, answers=answers)
         self.workloads = TriedWorkloads(self)
         crashes = fitted.quantity(values=400, rate=Rate(10.0, 0.1), duration=Duration(3.0, 0.4, 8.0))
@@ -155,6 +157,11 @@ class TriedStage(Stage):
             limits=FleetLimits(self.max_rollouts, may_evict=True),
         )
 
+    def follow_up(self) -> None:
+        """Start another leader, which lists what the API server has."""
+        self.restart()
+        self.policies.have_status(ORDERS, self.policies.status_of(ORDERS))
+
     async def cycle(self, after: timedelta = stages.MINUTE) -> Any:
         """Have the group's members at its pods, and run one cycle."""
         members = [
@@ -172,3 +179,39 @@ class TriedStage(Stage):
     def pods(self) -> set[tuple[str, str]]:
         """Return name and uid of all pods."""
         return {(pod.name, pod.uid) for pod in self.workloads.stored[CONSUMER].pods}
+
+
+class Fall:
+    """The end of a leader at one of its writes: from then on none of its writes leaves.
+
+    Attributes:
+        has_fallen: whether it has; a test that starts another says that it has not.
+    """
+
+    def __init__(self, stage: TriedStage, at_write: int, *, done: bool) -> None:
+        """Have the leader fall.
+
+        Args:
+            stage: whose leader.
+            at_write: how many writes it lives to see.
+            done: whether that write still leaves.
+        """
+        self.has_fallen = False
+        self._left = at_write
+        self._done = done
+        for fake, name in ((stage.policies, "write_status"), (stage.workloads, "evict"), (stage.workloads, "apply")):
+            setattr(fake, name, self._mortal(getattr(fake, name)))
+
+    def _mortal(self, write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def mortal(*args: Any, **named: Any) -> Any:
+            if self.has_fallen:
+                raise ApiServerError("the leader has fallen")
+            self._left -= 1
+            if self._left != -1:
+                return await write(*args, **named)
+            self.has_fallen = True
+            if self._done:
+                await write(*args, **named)
+            raise ApiServerError("the leader fell")
+
+        return mortal

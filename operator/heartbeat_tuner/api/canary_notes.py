@@ -103,7 +103,7 @@ def canary_of(noted: CanaryStatus) -> Canary | None:
         None if text is None else datetime.fromisoformat(text) for text in moments
     )
     given = (since, until, replaced_at, landed, seen_until, again)
-    if since is None or until is None or not all(one is None or durations.may_be_ours(one) for one in given):
+    if since is None or until is None or not all(moment is None or durations.may_be_ours(moment) for moment in given):
         return None
     if not all(_is_number(text) for text in (*noted.hits.split(), *noted.others.split())):
         return None

@@ -205,7 +205,7 @@ class CanaryPods:
     Attributes:
         uids: by name; pods that are being deleted are left out.
         rollout: how far they are.
-        total: how many pods there are of the workload, with all others.
+        total: how many pods the workload has in all.
     """
 
     uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -215,12 +215,7 @@ class CanaryPods:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CanaryLook:
-    """What one look shows of the members at a canary's pods.
-
-    Attributes:
-        record: of them alone.
-        contradiction: why the values are not in force there; empty where nothing shows that.
-    """
+    """What a look shows of the members at a canary's pods: their record, and why the values are not in force, if so."""
 
     record: Record | Unknown
     contradiction: str = ""

@@ -63,7 +63,7 @@ class CanaryPhase(enum.StrEnum):
     PASSED = "Passed"  # nothing spoke against the values; the template follows
     FAILED = "Failed"  # the values did harm; the pods that have them are replaced
     ENDED = "Ended"  # nothing was found out; likewise
-    OVER = "Over"  # no pod has the values any more; the next canary waits for its time
+    OVER = "Over"  # no pod has the values any more; it failed, or the next canary waits for its time
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

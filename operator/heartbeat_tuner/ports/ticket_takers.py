@@ -13,7 +13,7 @@ class TicketTakers(Protocol):
 
         Args:
             ticket: to take.
-            taker: of whom there is one for each pod.
+            taker: another one for each pod.
 
         Raises:
             ApiServerError: the API server did not answer, or refused.

@@ -1,7 +1,7 @@
 """Which pods of a workload have a canary's values: pure.
 
 They are known by their environment, which nobody can change in a pod that is there. The annotation that the webhook
-leaves is for people: whoever may edit a pod may write any text there.
+leaves is for people: anybody who may edit a pod may write any text there.
 """
 
 from collections.abc import Mapping, Sequence

@@ -103,7 +103,7 @@ class CanaryStatus(Model):
         CanaryPhase,
         open_word(
             "Running, Passed (the template follows), Failed or Ended (its pods are replaced), or Over (they are, and "
-            "another canary waits for its time)."
+            "it failed, or another canary waits for its time)."
         ),
     ]
     message: Annotated[str, Field(max_length=MAX_MESSAGE, description="Why it failed or ended.")] = ""
@@ -124,6 +124,8 @@ class CanaryStatus(Model):
         str,
         Field(max_length=MAX_MESSAGE, description="Episodes of evictions at its pods, in seconds since it began."),
     ] = ""
-    others: Annotated[str, Field(max_length=MAX_MESSAGE, description="Those that began at other pods, likewise.")] = ""
+    others: Annotated[
+        str, Field(max_length=MAX_MESSAGE, description="Those that began at other pods, in the same seconds.")
+    ] = ""
     again: Annotated[str | None, AfterValidator(moment_or_none), _moment_field("When another canary may begin.")] = None
     promise: PromiseStatus | None = None

@@ -116,8 +116,8 @@ def is_complete(workload: Workload) -> bool:
 
 def failure(canary: Canary, outcome: Decided) -> CanaryFailure | None:
     """Return what speaks against the values of a canary; None while nothing does."""
-    found = (check(canary, outcome) for check in (_pods_fail, _no_effect, _storm, _worse))
-    return next((failure for failure in found if failure is not None), None)
+    failures = (check(canary, outcome) for check in (_pods_fail, _no_effect, _storm, _worse))
+    return next((failure for failure in failures if failure is not None), None)
 
 
 def _came_without(canary: Canary, outcome: Decided) -> bool:

@@ -101,7 +101,7 @@ def next_step(canary: Canary, outcome: Decided) -> CanaryStep:
     if last is not None and last.at >= canary.since:
         return CanaryStep(None)  # the template has been written since
     if canary.phase is CanaryPhase.OVER:
-        stands = _waits(canary, outcome) and canary_ends.by_people(canary, outcome) is None
+        stands = _is_told(canary, outcome) and canary_ends.by_people(canary, outcome) is None
         return CanaryStep(canary if stands else None)
     if canary.is_taking_back:
         return _taken_back(canary, outcome)
@@ -120,7 +120,8 @@ def _carried_on(canary: Canary, outcome: Decided) -> CanaryStep:
     end = canary_ends.by_itself(canary, outcome)
     if end is not None:
         return CanaryStep(_ended(canary, end, _second(outcome) + LONGEST))
-    return _watched(canary, outcome) if canary.landed is not None else _next_pod(canary, outcome)
+    is_coming = canary.landed is None and canary.phase is CanaryPhase.RUNNING
+    return _next_pod(canary, outcome) if is_coming else _watched(canary, outcome)
 
 
 def is_wanted(canary: Canary, outcome: Decided) -> bool | None:
@@ -150,8 +151,8 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
         return CanaryStep(dataclasses.replace(canary, landed=now, seen_until=now))
     if outcome.decision.target is None or hold is None or hold.reason is not Reason.CANARY_RUNNING:
         return CanaryStep(canary)  # something else holds: nothing more begins
-    waiting = next((pod for pod in workload.pods if pod.uid == canary.replaced), None)
-    if waiting is not None:  # whoever noted it fell before it was done, or it was refused
+    waiting = next((pod for pod in workload.pods if canary.ticket and pod.uid == canary.replaced), None)
+    if waiting is not None:  # the leader fell before it was done, or it was refused
         return CanaryStep(canary, (waiting.name, waiting.uid))
     if len(pods.rollout.ready) < canary.ticket or canary.ticket >= canary.pods:
         return CanaryStep(canary)
@@ -168,7 +169,7 @@ def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
     policy, workload, now = outcome.inputs.policy, outcome.inputs.workload, _second(outcome)
     uids = workload.canary.uids
     if not uids:
-        return CanaryStep(dataclasses.replace(canary, phase=CanaryPhase.OVER) if _waits(canary, outcome) else None)
+        return CanaryStep(dataclasses.replace(canary, phase=CanaryPhase.OVER) if _is_told(canary, outcome) else None)
     if policy.suspended or policy.mode is not Mode.APPLY:
         return CanaryStep(canary)
     again = next((name for name, uid in uids.items() if uid == canary.replaced), None)
@@ -181,9 +182,9 @@ def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
     return CanaryStep(dataclasses.replace(canary, replaced=uids[name], replaced_at=now), (name, uids[name]))
 
 
-def _waits(canary: Canary, outcome: Decided) -> bool:
-    """Whether another canary must not begin yet."""
-    return canary.again is not None and outcome.inputs.now < canary.again
+def _is_told(canary: Canary, outcome: Decided) -> bool:
+    """Whether a canary that is over is still spoken of: it failed, or another must not begin yet."""
+    return canary.outcome is not None or (canary.again is not None and outcome.inputs.now < canary.again)
 
 
 def _is_whole(canary: Canary, workload: Workload, now: datetime) -> bool:

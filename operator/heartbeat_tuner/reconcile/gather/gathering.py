@@ -35,6 +35,7 @@ from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook
+from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
 from heartbeat_tuner.reconcile.gather.policy_workloads import Held, PolicyWorkloads, ReadWorkload
@@ -285,6 +286,9 @@ class Gatherer:
             self._resting.forget(policy.key)
         return before
 
+    def _record(self, policy: Policy, ledger: Ledger, workload: Workload) -> Record | Unknown:
+        return self._records.record(policy, workload, ledger, now=self._read_at)
+
     def _whole(
         self, policy: Policy, seen: CycleView, *, looked_at: datetime, now: datetime
     ) -> DecisionInput | Finding | NotRead:
@@ -307,10 +311,7 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-
-        def record_of(part: Workload) -> Record | Unknown:
-            return self._records.record(policy, part, memory.ledger, now=self._read_at)
-
+        record_of = functools.partial(self._record, policy, memory.ledger)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)

@@ -32,7 +32,7 @@ def grounds_of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slot
     if isinstance(outcome, Blocked):
         return outcome.finding, policy, slots
     acted = (outcome.application, outcome.failure, outcome.intent, outcome.canary)
-    if any(one is not None for one in acted):
+    if any(act is not None for act in acted):
         return None
     inputs = outcome.inputs
     return (

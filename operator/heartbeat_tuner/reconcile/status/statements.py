@@ -91,11 +91,22 @@ def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -
         yield _suspended(applied)
     elif is_known or tried is not None or outcome.last_application is not None:
         yield applied  # where values are does not depend on metrics: pods that crash have none
-    checked = change_notes.verified(outcome)
-    if tried is not None and tried.reason is Reason.CANARY_RUNNING:
-        checked = ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, tried.message)
+    checked = _verified(outcome, tried)
     if checked is not None:
         yield Statement(ConditionType.VERIFIED, *checked)
+
+
+def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus, Finding] | None:
+    """Return what the condition Verified says: of a canary, where one runs or the last one failed; else of a change."""
+    canary = outcome.inputs.policy.canary
+    if tried is not None and tried.reason is Reason.CANARY_RUNNING:
+        return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, tried.message)
+    failed = canary is not None and canary.phase is CanaryPhase.OVER and canary.outcome is not None
+    if canary is None or not failed or outcome.application is not None or outcome.canary is not None:
+        return change_notes.verified(outcome)
+    phrase = "{outcome}: {why}; no pod has the values any more"
+    word = "" if canary.outcome is None else canary.outcome.value
+    return ConditionStatus.FALSE, Finding(Reason.REVERTED, say(phrase, outcome=word, why=canary.message))
 
 
 def _tried(outcome: Decided) -> Finding | None:
@@ -108,10 +119,11 @@ def _tried(outcome: Decided) -> Finding | None:
         return None
     hold = outcome.decision.hold
     finding = canary_words.finding(inputs.policy, canary, inputs.workload, inputs.now)
-    if canary.phase is CanaryPhase.PASSED and hold is not None and hold.reason is not Reason.CANARY_RUNNING:
-        waits = say("{passed}: {hold}", passed=finding.message, hold=hold.message)
-        return Finding(Reason.CANARY_RUNNING, waits)
-    return finding
+    if not canary.is_trying or hold is None or hold.reason is Reason.CANARY_RUNNING:
+        return finding
+    return Finding(
+        finding.reason, say("{finding}. What is next waits: {hold}", finding=finding.message, hold=hold.message)
+    )
 
 
 def _of_evidence(outcome: Decided) -> Iterator[Statement]:

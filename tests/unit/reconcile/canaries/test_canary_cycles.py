@@ -3,15 +3,18 @@
 import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any, Final
 
 import pytest
 
 from heartbeat_tuner.domain.errors import ApiServerError, MetricsUnavailableError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey
+from heartbeat_tuner.ports.fleet_stops import FleetStop, StopNote
 from tests.support import counters, stages, tried, worlds
 from tests.support.stages import CONSUMER, MINUTE, ORDERS
-from tests.support.tried import BEFORE, PODS, TriedStage
+from tests.support.tried import BEFORE, PODS, Fall, TriedStage
 
+FOR_AN_HOUR: Final[dict[str, Any]] = {"canary": {}}
 FIRST_TWO = ["orders-0", "orders-1"]
 
 
@@ -40,7 +43,7 @@ async def until(stage: TriedStage, is_so: Callable[[], bool], *, cycles: int) ->
 
 async def test_a_quarter_of_the_pods_has_the_values_first_and_then_all() -> None:
     """One pod at a time; nothing is written before an hour was watched, and then what was tried."""
-    stage = TriedStage()
+    stage = TriedStage(rollout=FOR_AN_HOUR)
     await stage.cycle()
     assert (stage.canary["phase"], stage.canary["pods"], evicted(stage)) == ("Running", 2, [])
     for count in (1, 2, 2, 2):
@@ -72,7 +75,7 @@ async def test_while_it_runs_decisions_see_what_the_others_have() -> None:
 
 async def test_a_quiet_hour_writes_few_statuses() -> None:
     """The time that was seen is noted a dozen times, and as often that nothing is learnt of the rate meanwhile."""
-    stage = await landed()
+    stage = await landed(rollout=FOR_AN_HOUR)
     writes = stage.policies.writes
     for _ in range(50):
         await stage.cycle()
@@ -86,7 +89,7 @@ async def test_pods_that_crash_go_back_and_the_others_never_change() -> None:
     others = sorted(stage.pods())[1:]
     await until(stage, lambda: stage.canary.get("phase") == "Failed", cycles=6)
     assert stage.canary["outcome"] == "RolloutFailed"
-    await until(stage, lambda: stage.canary == {}, cycles=4)
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=4)
     assert len(evicted(stage)) == 2, "the first pod, and the one in its place"
     assert set(others) <= stage.pods()
     assert stage.workloads.tried == set()
@@ -98,7 +101,8 @@ async def test_pods_that_crash_go_back_and_the_others_never_change() -> None:
         stage.restart()
         await stage.cycle()
     assert stage.condition("Applied") == ("False", "FailedBefore")
-    assert (stage.canary, len(evicted(stage))) == ({}, 2)
+    assert stage.condition("Verified") == ("False", "Reverted")
+    assert (stage.canary["phase"], len(evicted(stage))) == ("Over", 2)
 
 
 async def test_pods_that_crash_while_the_others_do_say_nothing_of_the_values() -> None:
@@ -115,7 +119,7 @@ async def test_pods_that_crash_while_the_others_do_say_nothing_of_the_values() -
     assert "reverted" not in stage.policies.status_of(ORDERS)
 
 
-async def test_a_leader_that_falls_at_any_write_is_followed_by_one_that_goes_on() -> None:
+async def test_another_leader_in_each_cycle_goes_on_where_the_last_one_was() -> None:
     """No pod is evicted twice, no more pods have the values than were noted, and the end is the same."""
     stage = TriedStage()
     while not stage.workloads.writes:
@@ -125,6 +129,24 @@ async def test_a_leader_that_falls_at_any_write_is_followed_by_one_that_goes_on(
     assert evicted(stage) == FIRST_TWO
     assert stage.workloads.most_tried == 2
     assert len(stage.workloads.writes) == 1
+
+
+@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("answer", ["not done", "lost"])
+async def test_wherever_a_leader_falls_the_end_is_the_same(number: int, answer: str) -> None:
+    """At each of its writes, before it is done or before it knows: statuses, evictions and the template."""
+    stage = TriedStage(rollout={"canary": {"duration": "1m"}})
+    others = sorted(stage.pods())[2:]
+    fall = Fall(stage, number, done=answer == "lost")
+    for _ in range(14):
+        await stage.cycle()
+        if fall.has_fallen:
+            stage.follow_up()
+            fall.has_fallen = False
+    assert evicted(stage) == FIRST_TWO
+    assert stage.workloads.most_tried == 2
+    assert len(stage.workloads.writes) == 1
+    assert set(others) <= stage.pods()
 
 
 @pytest.mark.parametrize("error", [ApiServerError("no answer in 30 s"), RuntimeError("killed")], ids=["lost", "killed"])
@@ -177,7 +199,7 @@ async def test_the_next_pod_waits_for_the_one_before() -> None:
 
 
 async def test_time_without_metrics_does_not_count_and_takes_nothing_back() -> None:
-    """An hour of it moves the end by an hour."""
+    """Half an hour of it moves the end by half an hour."""
     stage = await landed()
     stage.prometheus.error = MetricsUnavailableError("down")
     for _ in range(30):
@@ -185,10 +207,10 @@ async def test_time_without_metrics_does_not_count_and_takes_nothing_back() -> N
     stage.prometheus.error = None
     seen_s = stage.canary["exposedSeconds"]
     assert seen_s <= 60
-    for _ in range(58):
+    for _ in range(4):
         await stage.cycle()
     assert stage.workloads.writes == []
-    await until(stage, lambda: bool(stage.workloads.writes), cycles=8)
+    await until(stage, lambda: bool(stage.workloads.writes), cycles=4)
 
 
 async def test_what_could_not_be_watched_for_a_day_is_undone_and_says_so() -> None:
@@ -321,7 +343,7 @@ async def test_a_share_that_is_taken_away_ends_it() -> None:
 
 async def test_evictions_of_its_members_take_it_back() -> None:
     """Four episodes at its two pods in the first hour, none at the six others."""
-    stage = await landed()
+    stage = await landed(rollout=FOR_AN_HOUR)
     pods = [pod for pod in worlds.pods(tried.MOST_PODS) if pod.name not in stage.workloads.tried]
     hit = next(pod for pod in stage.workloads.stored[CONSUMER].pods if pod.name in stage.workloads.tried)
     since, end = worlds.NOW - worlds.HOUR, worlds.NOW + 3 * worlds.HOUR
@@ -330,7 +352,7 @@ async def test_evictions_of_its_members_take_it_back() -> None:
     stage.prometheus.answers = counters.together(removed, rest)
     await until(stage, lambda: stage.canary.get("phase") == "Failed", cycles=70)
     assert stage.canary["outcome"] == "Worse"
-    await until(stage, lambda: stage.canary == {}, cycles=6)
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=6)
     assert stage.workloads.writes == []
     assert len(evicted(stage)) == 4
 
@@ -355,6 +377,25 @@ async def test_what_holds_a_write_holds_what_a_canary_has_next() -> None:
     for _ in range(3):
         await stage.cycle(MINUTE)
     assert evicted(stage) == ["orders-0"]
+
+
+async def test_a_stop_of_the_fleet_holds_what_a_canary_has_next() -> None:
+    """No other pod is evicted while it stands; a canary whose pods fail is taken back all the same."""
+    stage = TriedStage()
+    await stage.cycle()
+    await stage.cycle()
+    stage.stops.note = StopNote(FleetStop("a person stopped it"))
+    for _ in range(3):
+        await stage.cycle()
+    assert evicted(stage) == ["orders-0"]
+    assert "changes of values are stopped" in stage.message("Applied")
+    (name,) = stage.workloads.tried
+    stage.workloads.crashing.add(name)
+    pods = stage.workloads.stored[CONSUMER].pods
+    unready = tuple(dataclasses.replace(pod, ready_since=None) if pod.name == name else pod for pod in pods)
+    stage.workloads.edit(CONSUMER, pods=unready)
+    await until(stage, lambda: stage.canary.get("phase") == "Over", cycles=5)
+    assert evicted(stage) == ["orders-0", name]
 
 
 async def test_a_cure_has_no_canary() -> None:
