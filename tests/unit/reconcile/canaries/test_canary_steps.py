@@ -297,6 +297,8 @@ def test_no_step_evicts_more_than_it_may(
     )
     has = workload(tried=tried, unready=min(unready, tried))
     taken = step(canary, has=has, suspended=suspended)
+    if taken.canary is not None and taken.canary.ticket > ticket:
+        assert taken.evicted is None, "the webhook has to know of a ticket first"
     if taken.canary is not None:
         assert ticket <= taken.canary.ticket <= min(ticket + 1, max(ticket, canary.pods))
     if taken.evicted is None:
