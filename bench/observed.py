@@ -5,9 +5,10 @@ bucket of the histogram. That is multinomial, by the law of the largest of a blo
 weeks of 300 groups take a minute. What shows, and what does not, is as `heartbeat_tuner.metrics` has it:
 
 - The Java client's pauses show as they were (garbage collection, gaps between polls), whether the member was still one
-  or not. Of KafkaJS and librdkafka missing beats show, and only what surely was: the absence less 1.25 periods, but for
-  the phase. KafkaJS' handlers and outages are absences, too.
-- Who is evicted for silence under the set values counts in the record; missing beats show no absence then.
+  or not. Of KafkaJS and librdkafka missing beats show, and what the absence likely was: to half a period, by the phase.
+  KafkaJS' handlers and outages are absences, too.
+- Who is evicted for silence under the set values counts in the record; missing beats show no absence then. KafkaJS'
+  counters show that it was, so that there is an eviction of the contract: an absence longer than S less half a period.
 - Gaps between polls show of the Java client alone, and show in full: its own clock measures them, whether the member
   was still one or not. Delays of network and coordinator show of all but KafkaJS.
 - Pauses of a node count once. A downtime is the middle of what scrapes every 15 s leave open.
@@ -48,8 +49,8 @@ DAY_S: Final = 86_400.0
 _BLOCKS_AN_HOUR: Final = int(3600 // BLOCK_S)
 _BLOCKS_A_DAY: Final = DAY_S / BLOCK_S
 _SCRAPE_S: Final = 15.0
-_UNSEEN_PERIODS: Final = 1.25
-"""Of an absence, where only missing beats show it: up to one by the phase, a quarter for jitter."""
+_LIKELY_AGE: Final = 0.5
+"""Of a period: how old the last beat is on average when an absence begins, which missing beats allow for."""
 
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 """Median and spread of the longest round trip of a block, when nothing is the matter."""
@@ -138,6 +139,7 @@ class _Watch:
         self._loads = [group.load(int(hour)) for hour in self._hours]
         self._bursts = np.ones(hours) if group.burst is None else rng.gamma(group.burst, 1.0 / group.burst, hours)
         self._evictions = 0
+        self._evicted = np.zeros((self._days, BUCKETS), dtype=np.int64)
         self._rows: list[tuple[date, str, int, int]] = []
 
     def seen(self) -> Seen:
@@ -145,6 +147,8 @@ class _Watch:
         profile = self._profile
         absences = self._absences()
         self._write(measured.ABSENCE, absences, watched=profile.members)
+        if self._library.name in _COUNT_EVICTIONS:
+            self._write(measured.EVICTION, self._evicted, watched=profile.members)
         gaps = None
         if self._library.name in _SHOW_POLLS:
             gaps = self._poll_gaps()
@@ -196,7 +200,9 @@ class _Watch:
         silences = values + self._rng.uniform(0.0, self._period_s, values.size)
         evicted = silences > self._session_s
         self._evictions += each * int(evicted.sum())
-        shown = values if exact or not self._by_beats else silences - _UNSEEN_PERIODS * self._period_s
+        outlasted = int(bucket_of(max(self._session_s - self._period_s / 2, 0.0)))
+        np.add.at(self._evicted[:, outlasted], days[evicted], each)
+        shown = values if exact or not self._by_beats else silences - _LIKELY_AGE * self._period_s
         kept = (witnessed | ~evicted) & (shown > 0)
         found = np.zeros_like(counts)
         np.add.at(found, (days[kept], bucket_of(np.round(shown[kept], 3)).astype(int)), 1)
@@ -294,6 +300,7 @@ class _Watch:
 
 _BY_BEATS: Final = frozenset({"kafkajs", "confluent-kafka-python"})
 _SHOW_POLLS: Final = frozenset({"java", "java-kip848"})
+_COUNT_EVICTIONS: Final = frozenset({"kafkajs"})
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
 
 

@@ -166,6 +166,17 @@ def install(sandbox: Environment) -> None:
     sandbox.control_plane.await_definitions()
 
 
+def allow_evictions(sandbox: Environment, user: str = OPERATOR_USER) -> None:
+    """Give an operator the right that the chart gives with `operator.evictions`."""
+    name, kubectl = "heartbeat-tuner-evictions", sandbox.control_plane.kubectl
+    for what in (
+        ("clusterrole", name, "--verb=create", "--resource=pods/eviction"),
+        ("clusterrolebinding", name, f"--clusterrole={name}", f"--user={user}"),
+    ):
+        manifest = kubectl("create", *what, "--dry-run=client", "--output=yaml")
+        kubectl("apply", "--filename=-", stdin=manifest)
+
+
 @dataclass(frozen=True)
 class LeaseTimes:
     """The times of the operator's leader election, in the notation of its configuration; its own defaults."""
@@ -192,6 +203,7 @@ class Operator:
         profile: where it writes a profile of its main thread when it ends; None if it is not profiled.
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
         shards: into how many parts policies are divided.
+        canaries: whether it may evict pods for canaries; `allow_evictions` gives it the right.
     """
 
     def __init__(  # noqa: PLR0913 - what tests make different, one at a time
@@ -210,6 +222,7 @@ class Operator:
         profile: Path | None = None,
         heartbeat_budgets: Mapping[str, float] = MappingProxyType({}),
         shards: int = 1,
+        canaries: bool = False,
     ) -> None:
         self.metrics_port, self._probe_port = network.free_ports(2)
         self.user = user
@@ -235,7 +248,7 @@ class Operator:
                         "probePort": self._probe_port,
                     },
                     "interval": f"{interval_s:g}s",
-                    "rollout": {"maxConcurrent": max_rollouts},
+                    "rollout": {"maxConcurrent": max_rollouts, "canaries": canaries},
                     "shards": shards,
                     "leaderElection": {
                         "namespace": LEASE_NAMESPACE,

@@ -183,6 +183,7 @@ def _shared(settings: Settings, metrics: PrometheusSource, clock: SystemClock) -
         limits=FleetLimits(
             settings.rollout.max_concurrent,
             {name: budget for name, budget in budgets.items() if budget is not None},
+            may_evict=settings.rollout.canaries,
         ),
     )
 

@@ -107,6 +107,19 @@ def test_shards_that_could_not_work_are_refused(helm: Helm, operator: dict[str, 
     assert told in str(caught.value)
 
 
+def test_evictions_are_a_right_of_their_own(helm: Helm) -> None:
+    """Without them the operator may evict nobody, and is told so; they need the webhook."""
+    without = helm.render(VARIANTS["minimal"])
+    assert "eviction" not in json.dumps(documented.rights(without, NAME))
+    assert yaml.safe_load(without.one("ConfigMap", NAME)["data"]["config.yaml"])["rollout"]["canaries"] is False
+    some = helm.render(VARIANTS["minimal"], {"operator": {"evictions": True}, "webhook": {"enabled": True}})
+    rules = documented.rights(some, NAME)["ClusterRole"]
+    assert {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]} in rules
+    assert yaml.safe_load(some.one("ConfigMap", NAME)["data"]["config.yaml"])["rollout"]["canaries"] is True
+    with pytest.raises(RefusedError, match=r"operator\.evictions is true, and webhook\.enabled is false"):
+        helm.render(VARIANTS["minimal"], {"operator": {"evictions": True}})
+
+
 @pytest.mark.parametrize(("replicas", "pods"), [(0, 0), (3, 3), (None, 4)])
 def test_replicas_are_as_many_as_are_asked_for(helm: Helm, replicas: int | None, pods: int) -> None:
     """None at all stops the operator."""

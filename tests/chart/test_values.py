@@ -179,6 +179,7 @@ def test_every_setting_can_be_reached() -> None:
         "kubernetes.namespaces": "watchNamespaces",
         "kubernetes.timeout": "operator.kubernetesTimeout",
         "rollout.maxConcurrent": "operator.maxConcurrentRollouts",
+        "rollout.canaries": "operator.evictions",
         "shards": "operator.shards",
     }
     known = set(leaves(_SCHEMA))

@@ -13,6 +13,8 @@ from tests.e2e.teams import Team, policy_document
 
 pytestmark = pytest.mark.timeout(120)
 
+TWO: list[dict[str, Any]] = [{"name": "orders", "container": "app"}, {"name": "orders-batch", "container": "app"}]
+
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "min-above-max": (
         {"bounds": {"sessionTimeout": {"min": "20s", "max": "10s"}}},
@@ -107,6 +109,31 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         {"workloadRef": {"kind": "CronJob", "name": "x", "container": "app"}},
         'spec.workloadRef.kind: Unsupported value: "CronJob": supported values: "Deployment"',
     ),
+    "one-workload-and-several": (
+        {"workloadRefs": TWO},
+        "spec: .*exactly one of workloadRef and workloadRefs must be set",
+    ),
+    "no-workload": ({"workloadRef": None}, "spec: .*exactly one of workloadRef and workloadRefs must be set"),
+    "none-of-several-workloads": (
+        {"workloadRef": None, "workloadRefs": []},
+        "spec.workloadRefs: .*should have at least 1 items",
+    ),
+    "nine-workloads": (
+        {"workloadRef": None, "workloadRefs": [{"name": f"w{number}", "container": "app"} for number in range(9)]},
+        "spec.workloadRefs: Too many: 9: must have at most 8 items",
+    ),
+    "a-workload-twice": (
+        {"workloadRef": None, "workloadRefs": [*TWO, {"kind": "Deployment", "name": "orders", "container": "other"}]},
+        r"spec.workloadRefs\[2\]: Duplicate value: .*orders",
+    ),
+    "static-ids-of-several-workloads": (
+        {"workloadRef": None, "workloadRefs": TWO, "staticMembership": "Auto"},
+        "spec: .*staticMembership must be Disabled with several workloadRefs",
+    ),
+    "initial-values-of-several-workloads": (
+        {"workloadRef": None, "workloadRefs": TWO, "mode": "Initial"},
+        "spec: .*mode cannot be Initial with several workloadRefs",
+    ),
     "unknown-convention": (
         {"metrics": {"convention": "kafka-js"}},
         'spec.metrics.convention: Unsupported value: "kafka-js": supported values: "auto", "jmx-exporter"',
@@ -158,6 +185,14 @@ def test_names_of_its_own_are_taken(team: Team) -> None:
     assert team.policy("named")["spec"]["metrics"] == metrics
 
 
+def test_several_workloads_are_taken(team: Team) -> None:
+    """Each with its kind; one of a name may be a Deployment, another a StatefulSet."""
+    refs = [*TWO, {"kind": "StatefulSet", "name": "orders", "container": "app"}]
+    team.apply_policy_spec("several", workloadRef=None, workloadRefs=refs)
+
+    assert team.policy("several")["spec"]["workloadRefs"] == [{"kind": "Deployment", **ref} for ref in TWO] + refs[2:]
+
+
 def test_group_cannot_be_changed(team: Team) -> None:
     """A policy's group is for ever, and the refusal says what to do instead."""
     team.apply_policy_spec("settled")
@@ -175,7 +210,12 @@ def test_smallest_policy_gets_its_defaults(team: Team) -> None:
         "workloadRef": {"kind": "Deployment", "name": team.name, "container": "app"},
         "mode": "Recommend",
         "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
-        "rollout": {"cooldown": "24h", "horizon": "336h", "verification": {"revert": True}},
+        "rollout": {
+            "cooldown": "24h",
+            "horizon": "336h",
+            "verification": {"revert": True},
+            "canary": {"share": "25%", "duration": "1h"},
+        },
         "staticMembership": "Disabled",
         "suspend": False,
     }
@@ -201,6 +241,7 @@ def test_fullest_policy_is_stored_as_it_is(team: Team) -> None:
         },
         "rollout": {
             "verification": {"revert": False},
+            "canary": {"share": "10%", "duration": "2h"},
             "cooldown": "1h",
             "horizon": "72h",
             "windows": [{"schedule": "0-59/15 2 ? jan-MAR 1-5,sat", "duration": "3h", "timeZone": "Europe/Berlin"}],

@@ -1,6 +1,11 @@
-"""Two Deployments of one group, a policy each: a conflict is named, and what agrees is rolled out in turn."""
+"""Two Deployments of one group: with a policy each a conflict is named; with one policy one is written after the other.
+
+The pods of the first have to stay ready for a minute before the second is written. So the one policy goes on beside the
+two, and both are one test: in any other order each would wait by itself.
+"""
 
 import time
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -29,14 +34,28 @@ def sessions(team: Team, names: tuple[str, str]) -> list[str | None]:
     return shown
 
 
-def test_two_policies_of_a_group_agree_before_anything_is_written(new_team: NewTeam, operator: Operator) -> None:
-    """Each names the other and both values; with the same bounds one rollout begins after the other."""
-    team = new_team("shared")
-    first, second = names = (team.name, f"{team.name}-second")
+def deploy_two(team: Team) -> tuple[str, str]:
+    """Deploy two Deployments of one pod each in one stormy group; return their names."""
+    first, second = team.name, f"{team.name}-second"
     team.sandbox.kafka.create_topic(first, scenario.PARTITIONS)
     manifest = team.consumer_manifest(second, STORMING).replace(f'value: "{second}"', f'value: "{first}"')
     for text in (team.manifest(STORMING, replicas=1), manifest.replace("replicas: 3", "replicas: 1")):
         team.apply(text)
+    return first, second
+
+
+def test_two_deployments_of_a_group_are_written_one_after_the_other(new_team: NewTeam, operator: Operator) -> None:
+    """Whether each has a policy, or both have one."""
+    several = new_team("several")
+    refs = [{"name": name, "container": "app"} for name in deploy_two(several)]
+    several.apply_policy_spec(mode="Apply", workloadRef=None, workloadRefs=refs)
+    two_policies_agree(new_team("shared"), operator)
+    one_policy_goes_on(several, operator)
+
+
+def two_policies_agree(team: Team, operator: Operator) -> None:
+    """Each names the other and both values; with the same bounds one rollout begins after the other."""
+    first, second = names = deploy_two(team)
     workload = {"name": second, "container": "app"}
 
     team.apply_policy_spec(first, mode="Apply")
@@ -59,3 +78,22 @@ def test_two_policies_of_a_group_agree_before_anything_is_written(new_team: NewT
 
     time.sleep(AUDIT_LAG_S)
     assert [write.code for write in team.operator_writes("deployments")].count(200) == 2
+
+
+def one_policy_goes_on(several: Team, operator: Operator) -> None:
+    """The second gets the values of the first when the pod of the first has stayed ready with them for a minute."""
+    first, second = names = (several.name, f"{several.name}-second")
+    wait_until(lambda: sessions(several, names)[0] == "30000", part=first, what="a write", process=operator.process)
+    wait_until(lambda: sessions(several, names) == ["30000"] * 2, part=second, what="both writes", timeout_s=150)
+
+    (pod,) = [name for name in several.pods() if not name.startswith(second)]
+    conditions = {one["type"]: one for one in several.get("pods", pod)["status"]["conditions"]}
+    ready_since = datetime.fromisoformat(conditions["Ready"]["lastTransitionTime"])
+    states = {state["name"]: state for state in several.status()["workloads"]}
+    written = {name: datetime.fromisoformat(state["applied"]["at"]) for name, state in states.items()}
+    assert states[second]["applied"]["begun"] == states[first]["applied"]["at"]
+    assert ready_since > written[first]
+    assert written[second] - ready_since >= timedelta(minutes=1)
+
+    time.sleep(AUDIT_LAG_S)
+    assert [write.code for write in several.operator_writes("deployments")].count(200) == 2

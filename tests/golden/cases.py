@@ -16,6 +16,7 @@ import yaml
 from heartbeat_tuner.api import model_documents, parsing
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain import durations
@@ -56,6 +57,9 @@ _SOURCES: Final = {source.name.lower(): source for source in ValueSource}
 """`pod`, `template`, `policy`, `default`, `group`."""
 
 
+_PODS_BETWEEN: Final = 50
+"""Numbers between the first pods of two workloads."""
+
 _THIS: Final = "this"
 """In `status.reverted`: the values failed under the spec of the case."""
 
@@ -80,6 +84,9 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
     policy = _policy(sections.take("policy", {}), sections.take("status", {}))
     cluster = _cluster(sections.section("cluster"))
     workload = _workload(sections.section("workload"), policy, now)
+    second = sections.section("secondWorkload")
+    if second.given:
+        policy, workload = _together(policy, workload, _workload(second, policy, now, number=2), now)
     group = _group(sections.section("group"), policy, workload)
     settled = sections.section("groupBeforeRebalance")
     inputs = DecisionInput(
@@ -93,6 +100,7 @@ def input_of(case: Mapping[str, Any]) -> DecisionInput:
         settled=_group(settled, policy, workload) if settled.given else None,
         held=_held(sections.section("heartbeatBudget")),
         followed=policy.followed,
+        history=policy.history,
         strangers=tuple(_stranger(member) for member in sections.take("strangersSeenLately", [])),
     )
     sections.end()
@@ -134,11 +142,17 @@ def _policy(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Policy:
     return dataclasses.replace(policy, failed=tuple(failed))
 
 
-def _workload(section: _Section, policy: Policy, now: datetime) -> Workload:
-    pods = _pods(section, now)
+def _together(policy: Policy, first: Workload, second: Workload, now: datetime) -> tuple[Policy, Workload]:
+    """Return the policy of two workloads, turned to the one that is written next, and both as one."""
+    workload = workload_parts.together(dict(zip(policy.workloads, (first, second), strict=True)))
+    return next_workload.turned(policy, workload, policy.followed, now), workload
+
+
+def _workload(section: _Section, policy: Policy, now: datetime, number: int = 1) -> Workload:
+    pods = _pods(section, now, number)
     rolling_out = section.take("rollingOut", False)
     workload = Workload(
-        uid="workload-1",
+        uid=f"workload-{number}",
         resource_version="100",
         current=None if section.take("podsDiffer", False) else _current(section, policy),
         rolling_out=rolling_out,
@@ -157,11 +171,12 @@ def _workload(section: _Section, policy: Policy, now: datetime) -> Workload:
     return workload
 
 
-def _pods(section: _Section, now: datetime) -> tuple[Pod, ...]:
+def _pods(section: _Section, now: datetime, workload: int) -> tuple[Pod, ...]:
     started = now - (section.time("podsAreOld") or timedelta(hours=1))
+    first = _PODS_BETWEEN * (workload - 1)
     return tuple(
         Pod(f"orders-{number}", f"uid-{number}", f"10.0.0.{number + 1}", started, restarts=0, ready_since=started)
-        for number in range(section.take("pods", 3))
+        for number in range(first, first + section.take("pods", 3))
     )
 
 

@@ -158,7 +158,9 @@ def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     sandbox.control_plane.kubectl("create", "namespace", namespace)
     with contextlib.ExitStack() as closing:
         folder = tmp_path_factory.mktemp("fences")
-        release = closing.enter_context(Release(sandbox, folder, {"webhook": {"enabled": True}}))
+        release = closing.enter_context(
+            Release(sandbox, folder, {"webhook": {"enabled": True}, "operator": {"evictions": True}})
+        )
         made = Stage(sandbox.control_plane, release, namespace)
         for thief in (made.operator, made.webhook):
             closing.callback(thief.close)
@@ -386,6 +388,28 @@ def test_the_operators_token_makes_and_deletes_nothing(stage: Stage) -> None:
         operator.does("PUT", stage.path("leases", NAME, **home), made.body),
     ]
     assert [one.body for one in allowed if not one.done] == []
+
+
+@pytest.mark.row("Cb")
+def test_the_operators_token_evicts_no_pod_that_it_does_not_name_by_its_uid(stage: Stage) -> None:
+    """Nor any where the webhook is not asked about pods: the release's own, and the cluster's."""
+
+    def eviction(**options: Any) -> dict[str, Any]:
+        return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "theirs"}, **options}
+
+    path, named = f"{stage.path('pods', 'theirs')}/eviction", {"deleteOptions": {"preconditions": {"uid": NOBODY}}}
+    fenced = [
+        stage.operator.does("POST", path, eviction()),
+        stage.operator.does("POST", path, eviction(deleteOptions={"gracePeriodSeconds": 0})),
+        *(
+            stage.operator.does("POST", f"{stage.path('pods', 'theirs', namespace=home)}/eviction", eviction(**named))
+            for home in (NAMESPACE, "kube-system")
+        ),
+    ]
+    assert [one.body for one in fenced if not one.fenced] == []
+    other = stage.operator.does("POST", path, eviction(**named))
+    assert "the UID in the precondition" in json.dumps(other.body), "the fence let it pass, and it was another pod"
+    assert stage.get("pod", "theirs")["metadata"]["name"] == "theirs"
 
 
 @pytest.mark.row("Cc")

@@ -333,6 +333,6 @@ async def test_a_namespace_that_is_deleted_costs_the_others_nothing(
 
         await until(forgotten)
         assert set(live._keeper.names) == {quiet}
-        assert {key.namespace for key in live._made} == {quiet}
+        assert {key.namespace for key, _ in live._made} == {quiet}
         assert set(live._maps._named) == {quiet}
         assert await longest(lagged) < LONGEST_LAG_S * SLACK

@@ -188,6 +188,10 @@ class FakeWorkloads:
         if self.answer_error is not None:
             raise self.answer_error
 
+    async def evict(self, namespace: str, pod: str, uid: str) -> None:
+        """Refuse, as the API server does without the right."""
+        raise ApiServerError(f"pods {namespace}/{pod} ({uid}) may not be evicted", status=403)
+
     async def release(self, policy: Policy, *, empty: bool) -> Holdings | None:
         """Store the Deployment without what is to be let go of; one that has entries without a value rolls out."""
         stored = self.stored.get(policy.workload.key)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from heartbeat_tuner.api.canary_notes import CanaryTicket
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey
@@ -51,6 +52,23 @@ class FakeClock:
     def now(self) -> datetime:
         """Return the time it was set to."""
         return self.time
+
+
+class FakeTickets:
+    """Who took which ticket of a canary: each is taken once, and one after the other."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, str]] = []
+        self.error: Exception | None = None
+
+    async def take(self, ticket: CanaryTicket, taker: str) -> bool:
+        """Take a ticket, unless it or a newer one is taken."""
+        if self.error is not None:
+            raise self.error
+        if self.taken and not ticket.is_newer_than(self.taken[-1][0]):
+            return (ticket.text, taker) == self.taken[-1]
+        self.taken.append((ticket.text, taker))
+        return True
 
 
 class FakeSizes:

@@ -86,12 +86,13 @@ projected volume, which follows a change of the Secret; the configuration names 
 {{- if not $clusters }}{{ fail "kafka.clusters is empty: name at least one Kafka cluster, like kafka.clusters.main.bootstrapServers=kafka.kafka:9092" }}{{ end -}}
 {{- $operator := .Values.operator -}}
 {{- if and $operator.maxConcurrentRollouts (lt (int $operator.maxConcurrentRollouts) (int $operator.shards)) }}{{ fail (printf "operator.maxConcurrentRollouts %d is less than operator.shards %d, and each shard has its part of them: raise the one, or lower the other" (int $operator.maxConcurrentRollouts) (int $operator.shards)) }}{{ end -}}
+{{- if and $operator.evictions (not .Values.webhook.enabled) }}{{ fail "operator.evictions is true, and webhook.enabled is false: only the webhook gives new values to a part of the pods; enable it, or leave operator.evictions out" }}{{ end -}}
 {{- toYaml (dict
   "prometheus" $prometheus
   "kafka" (dict "clusters" $clusters "timeout" .Values.kafka.timeout)
   "kubernetes" (include "heartbeat-tuner.kubernetesConfig" (list . $operator) | fromJson)
   "leaderElection" (merge (dict "leaseName" (include "heartbeat-tuner.fullname" .)) $operator.leaderElection)
-  "rollout" (dict "maxConcurrent" $operator.maxConcurrentRollouts)
+  "rollout" (dict "maxConcurrent" $operator.maxConcurrentRollouts "canaries" $operator.evictions)
   "interval" $operator.interval
   "shards" $operator.shards
 ) -}}

@@ -17,7 +17,7 @@ from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import Applied, SettingValues
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import SomeValues
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Application, Intent, TakenBack
+from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey, TakenBack, WorkloadRef
 from heartbeat_tuner.domain.verifications import MOST_FAILED, FailedValues, Outcome, PromisedRate
 
 ANNOTATION: Final = f"{fields.GROUP}/applied"
@@ -44,8 +44,9 @@ def applied_of(application: Application) -> Applied:
         container=application.container or None,
         entries=dict(application.entries) or None,
         previous_entries=None if application.entries_before is None else dict(application.entries_before),
-        promise=_promise_status(application.promise),
+        promise=promise_status(application.promise),
         reverts=None if application.reverts is None else timestamp(application.reverts),
+        begun=None if application.begun is None else timestamp(application.begun),
         failed=failed_statuses(application.failed),
         reason=application.reason,
     )
@@ -61,8 +62,9 @@ def application_of(applied: Applied) -> Application:
         container=applied.container or "",
         entries=applied.entries or {},
         entries_before=applied.previous_entries,
-        promise=None if applied.promise is None else _promised(applied.promise),
+        promise=None if applied.promise is None else promised(applied.promise),
         reverts=None if applied.reverts is None else datetime.fromisoformat(applied.reverts),
+        begun=None if applied.begun is None else datetime.fromisoformat(applied.begun),
         failed=failed_of(applied.failed),
         reason=applied.reason,
     )
@@ -101,6 +103,38 @@ def failed_of(noted: Sequence[api.FailedStatus] | None) -> tuple[FailedValues, .
         for failed in noted or ()
         if durations.may_be_ours(datetime.fromisoformat(failed.at))
     )
+
+
+def workload_statuses(
+    noted: Mapping[WorkloadRef, Application], current: Mapping[WorkloadRef, LivenessSettings | None]
+) -> list[api.WorkloadStatus]:
+    """Return several workloads of a policy in the API's notation.
+
+    Args:
+        noted: what was last written to each, as far as something was.
+        current: what the pods of each run with; None where they differ, or are not known.
+    """
+    return [
+        api.WorkloadStatus(
+            kind=reference.kind,
+            name=reference.key.name,
+            container=reference.container,
+            current=None if values is None else values_of(values),
+            applied=applied_of(noted[reference]) if reference in noted else None,
+        )
+        for reference, values in current.items()
+    ]
+
+
+def applications_of(noted: Sequence[api.WorkloadStatus] | None, namespace: str) -> dict[WorkloadRef, Application]:
+    """Return what was last written to each of several workloads of a namespace."""
+    return {
+        WorkloadRef(workload.kind, ObjectKey(namespace, workload.name), workload.container): application_of(
+            workload.applied
+        )
+        for workload in noted or ()
+        if workload.applied is not None
+    }
 
 
 def writing_of(intent: Intent) -> api.Writing:
@@ -162,7 +196,8 @@ def from_annotation(text: str | None, *, workload_uid: str) -> dict[str, Applica
         except (pydantic.ValidationError, ValueError):
             continue
         known = application.values.by_setting.keys() == application.previous.by_setting.keys()
-        moments = [application.at] if application.reverts is None else [application.at, application.reverts]
+        noted = (application.at, application.reverts, application.begun)
+        moments = [moment for moment in noted if moment is not None]
         if application.workload_uid == workload_uid and known and all(map(durations.may_be_ours, moments)):
             applications[container] = application
     return applications
@@ -184,13 +219,15 @@ def durations_of(values: SettingValues | SomeValues) -> dict[Setting, timedelta]
     return {Setting(name): durations.parse(text) for name, text in given.items()}
 
 
-def _promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
+def promise_status(promise: PromisedRate | None) -> api.PromiseStatus | None:
+    """Return what a model said of values, in the API's notation; None where none was asked."""
     if promise is None:
         return None
     return api.PromiseStatus(evictions_per_day_upper=promise.upper_per_day, trade=promise.is_trade)
 
 
-def _promised(noted: api.PromiseStatus) -> PromisedRate:
+def promised(noted: api.PromiseStatus) -> PromisedRate:
+    """Return what is noted that a model said."""
     return PromisedRate(noted.evictions_per_day_upper, noted.trade)
 
 

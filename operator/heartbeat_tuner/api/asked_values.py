@@ -17,11 +17,12 @@ _DIGITS: Final = 16
 
 def fingerprint(policy: Policy) -> str:
     """Return what tells a policy from one that asks for other values, or for values of another container."""
-    objective, workload = policy.objective, policy.workload
+    objective, workloads = policy.objective, policy.workloads or (policy.workload,)
+    named = sorted([workload.kind, workload.key.name, workload.container] for workload in workloads)
     asked = {
         "group": policy.group_id,
         "cluster": policy.cluster,
-        "workload": [workload.kind, workload.key.name, workload.container],
+        "workload": named if policy.workloads else named[0],
         "library": policy.library,
         "env": {setting.value: name for setting, name in policy.env_names.items()},
         "declared": {setting.value: durations.to_ms(value) for setting, value in policy.declared.items()},

@@ -12,16 +12,19 @@ from zoneinfo import ZoneInfo
 
 import pydantic
 
-from heartbeat_tuner.api import asked_values
-from heartbeat_tuner.api.applied import application_of, failed_of, intent_of, taken_back_of
+from heartbeat_tuner.api import asked_values, workload_refs
+from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
+from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
 from heartbeat_tuner.api.v1alpha1 import fields
+from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
     Applied,
     FailedStatus,
     HistoryStatus,
     TakenBackStatus,
     VerificationStatus,
+    WorkloadStatus,
 )
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec, plain
@@ -42,7 +45,6 @@ from heartbeat_tuner.domain.policies import (
     Range,
     StaticMembership,
     Window,
-    WorkloadRef,
 )
 from heartbeat_tuner.metrics.conventions import custom
 
@@ -61,12 +63,14 @@ def status_of(body: Mapping[str, Any]) -> Status:
     except pydantic.ValidationError:
         return Status(
             applied=_readable(body, "applied", Applied),
+            workloads=_readable_list(body, "workloads", WorkloadStatus),
             taken_back=_readable(body, "takenBack", TakenBackStatus),
             contradicted=_readable(body, "contradicted", Seen),
             group_ownership=_readable(body, "groupOwnership", OwnershipStatus),
             verification=_readable(body, "verification", VerificationStatus),
+            canary=_readable(body, "canary", CanaryStatus),
             history=_readable(body, "history", HistoryStatus),
-            reverted=_readable_reverted(body),
+            reverted=_readable_list(body, "reverted", FailedStatus),
         )
 
 
@@ -78,10 +82,10 @@ def _readable(body: Mapping[str, Any], field: str, model: type[M]) -> M | None:
         return None
 
 
-def _readable_reverted(body: Mapping[str, Any]) -> list[FailedStatus] | None:
-    """Return the values that failed of an unreadable status, as far as they can be read."""
+def _readable_list(body: Mapping[str, Any], field: str, model: type[M]) -> list[M] | None:
+    """Return the values of one field alone, as `_readable` does; None where one of them cannot be read."""
     try:
-        return pydantic.TypeAdapter(list[FailedStatus] | None).validate_python(body["status"]["reverted"])
+        return [model.model_validate(document) for document in body["status"][field]]
     except (pydantic.ValidationError, KeyError, TypeError):
         return None
 
@@ -106,12 +110,13 @@ def policy_of(body: Mapping[str, Any]) -> Policy:
 
 def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
     """Return a policy as the newest version of its object has it, whose spec is still the one that it was made of."""
-    return dataclasses.replace(policy, **_of_status(status_of(body)))
+    return dataclasses.replace(policy, **_of_status(status_of(body), policy.key.namespace))
 
 
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
     metadata = body["metadata"]
     key = key_of(body)
+    workloads = workload_refs.of_spec(spec, key.namespace)
     return Policy(
         key=key,
         uid=metadata["uid"],
@@ -119,11 +124,8 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         created=_time(metadata["creationTimestamp"]),
         group_id=spec.group_id,
         cluster=spec.cluster_ref,
-        workload=WorkloadRef(
-            kind=spec.workload_ref.kind,
-            key=ObjectKey(key.namespace, spec.workload_ref.name),
-            container=spec.workload_ref.container,
-        ),
+        workload=workloads[0],
+        workloads=workloads if len(workloads) > 1 else (),
         library=spec.client.library,
         env_names=_env_names(spec.client),
         declared=_declared(spec.client.current),
@@ -141,14 +143,16 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         instance_id_env=_instance_id_env(spec),
         static_membership=spec.static_membership,
         reverts=spec.rollout.verification.revert,
-        **_of_status(status),
+        canary_rules=canary_rules(spec.rollout.canary),
+        **_of_status(status, key.namespace),
     )
 
 
-def _of_status(status: Status) -> dict[str, Any]:
+def _of_status(status: Status, namespace: str) -> dict[str, Any]:
     """Return the fields of a policy that its status says."""
     return {
         "application": None if status.applied is None else application_of(status.applied),
+        "applications": applications_of(status.workloads, namespace),
         "ownership": _ownership(status),
         "contradicted": _contradicted(status.contradicted),
         "observed_generation": status.observed_generation,
@@ -157,6 +161,7 @@ def _of_status(status: Status) -> dict[str, Any]:
         "followed": None if status.verification is None else followed_of(status.verification),
         "history": None if status.history is None else history_of(status.history),
         "failed": failed_of(status.reverted),
+        "canary": None if status.canary is None else canary_of(status.canary),
     }
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from heartbeat_tuner.decision.evictions import assessment
+from heartbeat_tuner.decision.evictions import assessment, eviction_evidence
+from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
 from heartbeat_tuner.decision.profile import group_facts
@@ -19,9 +20,10 @@ from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Sentence
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
-from heartbeat_tuner.models.group_model import Unfitted
+from heartbeat_tuner.models.group_model import QuantityModel, Unfitted
 
 _T = TypeVar("_T")
 
@@ -80,6 +82,37 @@ class Derived:
         return assessment.assess(self._inputs, self.record, self.current.settings)
 
     @functools.cached_property
+    def evidence(self) -> EvictionEvidence | None:
+        """What weeks of evictions say of the values that are set; None where nothing was counted with them yet."""
+        return evidence_of(self._inputs)
+
+    def evicted_before(self, target: LivenessSettings) -> EvictionEvidence | None:
+        """Return the evictions before our last change, where a session is to be no longer than then; None if few.
+
+        A law that does not know of them would find the session too long again.
+        """
+        inputs, change = self._inputs, self._inputs.policy.application
+        if change is None or target.session_timeout > change.previous.session_timeout:
+            return None
+        before = eviction_evidence.before_the_change(inputs.history, inputs.policy, self.current.settings)
+        return before if before is not None and before.is_dangerous(inputs.per_month) else None
+
+    @property
+    def is_endangered(self) -> bool:
+        """Whether these weeks show more evictions than the objective allows."""
+        return self.evidence is not None and self.evidence.is_dangerous(self._inputs.per_month)
+
+    def is_founded(self, answer: Answer) -> bool:
+        """Whether what was counted does not refute what an answer promises of the values that are set."""
+        return self.evidence is None or answer.now is None or not self.evidence.refutes(answer.now.evictions_upper)
+
+    @functools.cached_property
+    def unexplained(self) -> Sentence | None:
+        """That a model's own rebalances contradict whatever it would promise; None where they do not."""
+        facts = _facts(self._inputs)
+        return None if isinstance(facts, Unknown) else _unexplained(self._inputs, facts)
+
+    @functools.cached_property
     def question(self) -> Question | Unfitted:
         """Which values the group should have, or why that cannot be asked."""
         record = None if isinstance(self._inputs.record, Unwatched) else self.record
@@ -93,7 +126,9 @@ class Derived:
     @property
     def saving(self) -> Answer | None:
         """The answer that a change comes from; None where the record demands it."""
-        is_demanded = not isinstance(self._inputs.record, Unwatched) and self.shown.reason is not Reason.HEALTHY
+        is_demanded = not isinstance(self._inputs.record, Unwatched) and (
+            self.shown.reason is not Reason.HEALTHY or self.is_endangered
+        )
         return None if is_demanded or isinstance(self.answer, Unfitted) else self.answer
 
     def forecast(self, target: LivenessSettings | None) -> Forecast | None:
@@ -129,7 +164,11 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
     unfit = group_facts.unfit(model)
     if unfit is not None:
         return unfit
+    hidden = _unexplained(inputs, facts)
+    if hidden is not None:
+        return Unfitted(hidden)
     absences, gaps = model.quantities[ABSENCE], model.quantities.get(POLL_GAP)
+    evictions, evictions_days = (0, 0.0) if record is None else _counted(inputs, record)
     return Question(
         history=ModelHistory(model, facts),
         current=current,
@@ -137,20 +176,27 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
         bounds=inputs.policy.bounds,
         least_session=inputs.cluster.min_session_timeout,
         most_session=inputs.cluster.max_session_timeout,
-        evictions=0 if record is None else _telling_evictions(record, inputs.per_month),
-        # Whole days: a record grows by the minute, and an answer would never be the same.
-        evictions_days=0.0 if record is None else max(1.0, math.floor(record.span / _DAY)),
+        evictions=evictions,
+        evictions_days=evictions_days,
         horizon=inputs.policy.horizon,
         held=inputs.held,
         brokers=inputs.cluster.brokers,
         bounds_assumed=inputs.cluster.bounds_assumed,
         watched_days=absences.group_days,
         member_days=absences.member_days,
-        largest_absence_s=absences.largest_s,
+        largest_absence_s=_largest_s(absences),
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
     )
+
+
+def _largest_s(absences: QuantityModel) -> float | None:
+    """Return the longest absence seen, in seconds: 0 where members were watched and none was absent; else unknown.
+
+    Where no metric shows absences there is no exposure, and no question either (`group_facts.unfit`).
+    """
+    return 0.0 if absences.largest_s is None and not absences.values else absences.largest_s
 
 
 def _facts(inputs: DecisionInput) -> Facts | Unknown:
@@ -162,11 +208,36 @@ def _facts(inputs: DecisionInput) -> Facts | Unknown:
     return group_facts.facts(inputs.policy, workload, group, period)
 
 
-def _telling_evictions(record: Record, per_month: float) -> int:
-    """Return how many evictions of a record an answer rests on.
+def evidence_of(inputs: DecisionInput) -> EvictionEvidence | None:
+    """Return what weeks of evictions say of the values that are set; None where nothing was counted with them yet."""
+    current = inputs.workload.current
+    settings = None if current is None else current.settings
+    return eviction_evidence.since_the_change(inputs.history, inputs.policy, inputs.followed, settings, inputs.now)
+
+
+def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
+    """Return how many evictions an answer rests on, and in how many days.
 
     One in an hour is none in the next, and no rate of anything: values would follow it up and down. Of less than a day
-    they count from as many on as are acted on.
+    they count from as many on as are acted on; else those of weeks count. Days are whole ones: a record grows by the
+    minute, and an answer would never be the same.
     """
-    enough = record.span >= _DAY or assessment.silences_are_dangerous(record, per_month)
-    return record.evictions if enough else 0
+    if assessment.silences_are_dangerous(record, inputs.per_month) or record.span >= _DAY:
+        return record.evictions, max(1.0, math.floor(record.span / _DAY))
+    evidence = evidence_of(inputs)
+    if evidence is None or not evidence.episodes:
+        return 0, 1.0
+    return evidence.episodes, max(1.0, math.floor(evidence.days))
+
+
+def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:
+    """Return that a model's own rebalances contradict whatever it would promise; None where they do not.
+
+    Those of days before our last change are of other values.
+    """
+    if isinstance(inputs.model, Unfitted):
+        return None
+    model, change = inputs.model.model, inputs.policy.application
+    if change is not None and model.since <= change.at.date():
+        return None
+    return group_facts.unexplained_rebalances(model, facts)

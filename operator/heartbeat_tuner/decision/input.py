@@ -9,7 +9,7 @@ from datetime import datetime
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances, Client, Period
-from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import CanaryLook, Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Cluster, Group, Member
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import GroupOwnership, Policy
@@ -35,6 +35,7 @@ class DecisionInput:
         ownership: that a member of the group was seen in the workload's pods, for the status to note; None if not.
         strangers: members that are not of the workload, as seen lately, though the group may not show them now.
         peers: running pods of other policies of the group: their members are no strangers.
+        canary: what is seen of the members at a canary's pods, which `record` leaves out; None where there is none.
         held: the least H that the budget of the cluster's heartbeats leaves to the group; None where it leaves any.
         followed: how far our last change is, and whether it helped; None before the first one.
         history: when members were evicted, for the status to note; None until the group was seen.
@@ -54,6 +55,7 @@ class DecisionInput:
     followed: FollowedChange | None = None
     history: EvictionHistory | None = None
     peers: tuple[Pod, ...] = ()
+    canary: CanaryLook | None = None
 
     @property
     def client(self) -> Client:

@@ -43,12 +43,15 @@ class Pipeline:
         gates: asked in turn where there is something to write; the first that speaks holds it back.
         gates_of_reverts: likewise, where the target is what stood before a change of ours: what would hold a cure does
             not hold that.
+        gates_of_next: likewise, where a change that has begun is written to one more workload: what it was decided for
+            is not asked again.
         reviews: each of them looks at the decision, and returns it as it is or with what it has to add.
     """
 
     steps: tuple[Step, ...]
     gates: tuple[Gate, ...]
     gates_of_reverts: tuple[Gate, ...]
+    gates_of_next: tuple[Gate, ...]
     reviews: tuple[Review, ...]
 
     def run(self, inputs: DecisionInput, derived: Derived) -> Decision:
@@ -57,8 +60,7 @@ class Pipeline:
         trace = _trace(_names(self.steps[: number + 1]), decision.finding.reason)
         hold = decision.hold
         if decision.target is not None:
-            gates = self.gates_of_reverts if decision.reverts else self.gates
-            saving = None if decision.reverts else derived.saving
+            gates, saving = self._gates(decision), None if decision.has_begun else derived.saving
             asked, hold = first_hold(gates, inputs, ProposedChange(decision.target, saving))
             trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
@@ -66,6 +68,11 @@ class Pipeline:
             if decision.finding is not before.finding:
                 trace = _joined(trace, _trace((review.__name__,), decision.finding.reason))
         return dataclasses.replace(decision, hold=hold, trace=trace)
+
+    def _gates(self, decision: Decision) -> tuple[Gate, ...]:
+        if decision.reverts:
+            return self.gates_of_reverts
+        return self.gates_of_next if decision.goes_on else self.gates
 
     def _decided(self, inputs: DecisionInput, derived: Derived) -> tuple[int, Decision]:
         """Return which step decided, and what."""
@@ -95,8 +102,12 @@ PIPELINE: Final = Pipeline(
         steps.nobody_watches_the_group,
         # Did what we wrote last do harm? Pods that crash have no record.
         steps.last_change_did_harm,
+        steps.revert_goes_on,
         steps.record_is_unknown,
+        steps.workload_is_unseen,
         steps.no_pod_runs,
+        steps.change_goes_on,
+        steps.workloads_differ,
         steps.pods_differ,
         steps.broker_sets_the_values,
         steps.values_are_unreadable,
@@ -107,6 +118,7 @@ PIPELINE: Final = Pipeline(
         steps.record_says_too_little,
         steps.no_value_is_a_cure,
         steps.record_demands_other_values,
+        steps.history_demands_other_values,
         # What would be better?
         steps.no_values_can_be_compared,
         steps.limits_collide,
@@ -138,18 +150,31 @@ PIPELINE: Final = Pipeline(
         write_gates.field_is_owned_by_another,
         write_gates.change_is_cooling_down,
         write_gates.every_window_is_closed,
+        # The last one: what a canary has next begins only where nothing else holds.
+        write_gates.canary_is_running,
     ),
     # Not the cooldown, nor what else a cure waits for: to go back is the end of what had begun in time.
     gates_of_reverts=(
         write_gates.policy_is_suspended,
         write_gates.values_were_taken_back,
-        write_gates.rollout_is_paused,
+        write_gates.revert_is_paused,
         write_gates.rollout_is_anothers,
         write_gates.entries_are_owned_by_another,
         write_gates.every_window_is_closed_to_reverts,
     ),
+    # Not the cooldown, nor whether it pays: that was asked before the first workload was written.
+    gates_of_next=(
+        write_gates.policy_is_suspended,
+        write_gates.mode_is_recommend,
+        write_gates.values_were_taken_back,
+        write_gates.rollout_is_paused,
+        write_gates.rollout_is_in_progress,
+        write_gates.field_is_owned_by_another,
+        write_gates.every_window_is_closed,
+    ),
     reviews=(
         reviews.healthy_values_hold_at_rest,
+        reviews.promises_are_held_to_what_was_counted,
         reviews.outlook_is_told,
         reviews.static_ids_are_weighed,
     ),

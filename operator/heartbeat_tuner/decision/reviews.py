@@ -32,10 +32,21 @@ def healthy_values_hold_at_rest(inputs: DecisionInput, decision: Decision, _deri
     return soundness.upheld(decision, inputs.client, current.settings, protocol, expectations)
 
 
-def outlook_is_told(inputs: DecisionInput, decision: Decision, _derived: Derived) -> Decision:
+def promises_are_held_to_what_was_counted(_inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
+    """Promise no fewer evictions than were counted since the last change, whichever step decided."""
+    if derived.evidence is None or decision.forecast is None:
+        return decision
+    return dataclasses.replace(decision, forecast=derived.evidence.held_to(decision.forecast))
+
+
+def outlook_is_told(inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
     """Add what a model expects, and what a rollout of the recommended values would stop."""
     current = None if inputs.workload.current is None else inputs.workload.current.settings
-    expected = expected_evictions.outlook(inputs.model, inputs.period, current, decision.target)
+    expected = (
+        ""
+        if derived.unexplained is not None
+        else expected_evictions.outlook(inputs.model, inputs.period, current, decision.target, derived.evidence)
+    )
     outlook = join("", (expected, decision.outlook, _disturbance(inputs, decision)))
     return dataclasses.replace(decision, outlook=outlook)
 

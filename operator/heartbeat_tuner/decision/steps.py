@@ -8,16 +8,16 @@ import dataclasses
 from collections.abc import Callable
 from typing import Final
 
+from heartbeat_tuner.decision import between_workloads, workload_parts
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import remedy, tuning
+from heartbeat_tuner.decision.optimize import guard, remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
-from heartbeat_tuner.domain.kafka_groups import Group
-from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.liveness import LivenessSettings, shown
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
@@ -26,6 +26,10 @@ from heartbeat_tuner.limits import allowed_values, plausibility
 from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
+
+
+_CURED_OR_NOT: Final = frozenset({Verdict.CHANGE, Verdict.INFEASIBLE})
+"""Answers to a danger; by others the rule has to cure it."""
 
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
@@ -70,7 +74,7 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     names = set(inputs.policy.env_names.values())
     if not names >= application.entries.keys() | application.entries_before.keys():
         return None
-    back = say("The values before it, {values}, are to be written again", values=_shown(application.previous))
+    back = say("The values before it, {values}, are to be written again", values=shown(application.previous))
     return Decision(
         Verdict.CHANGE,
         Finding(Reason(followed.outcome.value), followed.message),
@@ -80,19 +84,39 @@ def last_change_did_harm(inputs: DecisionInput, _derived: Derived) -> Decision |
     )
 
 
+def revert_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Take a change back from the next of several workloads that it was written to."""
+    return between_workloads.taken_back_next(inputs.policy, inputs.workload, inputs.followed, inputs.now)
+
+
 def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing where metrics are missing."""
     record = inputs.record
     return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message)) if isinstance(record, Unknown) else None
 
 
+def workload_is_unseen(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Decide nothing where one of several workloads has no metrics."""
+    return between_workloads.unseen(inputs.workload, derived.record)
+
+
 def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing where no pod has the values that the template says."""
     if inputs.workload.pods:
         return None
-    workload = inputs.policy.workload
-    sentence = say("no pod of {workload} runs container {container}", workload=workload, container=workload.container)
+    workload, named = inputs.policy.workload, workload_parts.named(inputs.policy)
+    sentence = say("no pod of {workload} runs container {container}", workload=named, container=workload.container)
     return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
+
+
+def change_goes_on(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Write a change to the next of several workloads, once the pods of those before it stayed ready."""
+    return between_workloads.written_next(inputs.policy, inputs.workload, inputs.followed, inputs.now)
+
+
+def workloads_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+    """Decide nothing where several workloads have different values and no change of ours is between them."""
+    return between_workloads.differing(inputs.policy, inputs.workload)
 
 
 def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
@@ -105,13 +129,17 @@ def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
         else "waiting for the rollout to finish"
     )
     differ = "the pods of {workload} run with different values; {others}"
-    sentence = say(differ, workload=inputs.policy.workload, others=others)
+    sentence = say(differ, workload=workload_parts.named(inputs.policy), others=others)
     return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
 
 
 def broker_sets_the_values(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing for a group of the consumer protocol (KIP-848): its S and H are not the client's."""
-    return Decision(Verdict.UNKNOWN, _consumer_protocol(inputs.group)) if inputs.group.consumer_protocol else None
+    return (
+        Decision(Verdict.UNKNOWN, group_facts.consumer_protocol(inputs.group))
+        if inputs.group.consumer_protocol
+        else None
+    )
 
 
 def values_are_unreadable(inputs: DecisionInput, derived: Derived) -> Decision | None:
@@ -153,11 +181,34 @@ def record_demands_other_values(inputs: DecisionInput, derived: Derived) -> Deci
     return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
 
 
+def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Decision | None:
+    """Cure what weeks of evictions show, though no hour does: as a model says, or else by the rule.
+
+    Who is evicted three times a day is never well, whatever a model promises, and whether there is one.
+    """
+    evidence = derived.evidence
+    if evidence is None or not derived.is_endangered:
+        return None
+    counted, answer = evidence.shown(inputs.per_month), derived.answer
+    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.verdict in _CURED_OR_NOT:
+        verdict, reason = Verdict.CHANGE, Reason.DANGER
+        if answer.target is None:
+            verdict, reason = answer.verdict, answer.reason
+        advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
+        return Decision(verdict, Finding(reason, counted), advice=advice, target=answer.target, forecast=forecast)
+    # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
+    record = dataclasses.replace(derived.record, evictions=max(derived.record.evictions, evidence.episodes))
+    decision = _cured(inputs, record, derived.current.settings, Finding(Reason.DANGER, counted))
+    return dataclasses.replace(decision, forecast=derived.forecast(decision.target))
+
+
 def no_values_can_be_compared(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Leave a healthy group alone of which no model may be asked."""
     answer = derived.answer
     if not isinstance(answer, Unfitted):
         return None
+    if derived.unexplained is not None:
+        return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, derived.unexplained))
     why = "" if answer is inputs.model else say("; no values are compared: {why}", why=answer.message)
     alone = say("{shown}; left as it is", shown=derived.shown.message)
     return Decision(Verdict.HEALTHY, Finding(derived.shown.reason, alone), outlook=why)
@@ -184,6 +235,16 @@ def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> De
     """Leave the values where a model asks for shorter limits, and the group's own record does not agree."""
     answer, change = _answer(derived), (derived.current.settings, _target(derived))
     refused = record_consent.refusal(derived.record, change, inputs.client, inputs.period, now=inputs.now)
+    if not derived.is_founded(answer) and guard.tightens(*change):
+        refused = say("more evictions were counted than it promises of the values set")
+    before = derived.evicted_before(change[1])
+    if before is not None and guard.tightens(*change):
+        refused = say(
+            "before the last change, with no shorter a session, members were evicted {episodes} times within "
+            "{watchedDays:.3g} days",
+            episodes=before.episodes,
+            watchedDays=before.days,
+        )
     if not refused:
         return None
     forecast = tuning.forecast(answer)
@@ -208,10 +269,6 @@ def other_values_are_better(inputs: DecisionInput, derived: Derived) -> Decision
         target=_target(derived),
         forecast=tuning.forecast(answer),
     )
-
-
-def _shown(settings: LivenessSettings) -> str:
-    return ", ".join(f"{setting} {durations.show(value)}" for setting, value in settings.by_setting.items())
 
 
 def _answer(derived: Derived) -> Answer:
@@ -241,30 +298,6 @@ def _advice(inputs: DecisionInput, answer: Answer) -> str:
         answer=answer.message,
         least=inputs.held.value,
         budget=inputs.held.name,
-    )
-
-
-def _consumer_protocol(group: Group) -> Finding:
-    """Say whose S and H are in a group of the consumer protocol."""
-    config = group.config
-    prescribed = (
-        "could not be read"
-        if config is None
-        else say(
-            "are a session of {session} and a heartbeat every {interval}",
-            session=config.session_timeout,
-            interval=config.heartbeat_interval,
-        )
-    )
-    return Finding(
-        Reason.CONSUMER_PROTOCOL,
-        say(
-            "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
-            "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this "
-            "version shows them and changes nothing",
-            group=group.group_id,
-            prescribed=prescribed,
-        ),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
-from heartbeat_tuner.domain.policies import Application, Policy
+from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Rollout, Strategy
 
@@ -133,6 +133,7 @@ class Absence:
         seen_s: the scrape that showed it, in Unix seconds.
         at_least_s: what it surely had; 0 if the witness can only say what it cannot have had more.
         at_most_s: what it cannot have had more, as far as this witness knows.
+        likely_s: what it had on average of all that it can have had; None where that is what it surely had.
     """
 
     pod: str
@@ -140,6 +141,7 @@ class Absence:
     seen_s: float
     at_least_s: float
     at_most_s: float
+    likely_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -197,12 +199,35 @@ class Holdings:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class CanaryPods:
+    """The pods of a workload that have a canary's values, whether they run or not.
+
+    Attributes:
+        uids: by name; pods that are being deleted are left out.
+        rollout: how far they are.
+        total: how many pods the workload has in all.
+    """
+
+    uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rollout: Rollout = dataclasses.field(default=Rollout())
+    total: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CanaryLook:
+    """What a look shows of the members at a canary's pods: their record, and why the values are not in force, if so."""
+
+    record: Record | Unknown
+    contradiction: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Workload:
     """The Deployment as gathered.
 
     Attributes:
         uid: with `resource_version`, carried by every write, so that a late one is refused.
-        current: what is set now; None while its pods differ.
+        current: what is set now; None while its pods differ. A canary's pods are left out.
         rolling_out: a rollout is not finished.
         foreign_env: our env names that somebody else owns in the template, by setting, with the manager's name.
         kept_env: the env entries we own, by container and name: an apply that leaves one out gives it up.
@@ -220,6 +245,9 @@ class Workload:
         lines: how entries that somebody else owns stand in the template, as lines of a manifest, by setting.
         rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
             has pods that come and go.
+        parts: the workloads of a policy that names several, in its order; this is all of them together then, and what
+            is about a write is of the one that is written next. Empty otherwise.
+        canary: the pods with a canary's values.
     """
 
     uid: str
@@ -241,6 +269,8 @@ class Workload:
     paused: bool = False
     lines: Mapping[Setting, str] = dataclasses.field(default_factory=dict)
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
+    parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
+    canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""

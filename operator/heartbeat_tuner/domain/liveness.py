@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final, Self
 
+from heartbeat_tuner.domain import durations
+
 
 class Setting(enum.StrEnum):
     """One of the settings, by its name in the API."""
@@ -109,6 +111,11 @@ class CurrentSettings:
     def assumed(self) -> tuple[Setting, ...]:
         """The settings that nothing names, so that the library's default is assumed."""
         return tuple(setting for setting, source in self.sources.items() if source is ValueSource.DEFAULT)
+
+
+def shown(settings: LivenessSettings) -> str:
+    """Return settings as a sentence has them."""
+    return ", ".join(f"{setting} {durations.show(value)}" for setting, value in settings.by_setting.items())
 
 
 def changed(before: LivenessSettings, after: LivenessSettings) -> tuple[Setting, ...]:

@@ -13,7 +13,14 @@ from zoneinfo import ZoneInfo
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.verifications import EvictionHistory, FailedValues, FollowedChange, PromisedRate
+from heartbeat_tuner.domain.verifications import (
+    Canary,
+    CanaryRules,
+    EvictionHistory,
+    FailedValues,
+    FollowedChange,
+    PromisedRate,
+)
 
 
 class StaticMembership(enum.StrEnum):
@@ -102,6 +109,7 @@ class Application:
         reverts: when the change was written that this one takes back; None where it takes none back.
         failed: values that were taken back by the tuner until then, the newest last.
         reason: why it was made, perhaps in a word of another version; None where that was not noted.
+        begun: when the same change was written to its first workload, of several; None where it is the first.
     """
 
     values: LivenessSettings
@@ -115,6 +123,12 @@ class Application:
     reverts: datetime | None = None
     failed: tuple[FailedValues, ...] = ()
     reason: str | None = None
+    begun: datetime | None = None
+
+    @property
+    def change(self) -> datetime:
+        """Which change it is of, also where it takes that back: when its first workload was written."""
+        return self.begun or self.reverts or self.at
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -233,6 +247,9 @@ class Policy:
     `intent` the last write of which nobody knows yet whether it was done. `reverts` says whether what did harm is taken
     back. `followed` is how far the last change is, `history` when members were evicted, `failed` what must not be tried
     again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
+    Where it names several workloads, `workloads` has all, `workload` the one that is written next, `application` the
+    newest change of all, and `applications` the last change of each.
+    `canary` is new values in a part of the pods, by `canary_rules`; None where there is none.
     """
 
     key: ObjectKey
@@ -266,6 +283,10 @@ class Policy:
     followed: FollowedChange | None = None
     history: EvictionHistory | None = None
     failed: tuple[FailedValues, ...] = ()
+    workloads: tuple[WorkloadRef, ...] = ()
+    applications: Mapping[WorkloadRef, Application] = dataclasses.field(default_factory=dict)
+    canary_rules: CanaryRules = dataclasses.field(default=CanaryRules())
+    canary: Canary | None = None
 
     @property
     def forbidden(self) -> TakenBack | None:

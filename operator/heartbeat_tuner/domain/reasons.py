@@ -74,6 +74,8 @@ class Reason(enum.StrEnum):
     COOLDOWN = "Cooldown"  # the last change is too recent
     OUTSIDE_WINDOW = "OutsideWindow"  # none of the policy's windows is open
     FLEET_BUDGET_SPENT = "FleetBudgetSpent"  # as many rollouts of ours are under way as the operator may have at once
+    CANARY_RUNNING = "CanaryRunning"  # some pods have the values first, and are watched; the template has them later
+    CANARY_ENDED = "CanaryEnded"  # a canary found nothing out; its pods go back, and another one begins later
     FLEET_STOPPED = "FleetStopped"  # too many groups were evicted after changes; none begins until a person resumes
     CHANGED_MEANWHILE = "ChangedMeanwhile"  # what was read changed before the write; the next cycle looks again
     API_SERVER_ERROR = "ApiServerError"  # the API server did not answer or refused

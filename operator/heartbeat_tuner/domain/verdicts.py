@@ -146,6 +146,7 @@ class Decision:
         forecast: the same in figures; None where no model could be asked.
         static_ids: whether members should have static ids; None where nobody asked, or nothing is known now.
         reverts: whether the target is what stood before a change of ours that did harm or failed.
+        goes_on: whether a change that has begun is written to one more workload.
         trace: how it was found. What was found another way is the same decision.
     """
 
@@ -158,7 +159,13 @@ class Decision:
     forecast: Forecast | None = None
     static_ids: StaticAdvice | None = None
     reverts: bool = False
+    goes_on: bool = False
     trace: Trace = dataclasses.field(default=(), compare=False)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether what is to be written belongs to a change that was begun before."""
+        return self.reverts or self.goes_on
 
     @property
     def decided_by(self) -> str:

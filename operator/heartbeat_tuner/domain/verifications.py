@@ -6,7 +6,9 @@ and the workloads' own notes keep what a new leader must know.
 
 import dataclasses
 import enum
-from datetime import datetime
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -48,6 +50,107 @@ class PromisedRate:
 
     upper_per_day: float
     is_trade: bool = False
+
+
+LEAST_CANARY_PODS: Final = 4
+"""A workload of fewer pods has no canary: one pod would be too large a part of it."""
+
+
+class CanaryPhase(enum.StrEnum):
+    """How far a canary is."""
+
+    RUNNING = "Running"  # pods get the values one at a time, and are watched
+    PASSED = "Passed"  # nothing spoke against the values; the template follows
+    FAILED = "Failed"  # the values did harm; the pods that have them are replaced
+    ENDED = "Ended"  # nothing was found out; likewise
+    OVER = "Over"  # no pod has the values any more; it failed, or the next canary waits for its time
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CanaryRules:
+    """How a policy wants new values to be tried.
+
+    Attributes:
+        share: of the pods that get them first; none for no canary.
+        duration: how long they are to be watched.
+    """
+
+    share: float = 0.25
+    duration: timedelta = timedelta(hours=1)
+
+    def pods(self, wanted: int) -> int:
+        """Return how many of so many pods get new values first; 0 where there is no canary."""
+        if wanted < LEAST_CANARY_PODS or self.share <= 0.0:
+            return 0
+        return max(1, math.floor(wanted * self.share))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Canary:
+    """New values in a part of a workload's pods, before its template gets them.
+
+    Attributes:
+        since: when it began: which one it is.
+        until: its end, whatever is known by then.
+        values: that are tried.
+        previous: those of the other pods.
+        entries: what the pods of the canary have in their environment, by variable: by it they are known.
+        pods: how many get the values at most.
+        workload_uid: of the workload.
+        template: the fingerprint of the pods' template: another one ends it.
+        spec: the fingerprint of what the policy asked for.
+        phase: how far it is.
+        message: why it failed or ended.
+        outcome: what was found where it failed; None else.
+        ticket: the number of the newest pod that may get the values; 0 before the first.
+        replaced: the uid of the pod that was evicted last, for a ticket or to have the template's values again.
+        replaced_at: when; None before the first.
+        landed: when all its pods were ready first; None before.
+        exposed: how long its pods were seen to run.
+        seen_until: up to when that is counted; None before it landed.
+        hits_s: when episodes of evictions began at its pods since it landed, in Unix seconds.
+        others_s: likewise at the others.
+        again: when another may begin; None where nothing but its end is waited for.
+        promise: what the model said of the values.
+    """
+
+    since: datetime
+    until: datetime
+    values: LivenessSettings
+    previous: LivenessSettings
+    entries: Mapping[str, str]
+    pods: int
+    workload_uid: str
+    template: str
+    spec: str
+    phase: CanaryPhase = CanaryPhase.RUNNING
+    message: str = ""
+    outcome: Outcome | None = None
+    ticket: int = 0
+    replaced: str = ""
+    replaced_at: datetime | None = None
+    landed: datetime | None = None
+    exposed: timedelta = timedelta(0)
+    seen_until: datetime | None = None
+    hits_s: tuple[float, ...] = ()
+    others_s: tuple[float, ...] = ()
+    again: datetime | None = None
+    promise: PromisedRate | None = None
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether its pods have the values on purpose."""
+        return self.phase in {CanaryPhase.RUNNING, CanaryPhase.PASSED}
+
+    @property
+    def is_taking_back(self) -> bool:
+        """Whether its pods are replaced by pods with the template's values."""
+        return self.phase in {CanaryPhase.FAILED, CanaryPhase.ENDED}
+
+    def moves_pods(self, now: datetime, patience: timedelta) -> bool:
+        """Whether pods are replaced for it, and the last one was not longer ago than `patience`."""
+        is_moving = self.is_taking_back or (self.phase is CanaryPhase.RUNNING and self.landed is None)
+        return is_moving and now - (self.replaced_at or self.since) < patience
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

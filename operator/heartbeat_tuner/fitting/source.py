@@ -167,7 +167,7 @@ class PrometheusReader(DataSourceReader):  # type: ignore[misc]  # likewise
                     yield from self._batches(day, {}, samples=0, failure=self._failed(_place(slice_), error))
                 else:
                     trouble.clear()
-                    counted = counting.counts(answered.found, answered.around, slice_.window)
+                    counted = counting.counts(answered.found, answered.around, slice_.window, answered.policies)
                     yield from self._batches(day, counted, samples=answered.samples)
 
     def _failed(self, place: str, error: MetricsUnavailableError) -> str:

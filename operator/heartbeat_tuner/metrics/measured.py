@@ -23,7 +23,10 @@ CRASH_DOWNTIME: Final = "crashDowntime"
 PLANNED_REBALANCE: Final = "plannedRebalance"
 
 UNPLANNED_REBALANCE: Final = "unplannedRebalance"
-"""What the rows of a model call the quantities."""
+
+EVICTION: Final = "eviction"
+"""What the rows of a model call the quantities. The value of an eviction is what the absence that ended in it surely
+outlasted: the absence itself is not among the values of `ABSENCE`, for nobody saw its end."""
 
 OF_THE_GROUP: Final = frozenset({OUTAGE, REBALANCE_LATENCY, PLANNED_REBALANCE, UNPLANNED_REBALANCE})
 """Those that happen to the group as one: their rates are a day of the group, of the others a day of a member."""
@@ -34,7 +37,7 @@ DOWNTIMES: Final = frozenset({RESTART_DOWNTIME, CRASH_DOWNTIME})
 MOST_DOWNTIMES_PER_DAY: Final = 1_000.0
 """Of each member: to die and to be back takes a minute or more. What was watched for a minute may show more."""
 
-EVENTS: Final = DOWNTIMES | OF_THE_GROUP
+EVENTS: Final = DOWNTIMES | OF_THE_GROUP | {EVICTION}
 """Those whose values are events, each of them counted; of the others each block has one."""
 
 DURATIONS: Final = DOWNTIMES | {REBALANCE_LATENCY, OUTAGE}
@@ -57,12 +60,14 @@ class Observation:
         block_s: when its block begins, in Unix seconds.
         value_s: what it surely was.
         at_most_s: what it can have been.
+        likely_s: what it was on average of all that it can have been; None where that is what it surely was.
     """
 
     pod: str
     block_s: float
     value_s: float
     at_most_s: float
+    likely_s: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,6 +132,19 @@ class Rebalances:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Evictions:
+    """The evictions of a group, for silence, as far as counters of its members show them.
+
+    Attributes:
+        events: of each its pod, its block, and what the absence that ended in it outlasted: no more is known.
+        watched: likewise as of `Measured`.
+    """
+
+    events: tuple[Observation, ...]
+    watched: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Quantities:
     """What is known of one group.
 
@@ -139,6 +157,7 @@ class Quantities:
         rebalances: the events of the group.
         restarts: how long members were away whose pod was replaced by another one, or by a new one of its name.
         crashes: how long those were whose container was started again in its pod.
+        evictions: of members, where absences show as missing beats, and so not those that ended in one.
     """
 
     absences: Measured | Unknown
@@ -149,3 +168,4 @@ class Quantities:
     rebalances: Rebalances | Unknown
     restarts: Measured | Unknown
     crashes: Measured | Unknown
+    evictions: Evictions | Unknown

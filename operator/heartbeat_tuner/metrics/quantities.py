@@ -4,18 +4,19 @@ Each quantity is there with its meaning, or an `Unknown` says why not and what w
 in `rows`; what people see, in the quantities themselves.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import downtime, rebalances
-from heartbeat_tuner.metrics.absence import absences, blocks, missing_beats
+from heartbeat_tuner.metrics.absence import absences, blocks, lost_sessions, missing_beats
 from heartbeat_tuner.metrics.absence.missing_beats import Deficits
 from heartbeat_tuner.metrics.downtime import Downtime, Restart
 from heartbeat_tuner.metrics.measured import (
     ABSENCE,
     CRASH_DOWNTIME,
     DOWNTIMES,
+    EVICTION,
     OUTAGE,
     PLANNED_REBALANCE,
     POLL_GAP,
@@ -23,6 +24,7 @@ from heartbeat_tuner.metrics.measured import (
     RESTART_DOWNTIME,
     SHOW_OUTAGES,
     UNPLANNED_REBALANCE,
+    Evictions,
     Measured,
     Observation,
     Quantities,
@@ -40,6 +42,7 @@ def measured(
     *,
     cooperative: bool = False,
     changed: Collection[float] = (),
+    session_s: Callable[[float], float | None] = lost_sessions.not_known,
 ) -> Quantities:
     """Return what can be known of one group.
 
@@ -48,6 +51,7 @@ def measured(
         platform: what is exported around pods, from `resolver.by_pod`; those of other pods are left out.
         cooperative: the group rebalances cooperatively, in two rounds.
         changed: when its settings were changed, in Unix seconds.
+        session_s: which session timeout was set at a time in Unix seconds, in seconds; None where nothing tells.
     """
     around, beats = _around(observed, platform), missing_beats.of_group(observed)
     restarts = downtime.restarts(observed, around)
@@ -60,6 +64,7 @@ def measured(
         rebalances=_rebalances(observed, around, cooperative=cooperative, changed=changed),
         restarts=_downtimes(observed, restarts, in_place=False),
         crashes=_downtimes(observed, restarts, in_place=True),
+        evictions=lost_sessions.evictions(observed, beats, session_s),
     )
 
 
@@ -67,20 +72,24 @@ def rows(group: GroupKey, quantities: Quantities) -> Iterator[tuple[GroupKey, st
     """Yield group, quantity, block start in Unix seconds and value in seconds: what a model is fitted to.
 
     A rebalance stands in the block in which the last member showed it; its value is how long it took, and 0, which
-    none takes, where that is not exported. Of a downtime it is the middle of its bounds, which scrapes leave far apart:
+    none takes, where that is not exported. Of an absence it is what it likely was, of an eviction what the absence that
+    ended in it outlasted. Of a downtime it is the middle of its bounds, which scrapes leave far apart:
     what it surely was is zero for many.
     """
     for name, values in _named(quantities):
         if isinstance(values, Measured):
             for observation in values.observations:
-                value_s = (
-                    0.5 * (observation.value_s + observation.at_most_s) if name in DOWNTIMES else observation.value_s
-                )
+                value_s = observation.value_s if observation.likely_s is None else observation.likely_s
+                if name in DOWNTIMES:
+                    value_s = 0.5 * (observation.value_s + observation.at_most_s)
                 yield group, name, observation.block_s, value_s
-        else:
+        elif isinstance(values, Evictions):
             for event in values.events:
-                if event.planned is (name == PLANNED_REBALANCE):
-                    yield group, name, blocks.start_s(event.until_s), event.took_s or 0.0
+                yield group, name, event.block_s, event.value_s
+        else:
+            for rebalance in values.events:
+                if rebalance.planned is (name == PLANNED_REBALANCE):
+                    yield group, name, blocks.start_s(rebalance.until_s), rebalance.took_s or 0.0
 
 
 def watched(quantities: Quantities) -> Iterator[tuple[str, tuple[float, ...]]]:
@@ -89,9 +98,9 @@ def watched(quantities: Quantities) -> Iterator[tuple[str, tuple[float, ...]]]:
         yield name, values.watched
 
 
-def _named(quantities: Quantities) -> Iterator[tuple[str, Measured | Rebalances]]:
+def _named(quantities: Quantities) -> Iterator[tuple[str, Measured | Rebalances | Evictions]]:
     """Yield what is known, by the names of the rows."""
-    named: tuple[tuple[str, Measured | Rebalances | Unknown], ...] = (
+    named: tuple[tuple[str, Measured | Rebalances | Evictions | Unknown], ...] = (
         (ABSENCE, quantities.absences),
         (POLL_GAP, quantities.poll_gaps),
         (OUTAGE, quantities.outages),
@@ -100,6 +109,7 @@ def _named(quantities: Quantities) -> Iterator[tuple[str, Measured | Rebalances]
         (CRASH_DOWNTIME, quantities.crashes),
         (PLANNED_REBALANCE, quantities.rebalances),
         (UNPLANNED_REBALANCE, quantities.rebalances),
+        (EVICTION, quantities.evictions),
     )
     for name, values in named:
         if not isinstance(values, Unknown):
@@ -133,7 +143,13 @@ def _absences(
         )
     block_absences = absences.once_per_node(absences.by_block(shown), absences.nodes_of(around))
     values = [
-        Observation(block_absence.pod, block_absence.block_s, block_absence.at_least_s, block_absence.at_most_s)
+        Observation(
+            block_absence.pod,
+            block_absence.block_s,
+            block_absence.at_least_s,
+            block_absence.at_most_s,
+            block_absence.likely_s,
+        )
         for block_absence in block_absences
     ]
     return _measured(values, [block_s for _, block_s in watched])

@@ -59,6 +59,16 @@ class Workloads(Protocol):
         """
         ...
 
+    async def evict(self, namespace: str, pod: str, uid: str) -> None:
+        """Have a pod replaced by its controller, as far as its PodDisruptionBudgets allow; nothing if it is gone.
+
+        Raises:
+            WriteConflictError: another pod has the name by now.
+            NotLeaderError: the leadership is over.
+            ApiServerError: anything else, a budget's refusal too (429).
+        """
+        ...
+
 
 class WorkloadSizes(Protocol):
     """How many pods a workload may have at a time."""

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from datetime import datetime, timedelta
 
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.verdicts import Forecast
@@ -18,44 +19,47 @@ def application_for(outcome: Decided, now: datetime) -> Application | None:
         outcome: with the decision.
         now: the time.
     """
-    inputs, target, current = outcome.inputs, outcome.decision.to_apply, outcome.current
+    inputs, target = outcome.inputs, outcome.decision.to_apply
     policy, followed = inputs.policy, inputs.followed
+    workload, last = workload_parts.written_next(policy, inputs.workload), workload_parts.last_of(policy)
     if target is None:
         return None
-    if outcome.decision.reverts and policy.application is not None and followed is not None:
-        return _reverting(policy, policy.application, followed, _later_than(policy, now))
-    if current is None:
+    if outcome.decision.reverts and last is not None and followed is not None:
+        return _reverting(policy, last, followed, _later_than(policy, now))
+    if workload.current is None:
         return None
     names = policy.env_names.values()
-    entries = inputs.workload.entries_after(policy, target)
-    before = inputs.workload.kept_env.get(policy.workload.container, {})
+    entries = workload.entries_after(policy, target)
+    before = workload.kept_env.get(policy.workload.container, {})
+    newest = policy.application if outcome.decision.goes_on else None
+    has_landed = followed is not None and followed.landed is not None
     return Application(
         values=target,
-        previous=current,
+        previous=workload.current.settings,
         at=_later_than(policy, now),
-        workload_uid=inputs.workload.uid,
+        workload_uid=workload.uid,
         container=policy.workload.container,
         entries={name: text for name, text in entries.items() if text and name in names},
         entries_before={name: text for name, text in before.items() if text and name in names},
-        promise=_promise(outcome.decision.forecast),
+        promise=_promise(outcome.decision.forecast) if newest is None else newest.promise,
         failed=policy.failed[-MOST_FAILED:],
-        reason=outcome.decision.finding.reason.value,
+        reason=outcome.decision.finding.reason.value if newest is None else newest.reason,
+        # What has landed as a whole is over: a workload that comes later is a change of its own.
+        begun=None if newest is None or has_landed else newest.change,
     )
 
 
 def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: datetime) -> Application:
-    """Return the write that takes a change back: the entries before it, so that the template is what it was."""
-    failed = FailedValues(
-        values=last.values,
-        previous=last.previous,
-        at=last.at,
-        outcome=followed.outcome,
-        message=followed.message,
-        spec=policy.spec,
-        promised_per_day=None if last.promise is None else last.promise.upper_per_day,
-        observed_per_day=_observed(followed.effect),
-    )
+    """Return the write that takes a change back: the entries before it, so that the template is what it was.
+
+    Of a change of several workloads the first that goes back notes why; the others go back for the same.
+    """
     before, names = last.entries_before or {}, policy.env_names.values()
+    failed, reason, newest = policy.failed, followed.outcome.value, policy.application
+    if newest is not None and newest.reverts is not None:
+        reason = newest.reason or reason
+    else:
+        failed = (*failed, _failed(policy, last, followed))[-MOST_FAILED:]
     return dataclasses.replace(
         last,
         values=last.previous,
@@ -65,8 +69,22 @@ def _reverting(policy: Policy, last: Application, followed: FollowedChange, at: 
         entries_before=last.entries,
         promise=None,
         reverts=last.at,
-        failed=(*policy.failed, failed)[-MOST_FAILED:],
-        reason=followed.outcome.value,
+        failed=failed,
+        reason=reason,
+    )
+
+
+def _failed(policy: Policy, last: Application, followed: FollowedChange) -> FailedValues:
+    """Return what is remembered of values that are taken back."""
+    return FailedValues(
+        values=last.values,
+        previous=last.previous,
+        at=last.at,
+        outcome=followed.outcome,
+        message=followed.message,
+        spec=policy.spec,
+        promised_per_day=None if last.promise is None else last.promise.upper_per_day,
+        observed_per_day=_observed(followed.effect),
     )
 
 

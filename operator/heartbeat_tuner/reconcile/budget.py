@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application, Mode, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -37,7 +38,6 @@ CURES: Final = frozenset(
 )
 """Reasons of changes that a group in trouble needs; all others only save."""
 
-
 MOST_NAMED: Final = 5
 """Holders of places that one sentence names."""
 
@@ -53,11 +53,13 @@ class FleetLimits:
 
     Attributes:
         max_rollouts: how many workloads may be rolled out by us.
+        may_evict: whether pods may be evicted for canaries, since the right is there and the webhook runs.
         heartbeat_budgets: requests a second that the heartbeats of a Kafka cluster's groups may take, by its name.
     """
 
     max_rollouts: int
     heartbeat_budgets: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    may_evict: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class RolloutPlaces:
 
     def taken(self, outcomes: Iterable[Decided]) -> "RolloutPlaces":
         """Return the places after changes have begun; what rolls nothing out takes none."""
-        rolled = [outcome.inputs for outcome in outcomes if outcome.inputs.workload.strategy is not Strategy.ON_DELETE]
+        rolled = [outcome.inputs for outcome in outcomes if not _is_left_to_people(outcome)]
         holders = self.holders | {_holder(inputs.policy) for inputs in rolled}
         begun = (GroupRollout(inputs.policy, inputs.ownership is not None) for inputs in rolled)
         return dataclasses.replace(self, holders=holders).also_in_groups(begun)
@@ -152,15 +154,15 @@ def under_way(
         now: the time.
     """
     rolling = set[Holder]()
-    for policy in policies:
-        match workloads[policy.key]:
+    for policy, read in workload_parts.looks(policies, workloads):
+        match read:
             case Workload() as workload:
                 is_ours = _is_rolled_out_by_us(policy, workload, known.get(policy.key), now)
             case Finding(reason=Reason.API_SERVER_ERROR) | UnexpectedFailure():
                 is_ours = policy.mode is Mode.APPLY and _was_rolling_out(bodies[policy.key], policy, now)
             case Finding():
                 is_ours = False
-        if is_ours:
+        if is_ours or (policy.canary is not None and policy.canary.moves_pods(now, DEFAULT_DEADLINE)):
             rolling.add(_holder(policy))
     return frozenset(rolling)
 
@@ -232,8 +234,8 @@ def _budget_spent(outcome: Decided, places: RolloutPlaces) -> Finding:
 
 
 def is_cure(outcome: Decided) -> bool:
-    """Whether a group in trouble needs the change, or a change of ours brought the trouble."""
-    return outcome.decision.reverts or outcome.decision.finding.reason in CURES
+    """Whether a group in trouble needs the change, or a change of ours brought the trouble or is half done."""
+    return outcome.decision.has_begun or outcome.decision.finding.reason in CURES
 
 
 def _named(places: RolloutPlaces, namespace: str) -> Sentence | str:
@@ -265,6 +267,10 @@ def _is_rolled_out_by_us(policy: Policy, workload: Workload, known: Application 
 
 def _is_same(record: Application, other: Application) -> bool:
     return (record.at, record.values, record.workload_uid) == (other.at, other.values, other.workload_uid)
+
+
+def _is_left_to_people(done: Decided) -> bool:
+    return workload_parts.written_next(done.inputs.policy, done.inputs.workload).strategy is Strategy.ON_DELETE
 
 
 def _holder(policy: Policy) -> Holder:

@@ -14,6 +14,7 @@ import structlog
 
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import values_of, writing_of
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.errors import (
     ApiServerError,
     FieldOwnedError,
@@ -35,6 +36,8 @@ from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import budget, group_rollouts, releasing
 from heartbeat_tuner.reconcile.applications import application_for
 from heartbeat_tuner.reconcile.budget import FleetLimits, Holder, RolloutPlaces
+from heartbeat_tuner.reconcile.canaries import canary_steps
+from heartbeat_tuner.reconcile.canaries.canary_runs import CanaryRuns
 from heartbeat_tuner.reconcile.deciding import Decider
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
 from heartbeat_tuner.reconcile.group_rollouts import GroupRollout
@@ -111,6 +114,7 @@ class Cycle:
         self._shared_groups = SharedGroups()
         self._stopping = FleetStopping(stops, clock)
         self._troubles = Troubles()
+        self._canaries = CanaryRuns(workloads, policies, store, self._troubles, may_evict=limits.may_evict)
         self._statuses = Statuses(
             store, policies, clock, pace=WritePace(store.shard.per_s(write_pace.PER_S)), troubles=self._troubles
         )
@@ -139,6 +143,7 @@ class Cycle:
         decided = await self._decider.decided({**settled, **gathered}, early=edited is not None)
         outcomes = self._shared_groups.compared(decided, usable, now=self._clock.now())
         outcomes = await self._stopping.held(outcomes, self._gatherer.changed if edited is None else ())
+        outcomes |= await self._canaries_advanced(bodies, outcomes)
         places = self._places(usable, bodies, early=edited is not None)
         places = places.also_held(await self._released(bodies, looked))
         places = places.also_in_groups(self._group_rollouts(usable, places))
@@ -180,15 +185,15 @@ class Cycle:
         policies = [policy for _, policy in parsed.values() if isinstance(policy, Policy)]
         holders: dict[WorkloadRef, Policy] = {}
         for policy in sorted(policies, key=lambda rival: (rival.created, rival.key)):
-            holder = holders.setdefault(policy.workload, policy)
-            if holder is not policy:
-                phrase = (
-                    "policy {holder} is older and tunes container {container} of {workload} already; delete one of the "
-                    "two"
-                )
-                reference = policy.workload
-                sentence = say(phrase, holder=holder.key, container=reference.container, workload=reference)
-                settled[policy.key] = Finding(Reason.CONFLICT, sentence)
+            for reference in workload_parts.references(policy):
+                holder = holders.setdefault(reference, policy)
+                if holder is not policy:
+                    phrase = (
+                        "policy {holder} is older and tunes container {container} of {workload} already; delete one of "
+                        "the two"
+                    )
+                    sentence = say(phrase, holder=holder.key, container=reference.container, workload=reference)
+                    settled.setdefault(policy.key, Finding(Reason.CONFLICT, sentence))
         return settled, [policy for policy in policies if policy.key not in settled]
 
     async def _released(
@@ -196,7 +201,8 @@ class Cycle:
     ) -> list[Policy]:
         """Let go of entries that somebody overruled; return the policies whose workloads are rolled out by that."""
         held = self._gatherer.holdings
-        wanted = [policy for policy in policies if policy.key in held and releasing.is_due(policy, held[policy.key])]
+        due = (releasing.first_due(policy, held.get(policy.key, {})) for policy in policies)
+        wanted = [policy for policy in due if policy is not None]
         began = await self._of_all(
             wanted,
             lambda policy: releasing.release(
@@ -221,7 +227,7 @@ class Cycle:
         waiting = budget.in_turn([decided for decided in outcomes.values() if isinstance(decided, Decided)])
         done: dict[ObjectKey, Result] = {}
         while turn := budget.next_in_turn(waiting, places):
-            written = await self._of_all(turn, lambda outcome: self._written(bodies, outcome))
+            written = await self._of_all(turn, lambda outcome: _guarded(self._applied(bodies, outcome)))
             done |= {decided.key: outcome for decided, outcome in zip(turn, written, strict=True)}
             waiting = [decided for decided in waiting if decided.key not in done]
             places = places.taken(
@@ -267,25 +273,30 @@ class Cycle:
             named = sorted(f"{kind} {key}" for kind, key in places.holders)[:MOST_LOGGED]
             _log.info("rollouts under way", count=len(places.holders), workloads=named)
 
-    async def _written(
-        self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided
-    ) -> Decided | UnexpectedFailure:
-        """Write what the decision asks for."""
-        try:
-            return await self._applied(bodies, outcome)
-        except NotLeaderError:
-            raise
-        except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
-            return UnexpectedFailure(error)
+    async def _canaries_advanced(
+        self, bodies: dict[ObjectKey, Mapping[str, Any]], outcomes: Mapping[ObjectKey, Result]
+    ) -> dict[ObjectKey, Result]:
+        """Return the outcomes of policies with a canary, each one step further; one that nobody saw stands."""
+        return {
+            key: await _guarded(self._canaries.advanced(bodies, outcome, canary))
+            for key, outcome in outcomes.items()
+            if isinstance(outcome, Decided) and (canary := outcome.inputs.policy.canary) is not None
+        }
 
     async def _applied(self, bodies: dict[ObjectKey, Mapping[str, Any]], outcome: Decided) -> Decided:
         application = application_for(outcome, self._clock.now())
         if application is None:
             return outcome
         policy = outcome.inputs.policy
-        self._known[policy.key] = application  # before the write: its answer may be lost
+        pods_first = canary_steps.pods_first(outcome, may_evict=self._canaries.may_evict)
+        if not pods_first:
+            self._known[policy.key] = application  # before the write: its answer may be lost
         try:
             workload = await self._ready(bodies[policy.key], outcome)
+            if pods_first:
+                canary = canary_steps.begun(outcome, application, pods_first)
+                bodies[policy.key] = await self._canaries.begin(bodies[policy.key], canary)
+                return dataclasses.replace(outcome, canary=canary)
             held = workload.holdings
             if held is not None and held.revision is not None:
                 intent = Intent(application, held.revision)
@@ -352,16 +363,29 @@ class Cycle:
             WriteConflictError: it is not what was gathered, or gone.
             ApiServerError: the API server did not answer.
         """
-        newest = await self._workloads.read(policy)
-        # What was read is compared: in a decision's input the group's own configuration may have taken the place of
-        # values.
-        if (
-            isinstance(newest, MissingWorkload)
-            or dataclasses.replace(newest, resource_version=workload.resource_version)
-            != self._gatherer.workloads[policy.key]
-        ):
-            raise WriteConflictError(f"{policy.workload}, or its pods, changed meanwhile")
-        return dataclasses.replace(workload, resource_version=newest.resource_version)
+        gathered, newest = self._gatherer.workloads[policy.key], dict[WorkloadRef, Workload]()
+        for alone in workload_parts.by_themselves(policy):
+            read = await self._workloads.read(alone)
+            if not isinstance(gathered, Workload) or isinstance(read, MissingWorkload):
+                raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
+            # What was read is compared: in a decision's input the group's own configuration may have taken the place
+            # of values.
+            before = gathered.parts.get(alone.workload, gathered)
+            if dataclasses.replace(read, resource_version=before.resource_version) != before:
+                raise WriteConflictError(f"{alone.workload}, or its pods, changed meanwhile")
+            newest[alone.workload] = read
+        written = workload_parts.written_next(policy, workload)
+        return dataclasses.replace(written, resource_version=newest[policy.workload].resource_version)
+
+
+async def _guarded(step: Awaitable[Decided]) -> Decided | UnexpectedFailure:
+    """Return what a step for one policy gives, or what nobody foresaw in it."""
+    try:
+        return await step
+    except NotLeaderError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one policy's surprise is not the others' loss
+        return UnexpectedFailure(error)
 
 
 def _policy(body: Mapping[str, Any], known: Policy | Finding | None) -> Policy | Finding:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import Application
 from heartbeat_tuner.domain.reasons import Reason
@@ -83,7 +84,9 @@ def _landed(look: GroupLook, change: Application) -> FollowedChange:
     else:
         followed = FollowedChange(change.at)
     if _is_seen(look, change):
-        followed = _with_template(followed, workload, now)
+        is_first = not followed.template
+        part = workload_parts.as_written(look.policy, change, workload, is_first=is_first)
+        followed = _with_template(followed, part, now)
     if followed.landed is not None or now < change.at or _was_not_watched(followed):
         return followed
     current = None if workload.current is None else workload.current.settings
@@ -115,7 +118,8 @@ def _standing_effect(standing: Effect | None, effect: Effect | None) -> Effect |
 
 def _is_seen(look: GroupLook, change: Application) -> bool:
     """Whether the workload is at least as new as the change: a view may lag behind a write."""
-    note = look.workload.applications.get(look.policy.workload.container)
+    reference, workload = workload_parts.written_to(look.policy, change, look.workload)
+    note = workload.applications.get(reference.container)
     return look.is_taken_back or (note is not None and note.at >= change.at)
 
 
@@ -132,9 +136,14 @@ def _still_fails(look: GroupLook, change: Application, followed: FollowedChange)
 
 
 def _rollout(look: GroupLook, change: Application, followed: FollowedChange) -> Rollout:
-    """Return the rollout as far as the values may be to blame."""
-    container = look.policy.workload.container
-    return rollout_blame.blamed(look.workload, container, followed.template, change.at, look.now)
+    """Return the rollout as far as the values may be to blame: of several workloads one that fails, if any does."""
+    policy, now = look.policy, look.now
+    stands = workload_parts.as_written(policy, change, look.workload, is_first=False).template == followed.template
+    rollouts = [
+        rollout_blame.blamed(part, ref.container, part.template if stands else "", written.at, now)
+        for ref, written, part in workload_parts.written(policy, change, look.workload)
+    ]
+    return next((rollout for rollout in rollouts if rollout.failing or rollout.exceeded), rollouts[-1])
 
 
 def _is_over(followed: FollowedChange, now: datetime) -> bool:
@@ -165,7 +174,7 @@ def _asked(
     witnesses: Witnesses,
 ) -> FollowMemory:
     """Return what to remember, with a verdict: a new one once an hour, and where what it rests on is another."""
-    now, rollout = look.now, _rollout(look, change, followed)
+    now, rollout, begun = look.now, _rollout(look, change, followed), change.begun or change.at
     if memory.outage_until is not None and now < memory.outage_until:
         rollout = rollout_blame.calm(rollout, now)
     contradiction = _contradiction(look)
@@ -178,9 +187,9 @@ def _asked(
         since=now if history is None else history.since,
         evictions_s=() if history is None else history.episodes_s,
         left_out=group_history.left_out_now(history, memory, now),
-        others_s=witnesses(change.at),
+        others_s=witnesses(begun),
     )
-    change_seen = Change(change.at, followed.landed, rollout, contradiction, change.promise)
+    change_seen = Change(begun, followed.landed, rollout, contradiction, change.promise)
     counted = counted_since(change_seen, seen, now)
     changed = memory.changed
     if counted is not None:

@@ -118,7 +118,10 @@ def disturbances(
     now, replicas = look.now, look.workload.rollout.wanted
     is_scaled = memory.replicas is not None and memory.replicas != replicas
     is_ours = look.workload.our_rollout and followed is not None and followed.landed is None
-    is_disturbed = is_scaled or (look.workload.rolling_out and not is_ours)
+    # While a canary runs, the record is of the other pods alone.
+    canary = look.policy.canary
+    has_canary = canary is not None and (canary.is_trying or canary.is_taking_back)
+    is_disturbed = is_scaled or (look.workload.rolling_out and not is_ours) or has_canary
     settles = now + SCALE_SETTLES if is_disturbed else memory.settles
     stretches = list[Stretch]()
     since_s, noted_until = memory.disturbed_s, memory.noted_until
@@ -171,7 +174,8 @@ def history_after(
     if history is None:
         return None
     before = look.policy.followed
-    if change is not None and before is not None and before.at != change.at:
+    is_on = change is not None and change.reverts is None and change.begun is not None  # to one more workload
+    if change is not None and before is not None and before.at != change.at and not is_on:
         # Between the landing of the change before and this write one set of values was in force.
         history = eviction_history.trimmed(history, before.landed or change.at)
     is_open = followed is not None and followed.landed is not None and now <= followed.landed + HORIZON

@@ -11,11 +11,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import CanaryPhase
 from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 
 GroupKey = tuple[str, str]
@@ -48,7 +50,7 @@ class GroupRollout:
     def concerns(self, policy: Policy) -> bool:
         """Whether a change by another policy of the group has to wait for it."""
         counts = self.is_proven or self.is_of(policy.key.namespace)
-        return counts and _workload(self.policy) != _workload(policy)
+        return counts and _workload(self.policy) not in map(_place, workload_parts.references(policy))
 
 
 def rollouts(
@@ -69,7 +71,9 @@ def rollouts(
         now: the time.
     """
     rolling = (
-        policy for policy in policies if _workload(policy) in holders or _is_replacing_pods(workloads[policy.key], now)
+        policy
+        for policy, read in workload_parts.looks(policies, workloads)
+        if _workload(policy) in holders or _is_replacing_pods(read, now) or _is_trying(policy, now)
     )
     return [GroupRollout(policy, policy.key in proven) for policy in rolling]
 
@@ -111,5 +115,15 @@ def _is_replacing_pods(workload: Workload | Finding | UnexpectedFailure, now: da
     return progressed is not None and not workload.rollout.is_overdue(progressed, now)
 
 
+def _is_trying(policy: Policy, now: datetime) -> bool:
+    """Whether a canary of the group is watched: what others do would be seen at its pods, too."""
+    canary = policy.canary
+    return canary is not None and canary.phase is CanaryPhase.RUNNING and now < canary.until
+
+
 def _workload(policy: Policy) -> tuple[str, ObjectKey]:
-    return policy.workload.kind, policy.workload.key
+    return _place(policy.workload)
+
+
+def _place(reference: WorkloadRef) -> tuple[str, ObjectKey]:
+    return reference.kind, reference.key

@@ -6,6 +6,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Intent, ObjectKey
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
+from heartbeat_tuner.domain.verifications import Canary
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Decided:
         failure: why a write that was due did not happen; None if it did or none was due.
         in_doubt: nobody answered the write: it may have happened all the same.
         intent: of that write, as the policy's status has it since before; None where none was noted in this cycle.
+        canary: that was begun in this cycle instead of a write; None if none was.
     """
 
     inputs: DecisionInput
@@ -34,6 +36,7 @@ class Decided:
     failure: Finding | None = None
     in_doubt: bool = False
     intent: Intent | None = None
+    canary: Canary | None = None
 
     @property
     def open_intent(self) -> Intent | None:
@@ -61,7 +64,7 @@ class Decided:
     @property
     def may_have_begun(self) -> bool:
         """Whether a rollout began in this cycle, for all that is known."""
-        return self.application is not None or self.in_doubt
+        return self.application is not None or self.in_doubt or self.canary is not None
 
     @property
     def last_application(self) -> Application | None:

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import structlog
 
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.errors import NotLeaderError, TunerError, WriteConflictError
 from heartbeat_tuner.domain.evidence import Holdings
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import Policy, WorkloadRef
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.stored_policies import Policies
 from heartbeat_tuner.reconcile.status.troubles import Troubles
@@ -26,9 +27,16 @@ TRIES: Final = 5
 _log = structlog.get_logger()
 
 
-def is_due(policy: Policy, held: Holdings) -> bool:
-    """Whether there is something to let go of, for this policy."""
-    return bool(held.overruled or (held.empty and not policy.suspended))
+def first_due(policy: Policy, held: Mapping[WorkloadRef, Holdings]) -> Policy | None:
+    """Return the policy as if it named alone the first workload with something to let go of; None where none has.
+
+    One in a cycle: new pods may start.
+    """
+    for alone in workload_parts.by_themselves(policy):
+        ours = held.get(alone.workload)
+        if ours is not None and (ours.overruled or (ours.empty and not policy.suspended)):
+            return alone
+    return None
 
 
 async def release(

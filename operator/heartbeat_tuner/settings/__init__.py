@@ -68,6 +68,8 @@ class RolloutSettings(Section):
 
     max_concurrent: Annotated[int, Field(strict=True, ge=0, le=10_000)] = 5
     """Workloads that are rolled out by the operator at one moment; 0 lets none begin."""
+    canaries: Annotated[bool, Field(strict=True)] = False
+    """Whether pods may be evicted for canaries: the operator needs the right, and the webhook has to run."""
 
 
 class Settings(Section):

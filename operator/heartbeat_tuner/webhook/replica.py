@@ -12,6 +12,7 @@ from heartbeat_tuner.adapters.kubernetes.kubernetes_api import KubernetesApi
 from heartbeat_tuner.adapters.kubernetes.listing import WatchedKind
 from heartbeat_tuner.adapters.kubernetes.watching_scope import WatchedScope
 from heartbeat_tuner.adapters.slots.slot_leases import KubernetesSlots
+from heartbeat_tuner.adapters.slots.ticket_leases import KubernetesTickets
 from heartbeat_tuner.adapters.workloads.workload_sizes import KubernetesWorkloadSizes, RecentSizes
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.settings.webhook_settings import WebhookSettings
@@ -81,7 +82,15 @@ class Replica:
             policies=policies,
             slots=slots,
             slot_controller=slot_controller,
-            admission=Admission(policies.at, slots, sizes, clock, may_gate=lambda: slot_controller.lifts, aside=aside),
+            admission=Admission(
+                policies.at,
+                slots,
+                KubernetesTickets(api),
+                sizes,
+                clock,
+                may_gate=lambda: slot_controller.lifts,
+                aside=aside,
+            ),
             aside=aside,
         )
 

@@ -27,4 +27,9 @@ needs it, and a test runs the operator with these rights and finds each of them 
 - apiGroups: [""]
   resources: [events]
   verbs: [create]                 # adapters/kubernetes/kubernetes_events.py: transitions of policies, and why the start was refused
+{{- if .Values.operator.evictions }}
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]                 # adapters/workloads/workload_objects.py: pods of a canary, one at a time, as far as PodDisruptionBudgets allow
+{{- end }}
 {{- end -}}

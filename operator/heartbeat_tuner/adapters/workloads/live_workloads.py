@@ -25,7 +25,7 @@ from heartbeat_tuner.adapters.workloads.held_objects import LONGEST_TEXT, HeldOb
 from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps, TooManyMapsError
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import MissingWorkload, Workload
-from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy
+from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.ports.wall_clock import Clock
@@ -40,6 +40,9 @@ PODS_AT_ONCE: Final = 100
 """Pods of a workload that are looked at in the event loop: 5,000 take 0.65 s, in which no probe would be answered."""
 
 _Result = TypeVar("_Result")
+
+_PartKey = tuple[ObjectKey, WorkloadRef]
+"""A policy, and one of the workloads that it names."""
 
 _KINDS: Final = {
     kind: WatchedKind(api_paths.collection(resource), page=PAGE)
@@ -80,7 +83,7 @@ class LiveWorkloads:
         self._maps = NamedMaps(api, clock, namespaces)
         self._keeper = WorkloadKeeper(self._maps)
         self._unlisted: dict[str, ApiServerError] = {}
-        self._made: dict[ObjectKey, _Made] = {}
+        self._made: dict[_PartKey, _Made] = {}
         self._watching: asyncio.Task[None] | None = None
         self._workloads = {
             kind: WatchedScope(api, which, self._keeper.workload(kind), namespaces=namespaces, clock=clock)
@@ -119,7 +122,7 @@ class LiveWorkloads:
         fewer = {name for name in self._keeper.names if name not in wanted}
         self._keeper.names = {name: frozenset(names) for name, names in wanted.items()}
         self._unlisted = {}
-        keys = {policy.key for policy in policies}
+        keys = {_part(policy) for policy in policies}
         self._made = {key: made for key, made in self._made.items() if key in keys}
         if fewer:
             self._forget(fewer)
@@ -163,8 +166,9 @@ class LiveWorkloads:
             ApiServerError: the API server did not answer.
         """
         reference, namespace = policy.workload, policy.workload.key.namespace
-        asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy))
-        known = self._made.get(policy.key)
+        tried = None if policy.canary is None else policy.canary.entries
+        asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy), tried)
+        known = self._made.get(_part(policy))
         texts = (workload, *pods)
         if known is not None and known.asked == asked and _same(texts, known.parts[: -len(known.keys) or None]):
             await self._maps.need(namespace, known.keys)
@@ -176,7 +180,7 @@ class LiveWorkloads:
         if (refused := workload_evidence.too_many_config_maps(policy, document, keys)) is not None:
             return refused
         if known is not None:
-            self._unname(policy.key, known.keys.keys() - keys.keys())
+            self._unname(_part(policy), known.keys.keys() - keys.keys())
         await self._maps.need(namespace, keys)
         maps = self._maps.data(namespace, keys)
         there = {name: data for name, data in maps.items() if data is not None}
@@ -184,7 +188,7 @@ class LiveWorkloads:
             len(pods),
             lambda: workload_evidence.workload_of(policy, document, bodies, there, template=workload.template),
         )
-        self._made[policy.key] = _Made(asked, (*texts, *maps.values()), keys, evidence)
+        self._made[_part(policy)] = _Made(asked, (*texts, *maps.values()), keys, evidence)
         return evidence
 
     async def slot_pods(self) -> Sequence[SeenPod]:
@@ -243,12 +247,13 @@ class LiveWorkloads:
         """Return all views; of ConfigMaps last, when it is known which of them are named."""
         return [*self._workloads.values(), self._pods, self._maps.scope]
 
-    def _unname(self, policy: ObjectKey, names: Collection[str]) -> None:
+    def _unname(self, part: _PartKey, names: Collection[str]) -> None:
         """Hold no more the ConfigMaps that a policy's containers named, and no other's name: names come and go."""
         if not names:
             return
-        others = [made.keys for key, made in self._made.items() if key.namespace == policy.namespace and key != policy]
-        self._maps.drop(policy.namespace, set(names).difference(*others))
+        namespace = part[0].namespace
+        others = [made.keys for other, made in self._made.items() if other[0].namespace == namespace and other != part]
+        self._maps.drop(namespace, set(names).difference(*others))
 
     def _parts(self) -> Sequence[WatchedObjects[Any]]:
         return [part for scope in self._scopes() for part in scope.parts()]
@@ -257,6 +262,10 @@ class LiveWorkloads:
         for scope in (*self._workloads.values(), self._pods):
             scope.forget(lambda held: held.place.key.namespace in namespaces)
         self._maps.forget(namespaces)
+
+
+def _part(policy: Policy) -> _PartKey:
+    return policy.key, policy.workload
 
 
 async def _run(pods: int, work: Callable[[], _Result]) -> _Result:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.kubernetes import kubernetes_api
 from heartbeat_tuner.adapters.workloads import (
+    canary_pods,
     container_env,
     field_owners,
     manifests,
@@ -85,6 +86,7 @@ def workload_of(
     workload = trimming.workload(workload, names, us=US)
     # A watch has pods as they came, a list by name: what is gathered must be what is read again before a write.
     pods = sorted((trimming.pod(pod, names) for pod in pods), key=lambda pod: str(pod["metadata"]["name"]))
+    others, tried = canary_pods.parted(policy, pods)
     config_maps = {name: trimming.config_map(data, keys.get(name, ())) for name, data in config_maps.items()}
     spec, reference = workload["spec"]["template"]["spec"], policy.workload
     container = manifests.container_of(spec, reference.container)
@@ -95,7 +97,7 @@ def workload_of(
         sentence = say(phrase, workload=reference, container=reference.container, there=there)
         return MissingWorkload(Reason.CONTAINER_NOT_FOUND, sentence, held)
     try:
-        current, unlike = _current(policy, container, pods, config_maps)
+        current, unlike = _current(policy, container, others, config_maps)
     except SettingUnreadableError as error:
         return MissingWorkload(Reason.SETTING_UNREADABLE, str(error), held)
     literal = {entry["name"] for entry in container.get("env", ())}
@@ -128,6 +130,7 @@ def workload_of(
             setting: line for setting in foreign if (line := container_env.line(container, policy.env_names[setting]))
         },
         rollout=rollout_state.rollout_of(workload, reference.kind, _of_template(policy, container, pods)),
+        canary=canary_pods.seen(workload, reference.kind, tried, len(others)),
     )
 
 

@@ -91,6 +91,21 @@ class KubernetesWorkloads:
         await self._hold(reference, version, _in_order(held, reference.container, left), held.applications)
         return held
 
+    async def evict(self, namespace: str, pod: str, uid: str) -> None:
+        """Have a pod replaced by its controller, as far as its PodDisruptionBudgets allow; nothing if it is gone.
+
+        Raises:
+            WriteConflictError: another pod has the name by now.
+            ApiServerError: anything else, a budget's refusal too (429).
+        """
+        document = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        await self._api.write("POST", api_paths.item(api_paths.PODS, pod, namespace, "eviction"), document)
+
     async def _hold(
         self,
         reference: WorkloadRef,

@@ -21,6 +21,9 @@ from heartbeat_tuner.domain.verifications import MOST_FAILED, Outcome
 MAX_ENTRIES: Final = 8
 """Variables that a change is remembered by: each is one setting's."""
 
+MOST_WORKLOADS: Final = 8
+"""That one policy may name."""
+
 Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 """Of events a day: JSON as Python reads it knows numbers that are none, and no status can have them."""
 
@@ -88,12 +91,32 @@ class Applied(Model):
         AfterValidator(moment_or_none),
         Field(description="The time of the change that it takes back.", json_schema_extra={"format": "date-time"}),
     ] = None
+    begun: Annotated[
+        str | None,
+        AfterValidator(moment_or_none),
+        Field(
+            description="When the same change was written to its first workload, where there are several.",
+            json_schema_extra={"format": "date-time"},
+        ),
+    ] = None
     failed: Annotated[
         list[FailedStatus] | None, Field(max_length=MOST_FAILED, description="What was taken back until then.")
     ] = None
     reason: Annotated[
         str | None, Field(max_length=64, description="Why it was made; the reference of reasons explains each.")
     ] = None
+
+
+class WorkloadStatus(Model):
+    """One of several workloads of a policy."""
+
+    kind: Annotated[str, Field(max_length=63)]
+    name: Annotated[str, Field(max_length=253)]
+    container: Annotated[str, Field(max_length=63)]
+    current: Annotated[
+        SettingValues | None, Field(description="What its pods run with; none while they differ, or are not known.")
+    ] = None
+    applied: Annotated[Applied | None, Field(description="The last change that the tuner made to it.")] = None
 
 
 class Writing(Model):

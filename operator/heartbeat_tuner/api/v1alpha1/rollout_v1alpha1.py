@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, ConfigDict, Field
 
+from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanarySpec
 from heartbeat_tuner.api.v1alpha1.fields import Duration, Model, PositiveDuration, rules
 from heartbeat_tuner.domain import durations
 
@@ -163,3 +164,4 @@ class RolloutSpec(Model):
         Field(description="Times in which a rollout may begin, a cure's too; none: always."),
     ] = None
     verification: VerificationSpec = VerificationSpec()
+    canary: CanarySpec = CanarySpec()

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from heartbeat_tuner.api import names
 from heartbeat_tuner.api.names import ClusterName, EnvName, LabelName, ObjectName
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import MOST_WORKLOADS
 from heartbeat_tuner.api.v1alpha1.fields import Duration, GroupId, Model, PositiveDuration, group_id_rules, rules
 from heartbeat_tuner.api.v1alpha1.naming_v1alpha1 import AUTO, Metrics
 from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec
@@ -33,7 +34,7 @@ def _known_library(name: str) -> str:
 
 
 class WorkloadRefSpec(Model):
-    """The workload whose pods are the group's members; it lives in the policy's own namespace."""
+    """A workload whose pods are members of the group; it lives in the policy's own namespace."""
 
     kind: Annotated[
         str,
@@ -178,6 +179,26 @@ def _dynamic_only(library: str) -> tuple[str, str]:
     )
 
 
+_SEVERAL: Final = (
+    (
+        "has(self.workloadRef) != has(self.workloadRefs)",
+        "exactly one of workloadRef and workloadRefs must be set: one workload, or several",
+    ),
+    (
+        (
+            "!has(self.workloadRefs) || size(self.workloadRefs) == 1 || !has(self.staticMembership) || "
+            "self.staticMembership == 'Disabled'"
+        ),
+        "staticMembership must be Disabled with several workloadRefs: give each workload a policy of its own for it",
+    ),
+    (
+        "!has(self.workloadRefs) || size(self.workloadRefs) == 1 || !has(self.mode) || self.mode != 'Initial'",
+        "mode cannot be Initial with several workloadRefs: give each workload a policy of its own for it",
+    ),
+)
+"""Rules of the workloads that a policy names; the parser has them too."""
+
+
 class Spec(Model):
     """What the user asks for."""
 
@@ -198,6 +219,7 @@ class Spec(Model):
                 ),
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
+            *_SEVERAL,
             _lacking(Setting.MAX_POLL_INTERVAL),
             *(_pinned(library) for library in measured.LIBRARIES),
             *(
@@ -219,7 +241,19 @@ class Spec(Model):
         ClusterName,
         Field(description="Name of a Kafka cluster in the operator's own configuration; never an address."),
     ]
-    workload_ref: WorkloadRefSpec
+    workload_ref: Annotated[
+        WorkloadRefSpec | None, Field(description="The workload whose pods are the group's members.")
+    ] = None
+    workload_refs: Annotated[
+        list[WorkloadRefSpec] | None,
+        Field(
+            min_length=1,
+            max_length=MOST_WORKLOADS,
+            description="In the place of workloadRef: several workloads whose pods are the group's members. All get "
+            "the same values, one after another.",
+            json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["kind", "name"]},
+        ),
+    ] = None
     client: ClientSpec
     mode: Annotated[
         Mode,

@@ -8,13 +8,16 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from heartbeat_tuner.api.v1alpha1.canary_v1alpha1 import CanaryStatus
 from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import (
+    MOST_WORKLOADS,
     Applied,
     FailedStatus,
     HistoryStatus,
     SettingValues,
     TakenBackStatus,
     VerificationStatus,
+    WorkloadStatus,
     Writing,
 )
 from heartbeat_tuner.api.v1alpha1.fields import MAX_MESSAGE, Model, PositiveDuration, moment, open_word
@@ -225,10 +228,15 @@ class Status(Model):
     model: ModelUsed | None = None
     predicted: Predicted | None = None
     applied: Applied | None = None
+    workloads: Annotated[
+        list[WorkloadStatus] | None,
+        Field(max_length=MOST_WORKLOADS, description="Each workload of a policy that names several."),
+    ] = None
     taken_back: TakenBackStatus | None = None
     contradicted: ContradictedStatus | None = None
     writing: Writing | None = None
     verification: VerificationStatus | None = None
+    canary: CanaryStatus | None = None
     reverted: Annotated[
         list[FailedStatus] | None,
         Field(max_length=MOST_FAILED, description="Values that the tuner took back; not proposed again to this spec."),

@@ -18,10 +18,12 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.clients.client import Client, Period
+from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.profile.usable_model import LEAST_DAYS, USED
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.limits.allowed_values import LONGEST, Limit, poll_limit_for
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
@@ -139,6 +141,7 @@ def outlook(
     period: Callable[[LivenessSettings], Period],
     current: LivenessSettings | None,
     target: LivenessSettings | None,
+    evidence: EvictionEvidence | None = None,
 ) -> str:
     """Return what the model expects of the settings in force, and of those recommended; or why no model says so.
 
@@ -147,19 +150,28 @@ def outlook(
         period: between two heartbeats, by the settings.
         current: what is set; None while the pods differ.
         target: what is recommended, if anything is.
+        evidence: what was counted with the settings in force; None where nothing was.
     """
     if isinstance(model, Unfitted):
         return f"No fitted model: {model.message}"
+    silent = None if current is None else _silent(model, current, period(current))
+    if evidence is not None and silent is not None and not silent.unbounded and evidence.refutes(silent.upper):
+        return say(
+            "{source} expects {expected} evictions a month for silence at the values set; {least:.2g} at least were "
+            "counted, so nothing is promised by its law alone",
+            source=_source(model),
+            expected=str(silent),
+            least=Reading(evidence.lower_per_month),
+        )
     whose = ((current, "the values set"), (target, "those recommended"))
     parts = [_expectations(model, values, period(values), name) for values, name in whose if values is not None]
     sentences = ", ".join(part for part in parts if part)
     says = f"expects evictions a month: {sentences}" if sentences else "says nothing of the values set"
-    return f"{_source(model)} {says}{_kept(model)}"
+    return f"{_source(model)} {says}{_kept(model)}{_regimes(model)}"
 
 
 def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose: str) -> str:
-    absences, gaps = (fitted.model.quantities.get(name) for name in (ABSENCE, POLL_GAP))
-    silent = None if absences is None else expected(absences, values.session_timeout, beats.longest)
+    gaps, silent = fitted.model.quantities.get(POLL_GAP), _silent(fitted, values, beats)
     limit = values.max_poll_interval
     late = None if gaps is None or limit is None else expected(gaps, limit)
     expectations = [
@@ -170,6 +182,11 @@ def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose
     return f"{' and '.join(expectations)} at {whose}" if expectations else ""
 
 
+def _silent(fitted: Fitted, values: LivenessSettings, beats: Period) -> Expectation | None:
+    absences = fitted.model.quantities.get(ABSENCE)
+    return None if absences is None else expected(absences, values.session_timeout, beats.longest)
+
+
 def _kept(fitted: Fitted) -> str:
     """Say which tails are not of the newest fit."""
     tails = {name: model.kept for name, model in sorted(fitted.model.quantities.items()) if name in USED}
@@ -177,6 +194,13 @@ def _kept(fitted: Fitted) -> str:
         f"{name} of days until {earlier_tail.until}" for name, earlier_tail in tails.items() if earlier_tail is not None
     )
     return f"; the newest fit was rejected, so these are older: {sentence}" if sentence else ""
+
+
+def _regimes(fitted: Fitted) -> str:
+    """Say which quantities are of a new regime, and so of few days."""
+    begun = {name: model.regime_since for name, model in sorted(fitted.model.quantities.items()) if name in USED}
+    sentence = ", ".join(f"{name} since {day}" for name, day in begun.items() if day is not None)
+    return f"; longer than on all days before, which do not count any more: {sentence}" if sentence else ""
 
 
 def _source(fitted: Fitted) -> str:

@@ -115,8 +115,9 @@ def _taken_back(policy: Policy, last: Application | None, held: Holdings, *, now
     noted = policy.taken_back
     if policy.forbidden is not None or last is None or held.standing is None:
         return noted
-    if noted is not None and noted.application.at >= last.at:
-        return noted  # this write is over and done with; the policy was edited since
+    written = last.at if last.reverts is not None else last.change
+    if noted is not None and noted.application.at >= written:
+        return noted  # this change is over and done with; the policy was edited since
     gone = _gone(policy, last, held)
     if not gone:
         return None

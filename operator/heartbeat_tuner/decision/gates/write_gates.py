@@ -7,17 +7,27 @@ storm is always rebalancing, and has minutes of data. The last gate, the fleet's
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
-from heartbeat_tuner.decision.gates import failed_values, record_consent, revert_ownership, rollout_windows, taken_back
+from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.gates import (
+    canary_words,
+    failed_values,
+    field_ownership,
+    record_consent,
+    revert_ownership,
+    rollout_windows,
+    taken_back,
+)
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.domain import durations, liveness
+from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
-from heartbeat_tuner.domain.policies import Mode
+from heartbeat_tuner.domain.policies import Mode, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -87,50 +97,42 @@ def mode_is_initial(inputs: DecisionInput, _change: ProposedChange) -> Finding |
 
 def rollout_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold while changes of the template reach no pod: what is written now would come at a moment nobody chose."""
-    if not inputs.workload.paused:
+    return _paused(workload_parts.each(inputs.policy, inputs.workload))
+
+
+def revert_is_paused(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
+    """Hold a revert likewise, whatever the other workloads of the policy do."""
+    return _paused(_alone(inputs))
+
+
+def _paused(workloads: Mapping[WorkloadRef, Workload]) -> Finding | None:
+    at_rest = next((reference for reference, workload in workloads.items() if workload.paused), None)
+    if at_rest is None:
         return None
     paused = "{workload} is paused (spec.paused): nothing is written until `kubectl rollout resume`"
-    return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=inputs.policy.workload))
+    return Finding(Reason.ROLLOUT_PAUSED, say(paused, workload=at_rest))
 
 
 def rollout_is_in_progress(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold while somebody's rollout is not finished: two at once cannot be told apart."""
-    if not inputs.workload.rolling_out:
+    return _rolling(workload_parts.each(inputs.policy, inputs.workload))
+
+
+def _rolling(workloads: Mapping[WorkloadRef, Workload]) -> Finding | None:
+    rolling = next((reference for reference, workload in workloads.items() if workload.rolling_out), None)
+    if rolling is None:
         return None
-    unfinished = say("a rollout of {workload} is not finished", workload=inputs.policy.workload)
+    unfinished = say("a rollout of {workload} is not finished", workload=rolling)
     return Finding(Reason.ROLLOUT_IN_PROGRESS, unfinished)
 
 
 def field_is_owned_by_another(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold when an environment entry that would be written belongs to another manager."""
-    workload = inputs.workload
-    current = workload.current
-    if current is None:
-        return None
-    owned = [setting for setting in workload.to_write(change.target) if setting in workload.foreign_env]
-    if not owned:
-        return None
-    # What pods have instead of the template's value does not stand in the manifest.
-    values = {
-        setting: f', value: "{durations.to_ms(current.settings[setting])}"'
-        for setting in owned
-        if setting not in workload.unlike_template
-    }
-    lines = ", ".join(
-        workload.lines.get(setting, f"{{name: {inputs.policy.env_names[setting]}{values.get(setting, '')}}}")
-        for setting in owned
-    )
-    managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
-    return Finding(
-        Reason.FIELD_OWNED,
-        say(
-            "container {container} has env entries of {managers} where the tuner would write; nothing is forced. Take "
-            "out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's entries win over them",
-            container=inputs.policy.workload.container,
-            managers=managers,
-            lines=lines,
-        ),
-    )
+    for reference, workload in workload_parts.each(inputs.policy, inputs.workload).items():
+        finding = field_ownership.finding(inputs.policy, reference, workload, change.target)
+        if finding is not None:
+            return finding
+    return None
 
 
 def setting_is_assumed(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
@@ -250,6 +252,11 @@ def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Findi
     )
 
 
+def canary_is_running(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold a saving while a part of the pods tries values; a cure does not wait for that."""
+    return None if change.saving is None else canary_words.hold(inputs.policy, inputs.workload, inputs.now)
+
+
 def every_window_is_closed_to_reverts(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
     """Hold what statistics took days to show until a window opens; the end of what has just begun waits for none."""
     followed = inputs.followed
@@ -259,12 +266,19 @@ def every_window_is_closed_to_reverts(inputs: DecisionInput, change: ProposedCha
     return None if is_fresh else every_window_is_closed(inputs, change)
 
 
-def rollout_is_anothers(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+def rollout_is_anothers(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold while a rollout is not finished that somebody else began after ours: it may be the cure."""
-    return None if inputs.workload.our_rollout else rollout_is_in_progress(inputs, change)
+    alone = _alone(inputs)
+    return None if alone[inputs.policy.workload].our_rollout else _rolling(alone)
+
+
+def _alone(inputs: DecisionInput) -> Mapping[WorkloadRef, Workload]:
+    return {inputs.policy.workload: workload_parts.written_next(inputs.policy, inputs.workload)}
 
 
 def entries_are_owned_by_another(inputs: DecisionInput, _change: ProposedChange) -> Finding | None:
     """Hold a revert where the entries that it would take back are another manager's by now."""
-    last = inputs.policy.application
-    return None if last is None else revert_ownership.finding(inputs.policy, inputs.workload, last)
+    last = workload_parts.last_of(inputs.policy)
+    return (
+        None if last is None else revert_ownership.finding(inputs.policy, _alone(inputs)[inputs.policy.workload], last)
+    )

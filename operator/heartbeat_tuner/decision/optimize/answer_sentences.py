@@ -1,5 +1,6 @@
 """The sentences of an answer, with the numbers of the day."""
 
+from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.expected_evictions import figure
@@ -8,6 +9,7 @@ from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits.allowed_values import Limit, Rules
 
 _ABOVE: Final = ", where the objective allows {objective:g}; the group's own record does not show more than that"
 
@@ -39,6 +41,25 @@ def halved(now: LivenessSettings, new: LivenessSettings) -> str:
     return "; one step at most halves a timeout: more may follow after rollout.cooldown" if short or low else ""
 
 
+def shorter_than_seen(now: LivenessSettings, new: LivenessSettings, largest_s: float) -> Sentence | str:
+    """Say that a lower S would end in an absence that the group has had, and on whose word; empty where it would not.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        largest_s: the longest absence seen, in seconds.
+    """
+    session = new.session_timeout
+    if session >= now.session_timeout or session.total_seconds() > largest_s:
+        return ""
+    return say(
+        "; the longest absence seen, {largestAbsence:about}, would end a session of {session}: the model, of this "
+        "group and of all of its library (pool), calls it rare enough for the objective",
+        largestAbsence=Reading(timedelta(seconds=largest_s)),
+        session=session,
+    )
+
+
 def left(now: CostPoint, best: CostPoint, per_month: float) -> Sentence:
     """Say why what is set stays."""
     above = now.evictions_upper > per_month
@@ -50,6 +71,70 @@ def left(now: CostPoint, best: CostPoint, per_month: float) -> Sentence:
         costBest=_figure(best.net_per_day),
         evictions=_evictions(now),
         above=say(_ABOVE, objective=per_month) if above else "",
+    )
+
+
+def unsure(now: CostPoint, why: str) -> Sentence:
+    """Say why what is set stays where no values are sure to meet the objective."""
+    return say(
+        "Left as it is: {costNow} stalled partition-seconds a day; false evictions a month {evictions}. {why}",
+        costNow=_figure(now.net_per_day),
+        evictions=_evictions(now),
+        why=why,
+    )
+
+
+def missed(
+    rules: Rules, ceiling: Limit, needed: CostPoint | None, safest: CostPoint, per_month: float, *, late: float
+) -> Sentence:
+    """Say what the objective needs, what does not allow it, and what that costs.
+
+    Args:
+        rules: of the values.
+        ceiling: the longest session that may be, by the limit that says so.
+        needed: the shortest session beyond that with which the objective is surely met; None where none is.
+        safest: of the values that may be set.
+        per_month: false evictions that the objective allows.
+        late: false evictions a month for late polls, at most.
+    """
+    handlers = _shorter_handlers(rules, safest, late=late > per_month)
+    if needed is None:
+        phrase = (
+            "No values are sure to keep false evictions within {objective:g} a month "
+            "(objective.maxFalseEvictionsPerMonth): at most {evictionsUpper} a month must be computed with, however "
+            "long the session timeout is{handlers}"
+        )
+        return say(phrase, objective=per_month, evictionsUpper=_figure(safest.evictions_upper), handlers=handlers)
+    return say(
+        "No session timeout fits: the group needs at least {least} to be sure of at most {objective:g} false "
+        "evictions a month, but {limit} allows at most {most}. Expected a month are {evictionsMost} false evictions "
+        "with {most}, and {evictionsLeast} with {least}; stalled partition-seconds a day {costMost} and "
+        "{costLeast}{handlers}",
+        least=Reading(needed.settings.session_timeout),
+        objective=per_month,
+        limit=ceiling.name,
+        most=safest.settings.session_timeout,
+        evictionsMost=_evictions(safest),
+        evictionsLeast=_evictions(needed),
+        costMost=_figure(safest.net_per_day),
+        costLeast=_figure(needed.net_per_day),
+        handlers=handlers,
+    )
+
+
+def _shorter_handlers(rules: Rules, safest: CostPoint, *, late: bool) -> Sentence | str:
+    """Return what handlers could do about it; empty where they have no part in it."""
+    room = safest.settings.session_timeout - rules.period(safest.settings).longest
+    if rules.client.handler_delays_beat:
+        phrase = (
+            "; or let handlers come back, or call heartbeat(), within {room}: {client} does not beat while one runs"
+        )
+        return say(phrase, room=room, client=rules.client.title)
+    limit = safest.settings.max_poll_interval
+    if not late or limit is None:
+        return ""
+    return say(
+        "; or let handlers come back to poll well within maxPollInterval {limit}: take fewer records", limit=limit
     )
 
 

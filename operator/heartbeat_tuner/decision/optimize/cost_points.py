@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from heartbeat_tuner.decision.cost.cost_model import Costs
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.tails.gpd import Array
 
 Mask = NDArray[np.bool_]
@@ -44,13 +45,15 @@ class SessionTable:
         beat: H, W and M; its S means nothing.
         costs: of each S.
         net: stalled partition-seconds a day of each S, beyond what no setting can change.
-        upper: false evictions a month at each S, at most.
+        expected: false evictions a month at each S, on average, of causes that are measured.
+        upper: the same at most, at 95 %.
         within: which S the rules allow.
     """
 
     beat: LivenessSettings
     costs: Costs
     net: Array
+    expected: Array
     upper: Array
     within: Mask
 
@@ -81,3 +84,8 @@ class Choice:
     point: CostPoint
     lower: timedelta
     upper: timedelta
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unsure(Infeasible):
+    """No values are sure to meet the objective, at 95 %, though some are expected to; the sentence says why."""

@@ -6,6 +6,10 @@ members are away for as long as usual. `tuning` makes an answer of it.
 """
 
 import dataclasses
+from collections.abc import Iterator
+from datetime import timedelta
+
+import numpy as np
 
 from heartbeat_tuner.decision.optimize import guard, poll_limits, search
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint
@@ -24,10 +28,10 @@ def better(
     point: CostPoint | None
     if isinstance(choice, Choice) and _improves(rules, now, choice.point):
         point = choice.point
-    elif rules.upwards:
-        point = _relief(cost_cache, rules, now, choice, per_month)
     else:
-        point = _no_riskier(cost_cache, rules, now, per_month) if question.watched_days >= guard.SURE_DAYS else None
+        point = _relief(cost_cache, rules, now, choice, per_month) if rules.upwards else None
+        if point is None and question.watched_days >= guard.SURE_DAYS:
+            point = _no_riskier(cost_cache, rules, now, choice, per_month)
     if point is not None and cost_cache.profile.static and not rules.upwards:
         point = _of_static(cost_cache, rules, now, point, per_month)
     return None if point is None or allowed_values.within_band(now.settings, point.settings) else point
@@ -73,7 +77,7 @@ def _of_static(
     if floor.value <= unmoved.session_timeout <= ceiling.value:  # a person may have set what the objective forbids
         candidates.append(cost_cache.at(unmoved))
     for candidate in candidates:
-        safe = candidate.evictions_upper <= per_month or guard.no_riskier(now, candidate, per_month)
+        safe = candidate.evictions_upper <= per_month or guard.no_riskier(now, candidate)
         if (
             safe
             and not rules.client.violations(candidate.settings)
@@ -101,11 +105,38 @@ def _relief(
     )
 
 
-def _no_riskier(cost_cache: CostCache, rules: Rules, now: CostPoint, per_month: float) -> CostPoint | None:
-    """Return values that cost less and evict no more, where what is set is not surely safe, nor what costs less."""
+def _no_riskier(
+    cost_cache: CostCache, rules: Rules, now: CostPoint, choice: Choice | Infeasible, per_month: float
+) -> CostPoint | None:
+    """Return values that cost less, evict no more and lower nothing, where what is set is not surely safe.
+
+    S, H and M are tried each by itself and together, for an S that cannot be had says nothing against another M or H.
+    Those go first that are expected to meet the objective with some room. Where no values are sure to meet it, others
+    are better than what is set, too; the answer says that they do not meet it.
+    """
     if now.evictions_upper <= per_month:
         return None
-    choice = search.choose(cost_cache, rules, now.evictions_upper)
-    if isinstance(choice, Infeasible) or not guard.no_riskier(now, choice.point, per_month):
-        return None
-    return choice.point if _improves(rules, now, choice.point) else None
+    raised = dataclasses.replace(rules, upwards=True)
+    points = [
+        point
+        for limit in poll_limits.where_none_is_safe(cost_cache.profile, raised, per_month)
+        for point in _cheaper(cost_cache, raised, now, limit, per_month)
+    ]
+    likely = [point for point in points if guard.likely(point, per_month)]
+    candidates = likely or (points if isinstance(choice, Infeasible) else [])
+    return min(candidates, key=lambda point: point.net_per_day, default=None)
+
+
+def _cheaper(
+    cost_cache: CostCache, rules: Rules, now: CostPoint, poll_limit: timedelta | None, per_month: float
+) -> Iterator[CostPoint]:
+    """Return the cheapest values with one M that evict no more: for each H, of all and of those likely to be safe."""
+    answer = search.tables(cost_cache, rules, poll_limit)
+    for table in [] if isinstance(answer, Infeasible) else answer:
+        safer = table.within & (table.upper <= now.evictions_upper)
+        safer &= table.costs.evictions_per_month <= now.evictions_per_month
+        for most in (guard.EXPECTED_SHARE * per_month, np.inf):
+            net = np.where(safer & (table.costs.evictions_per_month <= most), table.net, np.inf)
+            point = table.point(int(np.argmin(net)))
+            if np.isfinite(net.min()) and guard.no_riskier(now, point) and _improves(rules, now, point):
+                yield point

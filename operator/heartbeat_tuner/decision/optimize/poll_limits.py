@@ -54,7 +54,8 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
         if now > ceiling.value:
             return PollLimits(now)  # only less is allowed: as where gaps are not measured
         lowest = max(lowest, now)
-    values = grid.settable(lowest.total_seconds(), ceiling.value.total_seconds())
+    highest = max(lowest, min(max(rules.most_poll_limit, now), ceiling.value))
+    values = grid.settable(lowest.total_seconds(), highest.total_seconds())
     stays = floor.value <= now <= ceiling.value
     if stays:
         values = np.append(values, now.total_seconds())
@@ -76,10 +77,13 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
 
 def where_none_is_safe(profile: Profile, rules: Rules, per_month: float) -> list[timedelta | None]:
     """Return which M may be set where no S is safe: what is set, if it may stay, and what polls ask for."""
+    now = rules.current.max_poll_interval
     limits = poll_limits(profile, rules, per_month)
-    if isinstance(limits, Infeasible):
-        return [rules.current.max_poll_interval]
-    return [limits.kept] if limits.other is None else [limits.kept, limits.other]
+    if isinstance(limits, Infeasible) or now is None:
+        return [now]
+    floor, ceiling = rules.poll()
+    stays = [now] if floor.value <= now <= ceiling.value else []
+    return list(dict.fromkeys(limit for limit in (*stays, limits.kept, limits.other) if limit is not None))
 
 
 def _late_polls_per_day(profile: Profile, limits_s: Array) -> tuple[Array, Array]:

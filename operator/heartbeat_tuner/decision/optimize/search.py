@@ -4,8 +4,8 @@ The cost of a session timeout has more than one minimum in one group of ten, so 
 each H, and no slope is followed. M comes first (`poll_limits`), since few things depend on both. What is uncertain is
 judged twice: a value is the cheapest by what is expected, and within the objective by what is possible (95 %).
 
-Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S likewise: it
-evicts less.
+Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S, too: it
+evicts less; but above a minute the shortest of them, for a crash is noticed sooner.
 """
 
 import dataclasses
@@ -16,11 +16,9 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.decision.cost.cost_model import CostModel, Costs
-from heartbeat_tuner.decision.evictions.expected_evictions import figure
-from heartbeat_tuner.decision.optimize import grid, poll_limits
-from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable
+from heartbeat_tuner.decision.optimize import answer_sentences, grid, poll_limits
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Mask, SessionTable, Unsure
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.limits import allowed_values as allowed
 from heartbeat_tuner.limits.allowed_values import Infeasible, Limit, Rules
 from heartbeat_tuner.models.failure_profile import Profile
@@ -34,6 +32,8 @@ BAND_SHARE: Final = 0.05
 LONGER_SHARE: Final = 0.01
 """So much more may a longer S cost."""
 
+USUAL_SESSION_S: Final = 60.0
+"""Of several S that cost the same the longest is taken, but none above this: the default of `maxDetectionTime`."""
 
 _LONGEST_LOOKED_AT_S: Final = 1_800.0
 """How far is looked for a session that would do: the broker's usual maximum."""
@@ -50,7 +50,7 @@ class CostCache:
             rules: of its values; its policy's bounds are not looked at.
         """
         self.profile, self._client = profile, rules.client
-        self._polls_are_known = rules.largest_poll_gap_s is not None
+        self.polls_are_known = rules.largest_poll_gap_s is not None
         self._cost_model = CostModel(profile)
         self._reckoned = functools.cache(self._reckon)
         self._rolled_out = functools.cache(self._roll_out)
@@ -83,12 +83,13 @@ class CostCache:
     def _table(self, beat: LivenessSettings, sessions_s: tuple[float, ...]) -> SessionTable:
         limit = allowed.poll_limit(self._client, beat)
         costs = self._reckoned(beat.heartbeat_interval, beat.fetch_wait, limit, sessions_s)
-        upper = costs.evictions_upper_per_month
-        if not self._polls_are_known:
+        expected, upper = costs.evictions_per_month, costs.evictions_upper_per_month
+        if not self.polls_are_known:
             # What was not measured says nothing against any value.
+            expected = expected - costs.poll_evictions_per_month
             upper = upper - costs.poll_evictions_upper_per_month
         net = costs.net_per_day
-        return SessionTable(beat, costs, net, upper, np.isfinite(net))
+        return SessionTable(beat, costs, net, expected, upper, np.isfinite(net))
 
     def _roll_out(self, interval: timedelta, wait: timedelta, session: timedelta) -> float:
         return self._cost_model.rollout(
@@ -133,15 +134,16 @@ def choose(cost_cache: CostCache, rules: Rules, per_month: float) -> Choice | In
         return choice
     if isinstance(choice, Choice) and limits.saving < INTERVAL_SHARE * choice.point.net_per_day:
         return choice
-    other = _of_poll_limit(cost_cache, rules, per_month, limits.other)
-    return choice if isinstance(other, Infeasible) or not _saves(choice, other) else other
+    return _preferred(choice, _of_poll_limit(cost_cache, rules, per_month, limits.other))
 
 
-def _saves(choice: Choice | Infeasible, other: Choice) -> bool:
-    """Whether another M is worth it."""
+def _preferred(choice: Choice | Infeasible, other: Choice | Infeasible) -> Choice | Infeasible:
+    """Return the choice with another M where that is worth it, or where only that one may meet the objective."""
     if isinstance(choice, Infeasible):
-        return True
-    return other.point.net_per_day < (1 - INTERVAL_SHARE) * choice.point.net_per_day
+        return other if isinstance(other, Choice | Unsure) else choice
+    if isinstance(other, Infeasible):
+        return choice
+    return other if other.point.net_per_day < (1 - INTERVAL_SHARE) * choice.point.net_per_day else choice
 
 
 def tables(cost_cache: CostCache, rules: Rules, poll_limit: timedelta | None) -> list[SessionTable] | Infeasible:
@@ -196,12 +198,14 @@ def _cheapest(table: SessionTable, per_month: float) -> int | None:
 
 
 def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_month: float) -> Choice:
-    """Return the choice of a table whose cheapest S is at `index`: the longest that costs hardly more.
+    """Return the choice of a table whose cheapest S is at `index`: the longest usual one that costs hardly more.
 
     If that is hardly another than what is set, what is set.
     """
     feasible = table.within & (table.upper <= per_month)
-    _, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    shortest, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    usual = int(np.searchsorted(table.costs.sessions_s, USUAL_SESSION_S, side="right")) - 1
+    longest = min(longest, max(usual, shortest))  # beyond, the longest of equals only hides the dead
     lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
     point, low, high = (table.point(place) for place in (longest, lower, upper))
     current_place = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))
@@ -225,28 +229,14 @@ def _around(mask: Mask, index: int) -> tuple[int, int]:
 
 
 def _missed(cost_cache: CostCache, rules: Rules, table: SessionTable, per_month: float) -> Infeasible:
-    """Return what the objective needs, and what does not allow it."""
+    """Return what the objective needs, and what does not allow it; `Unsure` where values are expected to meet it."""
     _, ceiling = rules.session(table.beat)
     longer = cost_cache.beyond(table.beat, ceiling.value.total_seconds())
     enough = np.flatnonzero(longer.upper <= per_month)
-    if not enough.size:
-        least = min(table.upper.min(), longer.upper.min())
-        return Infeasible(
-            say(
-                "No values keep false evictions within {objective:g} a month (objective.maxFalseEvictionsPerMonth): "
-                "{evictions} a month must be expected, however long the session timeout is",
-                objective=per_month,
-                evictions=Reading(figure(float(least))),
-            )
-        )
-    needed = longer.point(int(enough[0])).settings.session_timeout
-    return Infeasible(
-        say(
-            "No session timeout fits: the group needs at least {least} to be sure of at most {objective:g} false "
-            "evictions a month, but {limit} allows at most {most}",
-            least=Reading(needed),
-            objective=per_month,
-            limit=ceiling.name,
-            most=ceiling.value,
-        )
-    )
+    needed = longer.point(int(enough[0])) if enough.size else None
+    safest = table.point(int(np.argmin(np.where(table.within, table.upper, np.inf))))
+    # A record that shows more than the objective allows contradicts what is expected.
+    likely = not rules.upwards and bool((table.within & (table.expected <= per_month)).any())
+    late = 0.0 if not cost_cache.polls_are_known else table.costs.poll_evictions_upper_per_month
+    why = answer_sentences.missed(rules, ceiling, needed, safest, per_month, late=late)
+    return Unsure(why) if likely else Infeasible(why)

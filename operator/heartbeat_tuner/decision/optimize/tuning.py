@@ -16,15 +16,17 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.decision.optimize import answer_sentences, economics, guard, improvement, search
-from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint
+from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Unsure
 from heartbeat_tuner.decision.optimize.guard import Leave
 from heartbeat_tuner.decision.optimize.questions import SURE, Answer, Question
 from heartbeat_tuner.decision.optimize.remedy import settled
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile import censored
+from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import join
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Infeasible, Rules
@@ -90,9 +92,12 @@ def rules_and_costs(question: Question) -> tuple[Rules, CostCache]:
 
 def _rules(question: Question) -> Rules:
     per_month = question.objective.max_false_evictions_per_month
-    consumer = question.profile.rebalancing is Rebalancing.CONSUMER
+    consumer, client = question.profile.rebalancing is Rebalancing.CONSUMER, catalogue.client(question.profile.client)
+    days = min(question.watched_days, question.gaps_watched_days)
+    # One absence like the longest in the time watched may be more than the objective allows: then it is outlasted.
+    outlasted = per_month * question.watched_days < MONTH_DAYS
     return Rules(
-        client=catalogue.client(question.profile.client),
+        client=client,
         current=question.current,
         bounds=question.bounds,
         broker_session=Range(question.least_session, question.most_session),
@@ -101,6 +106,11 @@ def _rules(question: Question) -> Rules:
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
         gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
+        least_poll_limit=guard.least_poll_limit(client, days),
+        most_poll_limit=guard.most_poll_limit(client, question.largest_poll_gap_s, days, per_month),
+        survived=guard.survived(client, question.current, question.brokers, question.largest_absence_s)
+        if outlasted
+        else None,
         held=question.held,
         brokers=question.brokers,
         bounds_assumed=question.bounds_assumed,
@@ -163,16 +173,36 @@ def _answered(question: Question, rules: Rules, cost_cache: CostCache, *, stepwi
     if new is not None and stepwise:
         new = improvement.step(cost_cache, rules, now, new)
     if new is not None:
-        return _changed(question, cost_cache, now, new, answer, urgent=rules.upwards)
+        unmet = choice.message if isinstance(choice, Infeasible) and new.evictions_upper > per_month else ""
+        return _changed(question, cost_cache, now, new, answer, urgent=rules.upwards, unmet=unmet)
+    if isinstance(choice, Unsure):
+        return dataclasses.replace(answer, message=answer_sentences.unsure(now, choice.message))
     if isinstance(choice, Infeasible):
         return _infeasible(choice, answer)
     return dataclasses.replace(answer, message=answer_sentences.left(now, choice.point, per_month))
 
 
 def _changed(
-    question: Question, cost_cache: CostCache, now: CostPoint, new: CostPoint, answer: Answer, *, urgent: bool
+    question: Question,
+    cost_cache: CostCache,
+    now: CostPoint,
+    new: CostPoint,
+    answer: Answer,
+    *,
+    urgent: bool,
+    unmet: str,
 ) -> Answer:
-    """Answer with other values, as far as the data allow it; what is urgent needs no more data."""
+    """Answer with other values, as far as the data allow it; what is urgent needs no more data.
+
+    Args:
+        question: that is answered.
+        cost_cache: of the group.
+        now: what is set.
+        new: what shall be.
+        answer: as far as it is known.
+        urgent: whether the group's record shows that it evicts.
+        unmet: why no values are sure to meet the objective; empty where some are.
+    """
     days, member_days = question.rests_on(new.settings)
     leave = guard.leave(now.settings, new.settings, watched_days=days, member_days=member_days)
     if leave is Leave.NONE and not urgent:
@@ -185,7 +215,7 @@ def _changed(
         answer,
         verdict=Verdict.CHANGE,
         reason=Reason.DANGER if urgent else Reason.CHEAPER,
-        message=answer_sentences.changed(now, new) + answer_sentences.halved(now.settings, new.settings),
+        message=join(". ", (_told(question, now, new), unmet)),
         target=new.settings,
         lower=min(answer.lower or session, session),
         upper=max(answer.upper or session, session),
@@ -196,6 +226,12 @@ def _changed(
         only_recommend=only_recommend,
         confidence=_confidence(days, member_days),
     )
+
+
+def _told(question: Question, now: CostPoint, new: CostPoint) -> str:
+    before, after = now.settings, new.settings
+    seen = answer_sentences.shorter_than_seen(before, after, question.largest_absence_s or 0.0)
+    return join("", (answer_sentences.changed(now, new), answer_sentences.halved(before, after), seen))
 
 
 def _unstable(question: Question, rules: Rules, cost_cache: CostCache, now: CostPoint, answer: Answer) -> Answer:

@@ -86,7 +86,9 @@ def failure_process(quantity: QuantityModel, days: float, *, least_s: float = 0.
     return _from(least_s, count / days, _table(times, shares), _table(times, falling / days))
 
 
-def pooled(own: FailureProcess, pool: Pool, days: float, *, largest_s: float, whole: bool) -> FailureProcess:
+def pooled(
+    own: FailureProcess, pool: Pool, days: float, *, largest_s: float, whole: bool, unended: bool = False
+) -> FailureProcess:
     """Return what happens by a group's own account and that of all groups of its kind, the more it saw the more own.
 
     What the group saw is what its own law expects it to have seen, and nothing beyond the largest value. Before the
@@ -99,11 +101,15 @@ def pooled(own: FailureProcess, pool: Pool, days: float, *, largest_s: float, wh
         largest_s: that the group saw.
         whole: whether what lasted longer than a session shows, too. Else nobody's values tell that there is little of
             it, and the bound is no lower than the group's own.
+        unended: whether some of what the group saw had no end that anybody saw: evictions. Values of the others then
+            tell no better how long it lasted than the group's own law, and the mean is no lower than that.
     """
     alone, covered = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
     seen = np.where(largest_s > TIMES_S, alone * days, 0.0)
     means, uppers = np.zeros(TIMES_S.size), np.zeros(TIMES_S.size)
     means[covered], uppers[covered] = pool.posterior(TIMES_S[covered], seen[covered], days)
+    if unended:
+        means = np.maximum(means, np.where(covered, alone, 0.0))
     first, first_upper = float(means[covered][0]), float(uppers[covered][0])
     rates = np.minimum.accumulate(np.where(covered, means, np.maximum(alone, first)))
     before = alone if own.upper_per_day is None else own.upper_per_day

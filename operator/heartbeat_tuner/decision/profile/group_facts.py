@@ -1,6 +1,7 @@
 """What is known of a group besides its model: how it rebalances, how many members and partitions it has."""
 
 import dataclasses
+import math
 from typing import Final
 
 from heartbeat_tuner.clients.client import Period
@@ -8,13 +9,22 @@ from heartbeat_tuner.domain.evidence import Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import STATEFUL_SET, Policy
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import Reading, say
-from heartbeat_tuner.metrics.measured import ABSENCE
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME, EVICTION, UNPLANNED_REBALANCE
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel, Unfitted
+from heartbeat_tuner.tails.model import Z_95
 
 COOPERATIVE_ASSIGNORS: Final = ("cooperative-sticky",)
 """Assignors of groups in which only the partitions that move stand still; of others nobody may be sure."""
+
+_UNEXPLAINED: Final = 3.0
+"""So many times more rebalances than anything explains are no chance."""
+
+_ENOUGH_REBALANCES: Final = 10
+_OUTAGES_A_DAY: Final = 0.5
+"""Rebalances that brokers and people make now and then: one in two days, which is many."""
 
 LEAST_DAYS: Final = 1e-6
 """A tenth of a second: rates over fewer days could be infinite."""
@@ -73,7 +83,7 @@ def facts(policy: Policy, workload: Workload, group: Group, period: Period | Non
         partitions=group.partitions,
         static=all(member.instance_id is not None for member in group.members),
         # A workload may be known by its name and kind alone.
-        surge=policy.workload.kind != STATEFUL_SET and not workload.at_once,
+        surge=all(ref.kind != STATEFUL_SET for ref in (*workload.parts, policy.workload)) and not workload.at_once,
         at_once=workload.at_once,
         period_s=None if period is None else period.usual.total_seconds(),
     )
@@ -85,6 +95,60 @@ def unfit(model: GroupModel) -> Unfitted | None:
     if absences is not None and watched_days(absences).member_days > 0:
         return None
     return Unfitted(no_tail(model.group, absences))
+
+
+def unexplained_rebalances(model: GroupModel, facts: Facts) -> Sentence | None:
+    """Return that a group rebalances unplanned far more often than what its model knows explains; None if it does not.
+
+    Each crash and each eviction makes two rebalances: somebody leaves, somebody comes. Where there are many more,
+    members are removed and no metric shows it, and a law of absences that was fitted without them promises too much.
+
+    Args:
+        model: of the group.
+        facts: the group as it is now.
+    """
+    shown = model.quantities.get(UNPLANNED_REBALANCE)
+    if shown is None or shown.rate is None or shown.group_days < 1.0:
+        return None
+    sources = (model.quantities.get(name) for name in (CRASH_DOWNTIME, EVICTION))
+    per_day = facts.members * sum(
+        source.rate.upper for source in sources if source is not None and source.rate is not None
+    )
+    explained = 2.0 * per_day + _OUTAGES_A_DAY
+    least = (shown.values - Z_95 * math.sqrt(shown.values)) / shown.group_days
+    if shown.values < _ENOUGH_REBALANCES or least <= _UNEXPLAINED * explained:
+        return None
+    return say(
+        "group {group} rebalanced {rebalances:.3g} times a day without a plan, and crashes and counted evictions "
+        "explain {explained:.3g}: members are removed and no metric shows it, so nothing is promised",
+        group=model.group,
+        rebalances=shown.values / shown.group_days,
+        explained=explained,
+    )
+
+
+def consumer_protocol(group: Group) -> Finding:
+    """Say whose S and H are in a group of the consumer protocol."""
+    config = group.config
+    prescribed = (
+        "could not be read"
+        if config is None
+        else say(
+            "are a session of {session} and a heartbeat every {interval}",
+            session=config.session_timeout,
+            interval=config.heartbeat_interval,
+        )
+    )
+    return Finding(
+        Reason.CONSUMER_PROTOCOL,
+        say(
+            "group {group} speaks the consumer protocol (KIP-848): its values are set at the broker "
+            "(consumer.session.timeout.ms and consumer.heartbeat.interval.ms of the group) and {prescribed}; this "
+            "version shows them and changes nothing",
+            group=group.group_id,
+            prescribed=prescribed,
+        ),
+    )
 
 
 def _rebalancing(group: Group) -> Rebalancing:

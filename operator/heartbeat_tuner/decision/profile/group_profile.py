@@ -15,11 +15,12 @@ import numpy as np
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Beater, Circumstances
-from heartbeat_tuner.decision.profile import delay_laws
+from heartbeat_tuner.decision.profile import censored, delay_laws
 from heartbeat_tuner.decision.profile.group_facts import Facts, watched_days
 from heartbeat_tuner.metrics.measured import (
     ABSENCE,
     CRASH_DOWNTIME,
+    EVICTION,
     OUTAGE,
     POLL_GAP,
     REBALANCE_LATENCY,
@@ -51,6 +52,7 @@ _RULE_OF_THREE: Final = 3.0
 _HALF_AN_EVENT: Final = 0.5
 _NEVER: Final = FailureProcess(0.0, Law.constant(0.0))
 
+_ABOUT_THE_SAME: Final = 1.1
 _LEAST_SETTLE_S: Final = 0.2
 _WIDTHS: Final = np.diff(TIMES_S)
 
@@ -67,7 +69,9 @@ def profile(model: GroupModel, facts: Facts) -> Profile:
         model, quantities={name: watched_days(quantity_model) for name, quantity_model in model.quantities.items()}
     )
     absences = model.quantities[ABSENCE]
-    pauses = _pauses(absences, whole=POLL_GAP in model.quantities)
+    evicted = model.quantities.get(EVICTION)
+    evicted = None if evicted is None or not evicted.values else evicted
+    pauses = _pauses(absences, whole=POLL_GAP in model.quantities, evicted=evicted)
     handlers, slow = _handlers(model, facts)
     if catalogue.client(facts.client).handler_delays_beat:
         # Missing beats do not tell a handler from a pause; and a member whose handler takes long works on.
@@ -87,6 +91,7 @@ def profile(model: GroupModel, facts: Facts) -> Profile:
         restarts=_restarts(model, facts) or USUAL_RESTARTS,
         surge=facts.surge,
         at_once=facts.at_once,
+        restarts_in_turn=True,  # nearly all are those of deploys
         hangs=USUAL_HANGS,
         handlers=handlers,
         slow_handlers=slow,
@@ -125,18 +130,25 @@ def assumed(model: GroupModel, *, surge: bool) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _pauses(absences: QuantityModel, *, whole: bool) -> FailureProcess:
+def _pauses(absences: QuantityModel, *, whole: bool, evicted: QuantityModel | None) -> FailureProcess:
     """Return how often a member is absent, and for how long.
 
     Args:
         absences: that were seen.
         whole: whether gaps between polls show them: as they were, whatever became of the member; missing beats do not.
+        evicted: the evictions that are counted among them, by what each of them outlasted; None without any.
     """
-    days = absences.member_days
-    shown = delay_laws.failure_process(absences, days) or _unseen(days)
-    if absences.pool is None:
-        return shown
-    return delay_laws.pooled(shown, absences.pool, days, largest_s=absences.largest_s or 0.0, whole=whole)
+    days, largest_s = absences.member_days, absences.largest_s or 0.0
+    pauses = delay_laws.failure_process(absences, days) or _unseen(days)
+    if absences.pool is not None:
+        unended = evicted is not None
+        pauses = delay_laws.pooled(pauses, absences.pool, days, largest_s=largest_s, whole=whole, unended=unended)
+    if evicted is None or evicted.median_s is None or evicted.largest_s is None:
+        return pauses
+    # Of all of them the shortest session is not known where sessions were changed meanwhile, of half of them it is.
+    is_one_session = evicted.largest_s < _ABOUT_THE_SAME * evicted.median_s
+    count = evicted.values if is_one_session else evicted.values // 2
+    return censored.outlasting(pauses, count, evicted.member_days or days, from_s=evicted.median_s)
 
 
 def _unseen(member_days: float) -> FailureProcess:

@@ -5,12 +5,14 @@ counted by bucket. What could not be measured has no rows at all: neither values
 """
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
+from heartbeat_tuner.fitting.prometheus.sessions_in_force import SessionsInForce
 from heartbeat_tuner.fitting.prometheus.slices import SliceWindow
 from heartbeat_tuner.metrics import quantities
 from heartbeat_tuner.metrics.conventions import known_conventions, platform
@@ -25,6 +27,8 @@ from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
 OF_MEMBERS: Final = (
     Quantity.REBALANCES,
     Quantity.HEARTBEATS,
+    Quantity.HEARTBEAT_REQUESTS,
+    Quantity.REBALANCE_NOTICES,
     Quantity.REBALANCE_TIME,
     Quantity.FAILED_REBALANCES,
     Quantity.ASSIGNED_PARTITIONS,
@@ -63,14 +67,18 @@ def pods_in(series: Iterable[Series]) -> set[PodKey]:
     }
 
 
-def counts(series: Sequence[Series], around: Iterable[Series], window: SliceWindow) -> Counter[Cell]:
+def counts(
+    series: Sequence[Series], around: Iterable[Series], window: SliceWindow, policies: Iterable[Series] = ()
+) -> Counter[Cell]:
     """Return how often each thing was seen in a window.
 
     Args:
         series: the series of consumers, as Prometheus gave them, with the window's margins.
         around: what is exported around their pods.
         window: what is counted.
+        policies: what the operator exported of them.
     """
+    sessions = SessionsInForce(policies)
     known = [(entry, group) for entry in series if (group := _group_of(entry)) is not None]
     pods = resolver.by_pod(around, platform.CONVENTIONS, pods_in(series))
     groups = {group for _, group in known}
@@ -78,7 +86,7 @@ def counts(series: Sequence[Series], around: Iterable[Series], window: SliceWind
     counted: Counter[Cell] = Counter()
     for place, by_convention in sorted(by_group.items()):
         convention, observed = resolver.followed(by_convention, known_conventions.OF_GROUPS)
-        measured = quantities.measured(observed, pods)
+        measured = quantities.measured(observed, pods, session_s=functools.partial(sessions.at, place))
         for (quantity, bucket), count in _of_group(place, measured, window).items():
             counted[Cell(*place, convention.libraries[0], quantity, bucket)] = count
     return counted

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from heartbeat_tuner.doctor import discovery
 from heartbeat_tuner.domain.errors import MetricsCause, MetricsUnavailableError
-from heartbeat_tuner.fitting.prometheus import counting, slices
+from heartbeat_tuner.fitting.prometheus import counting, sessions_in_force, slices
 from heartbeat_tuner.fitting.prometheus.slices import Slice
 from heartbeat_tuner.metrics.conventions import known_conventions, platform
 from heartbeat_tuner.metrics.conventions.convention import Convention
@@ -67,15 +67,16 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answered:
-    """All that there is of a slice: the series of consumers, and those around their pods."""
+    """All that there is of a slice: the series of consumers, those around their pods, and those of policies."""
 
     found: Sequence[Series]
     around: Sequence[Series]
+    policies: Sequence[Series] = ()
 
     @property
     def samples(self) -> int:
         """How many samples there are."""
-        return sum(len(series.samples) for series in (*self.found, *self.around))
+        return sum(len(series.samples) for series in (*self.found, *self.around, *self.policies))
 
 
 class AggregatingSource(Protocol):
@@ -151,28 +152,30 @@ class Asker:
         parts = [Part(time_slice.namespaces, window.read_since, window.read_until)]
         series: list[Series] = []
         for quantity in counting.OF_MEMBERS:
-            parts = await self._asked(series, quantity, known_conventions.OF_GROUPS, parts)
+            parts = await self._asked(series, *_names(quantity, known_conventions.OF_GROUPS), parts)
         pods = counting.pods_in(series)
         around: list[Series] = []
         parts = [part for part in parts if any(namespace in part.namespaces for namespace, _ in pods)]
         for quantity in counting.AROUND if pods else ():
-            parts = await self._asked(around, quantity, platform.CONVENTIONS, parts, pods)
-        return Answered(joined(series), joined(around))
+            parts = await self._asked(around, *_names(quantity, platform.CONVENTIONS), parts, pods)
+        policies: list[Series] = []
+        if pods:
+            await self._asked(policies, sessions_in_force.NAMES, (), parts)
+        return Answered(joined(series), joined(around), joined(policies))
 
     async def _asked(
         self,
         series: list[Series],
-        quantity: Quantity,
-        conventions: Sequence[Convention],
+        names: Collection[str],
+        matchers: Iterable[tuple[str, str]],
         parts: Iterable[Part],
         pods: Collection[resolver.PodKey] = (),
     ) -> list[Part]:
-        """Add a quantity's series to `series`; return the parts in which it could be had, for the next one."""
+        """Add the series of these names to `series`; return the parts in which they could be had, for the next ones."""
+        matchers = tuple(matchers)
         fitting, waiting = [], list(parts)
         while waiting:
             part = waiting.pop(0)
-            names = known_conventions.names(conventions, quantity)
-            matchers = known_conventions.matchers(conventions, quantity)
             taken: list[Series] = []  # of a part that turns out to be too much half may be here already
             mine = sorted({pod for namespace, pod in pods if namespace in part.namespaces})
             try:
@@ -210,6 +213,11 @@ class Asker:
                     raise
             self._left_s -= pause_s
             await self._pause(pause_s)
+
+
+def _names(quantity: Quantity, conventions: Sequence[Convention]) -> tuple[Collection[str], Iterable[tuple[str, str]]]:
+    """Return what a quantity is called, and the labels that select it."""
+    return known_conventions.names(conventions, quantity), known_conventions.matchers(conventions, quantity)
 
 
 def joined(pieces: Iterable[Series]) -> list[Series]:

@@ -44,7 +44,8 @@ class BlockAbsence:
         seen_s: the scrape that showed it.
         at_least_s: what it surely had.
         at_most_s: what any witness leaves open.
-        witness: what shows it.
+        signal: what shows it.
+        likely_s: what it had on average of all that it can have had; None where that is what it surely had.
     """
 
     pod: str
@@ -53,6 +54,7 @@ class BlockAbsence:
     at_least_s: float
     at_most_s: float
     signal: AbsenceSignal
+    likely_s: float | None = None
 
 
 def shown(
@@ -101,7 +103,9 @@ def by_block(absences: Iterable[Absence]) -> list[BlockAbsence]:
         sure = max(several, key=lambda absence: absence.at_least_s)
         if sure.at_least_s > 0:
             at_most_s = max(absence.at_most_s for absence in several)
-            longest.append(BlockAbsence(pod, block_s, sure.seen_s, sure.at_least_s, at_most_s, sure.signal))
+            longest.append(
+                BlockAbsence(pod, block_s, sure.seen_s, sure.at_least_s, at_most_s, sure.signal, sure.likely_s)
+            )
     return longest
 
 

@@ -13,6 +13,9 @@ that is longer than a block, P may be another one, within what is still called r
 hours of a Prometheus that was down would be a minute of absence of every member. Several absences in one stretch of a
 block look like one that is as long as all of them.
 
+On average over all phases X is D P + P/2, whatever the scrapes, and scatters around that by half a period (measured:
+docs/design/0010): that is what it *likely* was. A fit is given this; what it surely was is 1.75 P less in the mean.
+
 Joining members do not beat, and new processes have not beaten yet: neither stretch counts, and an absence that ended in
 an eviction, and so in a join, is not here but in the record. A member that stands still is
 not scraped, and its absence shows in the first scrape after it. What has not ended is no absence yet.
@@ -55,6 +58,7 @@ class Deficit:
         missing: expected less counted beats; below zero if by chance there were more.
         at_least_s: how long the longest absence in it surely was; 0 if there may have been none.
         at_most_s: how long it can have been.
+        likely_s: how long it was on average of all that it can have been.
     """
 
     block_s: float
@@ -62,6 +66,7 @@ class Deficit:
     missing: float
     at_least_s: float
     at_most_s: float
+    likely_s: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,7 +80,9 @@ class Deficits:
     def absences(self) -> list[Absence]:
         """Return what the blocks show that surely lack a beat."""
         return [
-            Absence(self.pod, AbsenceSignal.MISSING_BEATS, block.until_s, block.at_least_s, block.at_most_s)
+            Absence(
+                self.pod, AbsenceSignal.MISSING_BEATS, block.until_s, block.at_least_s, block.at_most_s, block.likely_s
+            )
             for block in self.blocks
             if block.at_least_s > 0
         ]
@@ -182,12 +189,15 @@ def _joined(beating: Sequence[_Beating], period_s: float) -> list[_Beating]:
 
 def _deficit(block_s: float, stretches: Sequence[_Beating], period_s: float) -> Deficit:
     bounds = [_bounds(stretch, period_s) for stretch in stretches]
+    likely_s = max(stretch.span_s - stretch.beats * period_s for stretch in stretches) + period_s / 2
+    at_least_s = max(0.0, *(at_least_s for at_least_s, _ in bounds))
     return Deficit(
         block_s,
         stretches[-1].last.at_s,
         missing=sum(stretch.span_s / period_s - stretch.beats for stretch in stretches),
-        at_least_s=max(0.0, *(at_least_s for at_least_s, _ in bounds)),
+        at_least_s=at_least_s,
         at_most_s=max(0.0, *(at_most_s for _, at_most_s in bounds)),
+        likely_s=max(likely_s, at_least_s),
     )
 
 

@@ -14,9 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
+from heartbeat_tuner.decision import next_workload
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.domain.evidence import Holdings, Pod, Record, Workload
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
 from heartbeat_tuner.domain.grants import Grants
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
@@ -27,15 +28,17 @@ from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
 from heartbeat_tuner.ports.metrics_source import MetricsSource
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.reconcile import peer_pods
+from heartbeat_tuner.reconcile.canaries import canary_looks
 from heartbeat_tuner.reconcile.gather import kafka_looks, own_client_ids, policy_workloads, unread
 from heartbeat_tuner.reconcile.gather.cluster_looks import Sleep
 from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook
+from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
-from heartbeat_tuner.reconcile.gather.policy_workloads import PolicyWorkloads, ReadWorkload
+from heartbeat_tuner.reconcile.gather.policy_workloads import Held, PolicyWorkloads, ReadWorkload
 from heartbeat_tuner.reconcile.gather.record_reading import RecordReader
 from heartbeat_tuner.reconcile.gather.resting import CycleView, Resting
 from heartbeat_tuner.reconcile.gather.unread import LastRead
@@ -84,7 +87,7 @@ class Gatherer:
         self._peers: Mapping[ObjectKey, tuple[Pod, ...]] = {}
         self.workloads: Mapping[ObjectKey, ReadWorkload] = {}
         """Of each policy that was looked at last, or why it could not be read; the rest may hide behind a finding."""
-        self.holdings: dict[ObjectKey, Holdings] = {}
+        self.holdings: Held = {}
         """What of ours stands in the workloads of these policies, those too whose settings cannot be read."""
         self.seen: Mapping[ObjectKey, Policy] = {}
         """The policies whose workload was seen, with what was last applied to it and what of it was taken back."""
@@ -283,6 +286,9 @@ class Gatherer:
             self._resting.forget(policy.key)
         return before
 
+    def _record(self, policy: Policy, ledger: Ledger, workload: Workload) -> Record | Unknown:
+        return self._records.record(policy, workload, ledger, now=self._read_at)
+
     def _whole(
         self, policy: Policy, seen: CycleView, *, looked_at: datetime, now: datetime
     ) -> DecisionInput | Finding | NotRead:
@@ -305,13 +311,15 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        measured = self._records.record(policy, workload, memory.ledger, now=self._read_at)
+        record_of = functools.partial(self._record, policy, memory.ledger)
+        measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)
         elif memory.is_passed_over(policy, now):
             return NotRead()
         look, witnesses = GroupLook(policy, workload, measured, now), functools.partial(self._witnesses.chosen, policy)
         followed, history = memory.follow(look, witnesses)
+        policy = next_workload.turned(policy, workload, followed, now)
         return DecisionInput(
             now,
             policy,
@@ -326,4 +334,5 @@ class Gatherer:
             followed=followed,
             history=history,
             peers=seen.peers,
+            canary=canary_looks.look(policy, workload, group, seen.cluster.brokers, record_of),
         )

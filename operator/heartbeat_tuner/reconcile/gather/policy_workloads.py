@@ -7,10 +7,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from heartbeat_tuner.decision import next_workload, workload_parts
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Holdings, MissingWorkload, Workload
-from heartbeat_tuner.domain.policies import ObjectKey, Policy
+from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadViews
@@ -20,6 +21,9 @@ from heartbeat_tuner.reconcile.outcomes import UnexpectedFailure
 
 ReadWorkload = Workload | Finding | UnexpectedFailure
 """A policy's workload, or why there is none."""
+
+Held = dict[ObjectKey, dict[WorkloadRef, Holdings]]
+"""What of ours stands in the workloads of policies, as far as they could be read."""
 
 
 class PolicyWorkloads:
@@ -35,9 +39,10 @@ class PolicyWorkloads:
         self._views = views
         self._turns = turns
         self._moved = moved
+        self._together: dict[ObjectKey, Workload] = {}
 
     async def read(
-        self, policies: Sequence[Policy], looked: Sequence[Policy], holdings: dict[ObjectKey, Holdings]
+        self, policies: Sequence[Policy], looked: Sequence[Policy], holdings: Held
     ) -> dict[ObjectKey, ReadWorkload]:
         """Return the workloads of policies, or why they could not be read.
 
@@ -46,14 +51,28 @@ class PolicyWorkloads:
             looked: those whose workloads are returned.
             holdings: where it is noted what of ours stands in a workload, in one too whose settings cannot be read.
         """
-        await self._views.cover(policies)
+        await self._views.cover([alone for policy in policies for alone in workload_parts.by_themselves(policy)])
+        several = {policy.key for policy in policies if policy.workloads}
+        self._together = {key: workload for key, workload in self._together.items() if key in several}
         workloads: dict[ObjectKey, ReadWorkload] = {}
         for policy in looked:
-            workloads[policy.key] = await self._read_one(policy, holdings)
+            alone = workload_parts.by_themselves(policy)
+            parts = {part.workload: await self._read_one(part, holdings) for part in alone}
+            workloads[policy.key] = self._whole(policy, parts) if policy.workloads else parts[policy.workload]
             await self._turns.give()
         return workloads
 
-    async def _read_one(self, policy: Policy, holdings: dict[ObjectKey, Holdings]) -> ReadWorkload:
+    def _whole(self, policy: Policy, parts: Mapping[WorkloadRef, ReadWorkload]) -> ReadWorkload:
+        """Return all workloads of a policy as one, the same object while none has changed; or why one is not known."""
+        known = {ref: part for ref, part in parts.items() if isinstance(part, Workload)}
+        if len(known) < len(parts):
+            return next(part for part in parts.values() if not isinstance(part, Workload))
+        before = self._together.get(policy.key)
+        if before is None or not workload_parts.is_made_of(before, known):
+            before = self._together[policy.key] = workload_parts.together(known)
+        return before
+
+    async def _read_one(self, policy: Policy, holdings: Held) -> ReadWorkload:
         try:
             workload = await self._views.read(policy)
         except ApiServerError as error:
@@ -64,21 +83,23 @@ class PolicyWorkloads:
             self._moved()
         held = workload.holdings
         if held is not None:
-            holdings[policy.key] = held
+            holdings.setdefault(policy.key, {})[policy.workload] = held
         if isinstance(workload, MissingWorkload):
             return Finding(workload.reason, workload.message)
         return workload
 
 
-async def seen(
-    policies: Sequence[Policy], holdings: Mapping[ObjectKey, Holdings], turns: Turns, *, now: datetime
-) -> dict[ObjectKey, Policy]:
+async def seen(policies: Sequence[Policy], holdings: Held, turns: Turns, *, now: datetime) -> dict[ObjectKey, Policy]:
     """Return the policies whose workload was seen, each with what was last applied to it, and what was taken back."""
     policies_seen: dict[ObjectKey, Policy] = {}
     for policy in policies:
         held = holdings.get(policy.key)
         if held is not None:
-            policies_seen[policy.key] = taken_back.seen(policy, held, now=now)
+            policies_seen[policy.key] = (
+                next_workload.seen(policy, held, now=now)
+                if policy.workloads
+                else taken_back.seen(policy, held[policy.workload], now=now)
+            )
             await turns.give()
     return policies_seen
 

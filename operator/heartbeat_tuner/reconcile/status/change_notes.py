@@ -7,12 +7,13 @@ record says what. How far a change is, and when members were evicted, is noted f
 
 from typing import Any, Final
 
-from heartbeat_tuner.api.applied import failed_statuses
+from heartbeat_tuner.api.applied import applied_of, failed_statuses, workload_statuses
 from heartbeat_tuner.api.followed import history_status, verification_of
 from heartbeat_tuner.api.standing_words import fitting
+from heartbeat_tuner.api.v1alpha1.changes_v1alpha1 import WorkloadStatus
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ContradictedStatus
 from heartbeat_tuner.decision.evictions import contradictions
-from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
@@ -51,13 +52,33 @@ def followed_fields(outcome: Decided) -> dict[str, Any]:
     """
     inputs, last = outcome.inputs, outcome.last_application
     failed = inputs.policy.failed if outcome.application is None else outcome.application.failed
-    fields: dict[str, Any] = {"reverted": failed_statuses(failed)}
+    fields: dict[str, Any] = {"reverted": failed_statuses(failed), "workloads": _of_workloads(outcome)}
     if last is None:
         fields["verification"] = None
     elif outcome.application is None and inputs.followed is not None:
         fields["verification"] = verification_of(inputs.followed)
     if inputs.history is not None:
         fields["history"] = history_status(inputs.history)
+    return fields
+
+
+def _of_workloads(outcome: Decided) -> list[WorkloadStatus] | None:
+    """Return what a status notes of several workloads; None where there is one."""
+    policy, parts = outcome.inputs.policy, outcome.inputs.workload.parts
+    if not parts:
+        return None
+    new = {} if outcome.application is None else {policy.workload: outcome.application}
+    current = {ref: None if part.current is None else part.current.settings for ref, part in parts.items()}
+    return workload_statuses({**policy.applications, **new}, current)
+
+
+def of_unseen(policy: Policy) -> dict[str, Any]:
+    """Return what a status notes of our changes where a workload cannot be seen, by field."""
+    fields: dict[str, Any] = {}
+    if policy.application is not None:
+        fields["applied"] = applied_of(policy.application)
+    if policy.workloads:
+        fields["workloads"] = workload_statuses(policy.applications, dict.fromkeys(policy.workloads))
     return fields
 
 
@@ -80,7 +101,9 @@ def verified(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
 
 def _reverted(last: Application) -> Finding:
     """Say what was taken back, and why."""
-    failed = next((values for values in reversed(last.failed) if values.at == last.reverts), None)
+    # Of several workloads the one that was written last goes back first, and notes why.
+    since = last.reverts
+    failed = next((values for values in reversed(last.failed) if since is not None and values.at >= since), None)
     why = "" if failed is None else say(": {outcome}: {why}", outcome=failed.outcome.value, why=failed.message)
     return Finding(
         Reason.REVERTED,

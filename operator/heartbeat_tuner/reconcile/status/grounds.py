@@ -31,7 +31,8 @@ def grounds_of(outcome: Blocked | Decided | NotRead, policy: Policy | None, slot
         return NotRead, policy
     if isinstance(outcome, Blocked):
         return outcome.finding, policy, slots
-    if outcome.application is not None or outcome.failure is not None or outcome.intent is not None:
+    acted = (outcome.application, outcome.failure, outcome.intent, outcome.canary)
+    if any(act is not None for act in acted):
         return None
     inputs = outcome.inputs
     return (

@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Strategy, has_settled
-from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.rollouts import Strategy
+from heartbeat_tuner.domain.sentences import Reading, Sentence, join, say
 from heartbeat_tuner.domain.verdicts import Finding
 
 Landing = tuple[ConditionStatus, Finding]
@@ -39,7 +40,7 @@ class WrittenChange:
     """
 
     application: Application
-    reference: WorkloadRef
+    reference: WorkloadRef | Sentence
     workload: Workload
     current: LivenessSettings | None
     is_new: bool
@@ -60,13 +61,40 @@ class WrittenChange:
     @property
     def settled(self) -> int:
         """How many pods run with the values and have stayed ready."""
-        if not self.is_in_pods:
-            return 0
-        return sum(1 for pod in self.workload.pods if has_settled(pod.ready_since, pod.restarts, self.now))
+        return workload_parts.settled(self.workload, self.now) if self.is_in_pods else 0
 
 
 def landing_of(change: WrittenChange) -> Landing:
-    """Return what is to be said of a change."""
+    """Return what is to be said of a change; of several workloads, first what is to be said of the newest."""
+    if not change.workload.parts:
+        return _landing(change)
+    changes = [
+        dataclasses.replace(change, reference=reference, workload=part, current=_current(part))
+        for reference, part in change.workload.parts.items()
+    ]
+    newest = next((each for each in changes if each.workload.uid == change.application.workload_uid), changes[0])
+    has_stayed = workload_parts.has_stayed(newest.workload, change.application.at, change.now)
+    if change.is_new or newest.current != change.application.values or not has_stayed:
+        return _landing(newest)
+    others = [each for each in changes if each.current != change.application.values]
+    if not others:
+        return _landing(dataclasses.replace(change, reference=join(", ", map(str, change.workload.parts))))
+    waits = "{values}: {count} of {all} workloads run with them; next is {workload}"
+    text = say(
+        waits,
+        values=_written(change),
+        count=Reading(len(changes) - len(others)),
+        all=len(changes),
+        workload=others[0].reference,
+    )
+    return ConditionStatus.FALSE, Finding(Reason.ROLLING_OUT, text)
+
+
+def _current(workload: Workload) -> LivenessSettings | None:
+    return None if workload.current is None else workload.current.settings
+
+
+def _landing(change: WrittenChange) -> Landing:
     statement = _gone(change) or _landed(change) or _stopped(change) or _failed(change) or _under_way(change)
     if statement is not None:
         return statement
@@ -84,22 +112,14 @@ def _gone(change: WrittenChange) -> Landing | None:
 
 
 def _landed(change: WrittenChange) -> Landing | None:
-    if change.is_new or not change.settled or not (change.had_landed or _is_complete(change)):
+    if change.is_new or not change.settled:
+        return None
+    if not (change.had_landed or workload_parts.has_stayed(change.workload, change.application.at, change.now)):
         return None
     landed = "the pods of {workload} run with {values}, and have stayed ready"
     return ConditionStatus.TRUE, Finding(
         Reason.APPLIED, say(landed, workload=change.reference, values=_written(change))
     )
-
-
-def _is_complete(change: WrittenChange) -> bool:
-    """Whether all pods have stayed ready; long after a change one does for all that nothing speaks against."""
-    rollout = change.workload.rollout
-    if change.workload.rolling_out:
-        return False
-    is_old = change.now - change.application.at >= LONGEST_DEADLINE
-    enough = 1 if is_old and not rollout.exceeded and rollout.crashing(change.now) is None else rollout.wanted
-    return change.settled >= enough
 
 
 def _stopped(change: WrittenChange) -> Landing | None:

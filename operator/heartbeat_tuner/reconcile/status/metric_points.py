@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import Status
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.profile.usable_model import USED
 from heartbeat_tuner.domain import exposed
 from heartbeat_tuner.domain.evidence import Record, Unknown
@@ -87,7 +88,7 @@ def _lasting(policy: Policy | None, outcome: Result, status: Status) -> Iterator
 
 
 def _of_policy(policy: Policy) -> Iterator[_Point]:
-    workload = policy.workload
+    workload = workload_parts.references(policy)[0]
     named = (policy.group_id, policy.cluster, workload.kind, workload.key.name, workload.container, policy.library)
     yield exposed.INFO, (*named, policy.mode.value), 1.0
     yield exposed.ALLOWED_EVICTIONS, (), policy.objective.max_false_evictions_per_month / _DAYS_PER_MONTH

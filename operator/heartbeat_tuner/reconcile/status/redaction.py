@@ -14,12 +14,14 @@ from heartbeat_tuner.domain.policies import GroupOwnership
 OF_OUR_WRITES: Final = (
     "observed_generation",
     "applied",
+    "workloads",
     "slots",
     "taken_back",
     "writing",
     "contradicted",
     "verification",
     "reverted",
+    "canary",
 )
 """What is about the workload, and must outlast whatever becomes of the group: it holds back writes."""
 

@@ -91,13 +91,13 @@ def status_after(
         status = status.model_copy(update={"initial": in_pods, "static_ids": static_ids, "group_ownership": owned})
         stated = list(statements.statements_of(previous, outcome, status.initial))
     if policy is not None:
-        if isinstance(outcome, Blocked) and policy.application is not None:
-            status = status.model_copy(update={"applied": applied_of(policy.application)})
+        if isinstance(outcome, Blocked):
+            status = status.model_copy(update=change_notes.of_unseen(policy))
         noted = policy.taken_back
         status = status.model_copy(update={"taken_back": None if noted is None else noted_of(noted)})
         stated = statements.with_veto(stated, policy)
     same = generation == previous.observed_generation and _values(status) == _values(previous)
-    is_changed = status.applied is not None
+    is_changed = status.applied is not None or status.canary is not None
     conditions, words = _merged(
         previous, stated, words, same=same, is_changed=is_changed, generation=generation, now=now
     )
@@ -231,7 +231,7 @@ def _merged(
     """Return the conditions that should stand, in their fixed order, and what their sentences say.
 
     One of which nothing was known because the policy was not Ready goes when it is Ready and nothing is known yet: its
-    cause is gone; so does Verified where there is no change of ours any more.
+    cause is gone; so does Verified where there is no change of ours, and no canary, any more.
     """
     standing = {
         condition.type: condition

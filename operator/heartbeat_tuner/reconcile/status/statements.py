@@ -9,12 +9,14 @@ from typing import Final
 
 from heartbeat_tuner.api.applied import applied_of
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus, ConditionType, Initial, Status
-from heartbeat_tuner.decision.gates import taken_back
+from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.gates import canary_words, taken_back
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.policies import Application, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Reading, join, say
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
+from heartbeat_tuner.domain.verifications import CanaryPhase
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.status import change_notes, initial_values, landing
 from heartbeat_tuner.reconcile.status.landing import WrittenChange
@@ -82,19 +84,53 @@ def statements_of(previous: Status, outcome: Decided, in_pods: Initial | None) -
     applied = _applied_statement(outcome, had_landed=_had_landed(previous, outcome))
     if statement is not None and is_known:
         applied = Statement(ConditionType.APPLIED, *statement)
+    tried = _tried(outcome)
+    if tried is not None:
+        applied = Statement(ConditionType.APPLIED, ConditionStatus.FALSE, outcome.failure or tried)
     if outcome.inputs.policy.suspended:
         yield _suspended(applied)
-    elif is_known or outcome.last_application is not None:
+    elif is_known or tried is not None or outcome.last_application is not None:
         yield applied  # where values are does not depend on metrics: pods that crash have none
-    checked = change_notes.verified(outcome)
+    checked = _verified(outcome, tried)
     if checked is not None:
         yield Statement(ConditionType.VERIFIED, *checked)
+
+
+def _verified(outcome: Decided, tried: Finding | None) -> tuple[ConditionStatus, Finding] | None:
+    """Return what the condition Verified says: of a canary, where one runs or the last one failed; else of a change."""
+    canary = outcome.inputs.policy.canary
+    if tried is not None and tried.reason is Reason.CANARY_RUNNING:
+        return ConditionStatus.UNKNOWN, Finding(Reason.VERIFYING, tried.message)
+    failed = canary is not None and canary.phase is CanaryPhase.OVER and canary.outcome is not None
+    if canary is None or not failed or outcome.application is not None or outcome.canary is not None:
+        return change_notes.verified(outcome)
+    phrase = "{outcome}: {why}; no pod has the values any more"
+    word = "" if canary.outcome is None else canary.outcome.value
+    return ConditionStatus.FALSE, Finding(Reason.REVERTED, say(phrase, outcome=word, why=canary.message))
+
+
+def _tried(outcome: Decided) -> Finding | None:
+    """Return how far a canary is; None where there is none, the template was written, or another may begin."""
+    inputs = outcome.inputs
+    canary = outcome.canary or inputs.policy.canary
+    if canary is None or outcome.application is not None:
+        return None
+    if canary.phase is CanaryPhase.OVER and (canary.again is None or inputs.now >= canary.again):
+        return None
+    hold = outcome.decision.hold
+    finding = canary_words.finding(inputs.policy, canary, inputs.workload, inputs.now)
+    if not canary.is_trying or hold is None or hold.reason is Reason.CANARY_RUNNING:
+        return finding
+    return Finding(
+        finding.reason, say("{finding}. What is next waits: {hold}", finding=finding.message, hold=hold.message)
+    )
 
 
 def _of_evidence(outcome: Decided) -> Iterator[Statement]:
     """Yield what the group's record, or its absence, says."""
     policy, decision = outcome.inputs.policy, outcome.decision
-    watching = f"group {policy.group_id} is watched through {policy.workload}, container {policy.workload.container}"
+    through = ", ".join(f"{ref}, container {ref.container}" for ref in workload_parts.references(policy))
+    watching = f"group {policy.group_id} is watched through {through}"
     yield Statement(ConditionType.READY, ConditionStatus.TRUE, Finding(Reason.WATCHING, watching))
     if isinstance(outcome.inputs.record, Unknown):
         yield Statement(ConditionType.METRICS_AVAILABLE, ConditionStatus.FALSE, decision.story)

@@ -23,6 +23,9 @@ from heartbeat_tuner.reconcile.outcomes import Decided, Result
 from heartbeat_tuner.reconcile.stopping import fleet_guard
 from heartbeat_tuner.reconcile.stopping.fleet_guard import ChangedGroup
 
+_IN_PODS_TO_COME: Final = frozenset({Reason.AT_NEXT_RESTART, Reason.CANARY_RUNNING})
+"""Reasons that hold back a write, while new pods get the values all the same."""
+
 _log: Final = structlog.get_logger()
 
 
@@ -101,11 +104,14 @@ class FleetStopping:
 
 
 def _with_hold(outcome: Result, hold: Finding) -> Result:
-    """Return an outcome with a hold, if it would change values now, or in pods to come; a revert passes."""
+    """Return an outcome with a hold, if it would change values now, or in pods to come; a revert passes.
+
+    What a canary has next is held by it, too; to take one back is not.
+    """
     if not isinstance(outcome, Decided):
         return outcome
     decision = outcome.decision
-    is_next = decision.hold is None or decision.hold.reason is Reason.AT_NEXT_RESTART
+    is_next = decision.hold is None or decision.hold.reason in _IN_PODS_TO_COME
     if decision.target is None or decision.reverts or not is_next:
         return outcome
     return dataclasses.replace(outcome, decision=dataclasses.replace(decision, hold=hold))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heartbeat_tuner.tails.fit import likelihood
-from heartbeat_tuner.tails.fit.exceedances import Exceedances
+from heartbeat_tuner.tails.fit.exceedances import Chunk, Exceedances
 from heartbeat_tuner.tails.gpd import Array
 
 CRITICAL: Final = 2.0
@@ -98,8 +98,9 @@ def measure_fitness(exceedances: Exceedances, theta: Array) -> Fitness:
     size = len(exceedances)
     fitness = Fitness(np.zeros(size), np.zeros(size), np.zeros((size, _PLACES.size)))
     for chunk in exceedances.chunks:
-        groups, counts = chunk.groups, chunk.counts
+        groups = chunk.groups
         probability, _, _ = likelihood.cell_probabilities(chunk.edges, theta[groups])
+        counts = _completed(chunk, probability)
         total = counts.sum(axis=1, keepdims=True)
         seen = counts / np.maximum(total, 1e-300)
         fitted = np.cumsum(probability, axis=1)
@@ -116,3 +117,14 @@ def measure_fitness(exceedances: Exceedances, theta: Array) -> Fitness:
         filled, begin = np.unique(rows, return_index=True)
         fitness.below[groups[filled]] = np.add.reduceat(parts, begin, axis=0) if begin.size else 0.0
     return fitness
+
+
+def _completed(chunk: Chunk, probability: Array) -> Array:
+    """Return the values in each cell, those whose end nobody saw spread over the cells beyond as the law has it.
+
+    So they speak neither for their law nor against it.
+    """
+    if chunk.unended is None:
+        return chunk.counts
+    reached = np.cumsum(probability[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(chunk.counts + probability * np.cumsum(chunk.unended / np.maximum(reached, 1e-300), axis=1))

@@ -2,7 +2,8 @@
 
 A bucket says only between which edges a value lay, so its probability is the difference of two survivals
 (interval-censored likelihood). The last cell of each group is open: it holds all that is known to be *larger* than its
-lower edge, which is where evictions belong (a member that was removed after S was silent for longer than that).
+lower edge. A value whose end nobody saw (an absence that ended in an eviction: longer than S less the age of the last
+beat) tells the survival of the lower edge of its cell, and nothing of the cells beyond.
 Thresholds are edges, and all is measured in units of a group's threshold; a scale is kept as its logarithm.
 
 Fisher scoring: steps by the expected information, halved where they do not help; converged groups drop out. Groups are
@@ -15,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.tails import gpd
-from heartbeat_tuner.tails.fit.exceedances import Exceedances, Fits, Normal, Numbers
+from heartbeat_tuner.tails.fit.exceedances import Chunk, Exceedances, Fits, Normal, Numbers
 from heartbeat_tuner.tails.gpd import Array
 
 SHAPES: Final = (-0.45, 1.5)
@@ -47,7 +48,7 @@ def fit(
     fits = Fits(theta, np.full((size, 2, 2), np.inf), np.zeros(size, dtype=np.bool_))
     for chunk in exceedances.chunks:
         believed = None if prior is None else Normal(prior.mean[chunk.groups], prior.sd[chunk.groups])
-        _Climb(chunk.edges, chunk.counts * weights[chunk.groups, None], believed).to_the_top(chunk.groups, fits)
+        _Climb(_weighed(chunk, weights), believed).to_the_top(chunk.groups, fits)
     return fits
 
 
@@ -69,7 +70,12 @@ def posterior(exceedances: Exceedances, fits: Fits, *, prior: Normal, weight: Ar
     for chunk in exceedances.chunks:
         found_top = fits.converged[chunk.groups]
         groups = chunk.groups[found_top]
-        values = _FilledCells.of(chunk.edges[found_top], chunk.counts[found_top] * weights[groups, None])
+        weighed = _weighed(chunk, weights)
+        values = _FilledCells.of(
+            weighed.edges[found_top],
+            weighed.counts[found_top],
+            None if weighed.unended is None else weighed.unended[found_top],
+        )
         root = np.linalg.cholesky(fits.covariance[groups])
         places = _within(fits.theta[groups] + np.einsum("gab,pb->pga", root, _PLACES))
         away = (places - prior.mean[groups]) / prior.sd[groups]
@@ -82,6 +88,13 @@ def posterior(exceedances: Exceedances, fits: Fits, *, prior: Normal, weight: Ar
         posteriors.theta[groups] = mean
         posteriors.covariance[groups] = np.einsum("pg,pga,pgb->gab", shares, spread, spread)
     return posteriors
+
+
+def _weighed(chunk: Chunk, weights: Array) -> Chunk:
+    """Return a chunk whose values count for as much as they tell."""
+    weight = weights[chunk.groups, None]
+    unended = None if chunk.unended is None else chunk.unended * weight
+    return Chunk(chunk.groups, chunk.edges, chunk.counts * weight, unended)
 
 
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
@@ -101,12 +114,19 @@ class _FilledCells:
     edge_rows: Numbers
     low: Numbers
     high: Numbers
+    open_rows: Numbers
+    """Of values without a known end: the groups that have them, how many, and at which edges."""
+    open_counts: Array
+    open_low: Numbers
 
     @classmethod
-    def of(cls, edges: Array, counts: Array) -> "_FilledCells":
+    def of(cls, edges: Array, counts: Array, unended: Array | None) -> "_FilledCells":
         rows, columns = np.nonzero(counts)
+        open_cells = np.zeros_like(counts) if unended is None else unended
+        open_rows, open_columns = np.nonzero(open_cells)
         needed = np.zeros(edges.shape, dtype=np.bool_)
         needed[rows, columns] = needed[rows, columns + 1] = True
+        needed[open_rows, open_columns] = True
         numbers = np.cumsum(needed).reshape(needed.shape) - 1
         return cls(
             rows=rows,
@@ -116,6 +136,9 @@ class _FilledCells:
             edge_rows=np.nonzero(needed)[0],
             low=numbers[rows, columns],
             high=numbers[rows, columns + 1],
+            open_rows=open_rows,
+            open_counts=open_cells[open_rows, open_columns],
+            open_low=numbers[open_rows, open_columns],
         )
 
     def height(self, theta: Array) -> Array:
@@ -123,15 +146,20 @@ class _FilledCells:
         survivals = gpd.survival(self.edges, theta[self.edge_rows, 0], np.exp(theta[:, 1])[self.edge_rows])
         probability = survivals[self.low] - survivals[self.high]
         logs = self.counts * np.log(np.maximum(probability, _TINY))
-        return np.bincount(self.rows, logs, minlength=self.groups).astype(np.float64)
+        height = np.bincount(self.rows, logs, minlength=self.groups).astype(np.float64)
+        if self.open_rows.size:
+            open_logs = self.open_counts * np.log(np.maximum(survivals[self.open_low], _TINY))
+            height += np.bincount(self.open_rows, open_logs, minlength=self.groups)
+        return height
 
 
 class _Climb:
     """Groups that climb together."""
 
-    def __init__(self, edges: Array, counts: Array, prior: Normal | None) -> None:
-        self._edges = edges
-        self._counts = counts
+    def __init__(self, chunk: Chunk, prior: Normal | None) -> None:
+        self._chunk = chunk
+        self._totals = chunk.totals
+        self._watched = chunk.watched
         self._prior = prior
 
     def to_the_top(self, groups: Numbers, fits: Fits) -> None:
@@ -164,13 +192,20 @@ class _Climb:
 
     def _look(self, active: Numbers, theta: Array) -> tuple[Array, Array, Array]:
         """Return the logarithm of the (penalised) likelihood, its gradient, and the expected information."""
-        counts = self._counts[active]
-        probability, by_shape, by_scale = cell_probabilities(self._edges[active], theta)
+        counts, edges = self._chunk.counts[active], self._chunk.edges[active]
+        probability, by_shape, by_scale = cell_probabilities(edges, theta)
         height = np.einsum("ij,ij->i", counts, np.log(probability))
         ratio = counts / probability
         score = np.stack([np.einsum("ij,ij->i", ratio, by_shape), np.einsum("ij,ij->i", ratio, by_scale)], axis=1)
-        per_value = np.stack([by_shape, by_scale]) / np.sqrt(probability)
-        information = np.einsum("agj,bgj->gab", per_value, per_value) * counts.sum(axis=1)[:, None, None]
+        if self._chunk.unended is None or self._watched is None:
+            per_value = np.stack([by_shape, by_scale]) / np.sqrt(probability)
+        else:
+            open_counts = self._chunk.unended[active]
+            t, *slopes = gpd.exponent(edges[:, :-1], theta[:, :1], np.exp(theta[:, 1:]))
+            height -= np.einsum("ij,ij->i", open_counts, t)
+            score -= np.stack([np.einsum("ij,ij->i", open_counts, slope) for slope in slopes], axis=1)
+            per_value = _hazard_slopes(edges, theta) * np.sqrt(self._watched[active])
+        information = np.einsum("agj,bgj->gab", per_value, per_value) * self._totals[active, None, None]
         if self._prior is None:
             return height, score, information
         precision = self._prior.sd[active] ** -2
@@ -201,6 +236,19 @@ def cell_probabilities(edges: Array, theta: Array) -> tuple[Array, Array, Array]
     by_shape, by_scale = -survivals * t_by_shape, -survivals * t_by_scale
     probability = np.maximum(survivals[:, :-1] - survivals[:, 1:], _TINY)
     return probability, by_shape[:, :-1] - by_shape[:, 1:], by_scale[:, :-1] - by_scale[:, 1:]
+
+
+def _hazard_slopes(edges: Array, theta: Array) -> Array:
+    """Return how the chance to end in a cell, once it is reached, changes by shape and log scale, over its spread.
+
+    Weighed by how likely the cell is reached, the squares add up to what a value tells: the same as of probabilities of
+    cells. Here it can be left out cell by cell where no end could have been seen.
+    """
+    t, *slopes = gpd.exponent(edges, theta[:, :1], np.exp(theta[:, 1:]))
+    reached, across = np.exp(-t[:, :-1]), np.diff(t, axis=1)
+    ends = np.maximum(-np.expm1(-across), _TINY)
+    spread = np.sqrt(reached * np.exp(-across) / ends)
+    return np.stack([np.diff(slope, axis=1) for slope in slopes]) * np.where(np.isfinite(spread), spread, 0.0)
 
 
 def _within(theta: Array) -> Array:

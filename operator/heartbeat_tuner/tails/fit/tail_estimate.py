@@ -22,6 +22,10 @@ from heartbeat_tuner.tails.model import HEAVIEST, Rejected, RejectionReason, Tai
 _LEAST_EXCEEDANCES: Final = 5.0
 """Independent values that a threshold of a group's own leaves over itself; who has fewer there takes the fleet's."""
 
+_OVER_UNENDED: Final = 3.0
+_MOST_OVER: Final = 0.75
+"""Values over a threshold for each one without a known end, and the largest part of all values over it."""
+
 _ELSEWHERE: Final = (RejectionReason.BAD_FIT, RejectionReason.NOT_CONVERGED, RejectionReason.TOO_HEAVY)
 """What another threshold may cure."""
 
@@ -37,6 +41,7 @@ class Fleet:
             removes the member; evictions are counted in it. `BUCKETS` where there is none.
         homes: a number for each group from 0; groups with the same one are of one namespace.
         weight: how much a value of each group tells, as part of an independent one (`dependence`).
+        unended: how many of `counts` are only known to be larger than the lower edge of their bucket; None for none.
     """
 
     counts: Array
@@ -44,6 +49,7 @@ class Fleet:
     cut: npt.NDArray[np.int64]
     weight: Array
     homes: npt.NDArray[np.int64]
+    unended: Array | None = None
 
     @classmethod
     def of(
@@ -54,6 +60,7 @@ class Fleet:
         cut: npt.NDArray[np.int64] | None = None,
         weight: Array | None = None,
         homes: npt.NDArray[np.int64] | None = None,
+        unended: Array | None = None,
     ) -> "Fleet":
         """Return a fleet of one stratum and namespace, nothing cut, all values independent, but for what is given.
 
@@ -71,7 +78,10 @@ class Fleet:
             np.full(size, BUCKETS, dtype=np.int64) if cut is None else cut,
             np.ones(size) if weight is None else weight,
             np.zeros(size, dtype=np.int64) if homes is None else homes,
+            unended,
         )
+        if unended is not None and (unended.shape != counts.shape or not np.all((unended >= 0) & (unended <= counts))):
+            raise ValueError("unended: must be a part of counts, bucket by bucket")
         for name in ("strata", "cut", "weight", "homes"):
             array = getattr(fleet, name)
             if array.shape != (size,):
@@ -143,7 +153,7 @@ class _Fits:
 def _fit(fleet: Fleet, fraction: float) -> _Fitted:
     """Return the whole fleet fitted at one share of its values."""
     totals = fleet.counts.sum(axis=1)
-    first = threshold.edges_over(fleet.counts, totals * fraction)
+    first = threshold.edges_over(fleet.counts, np.maximum(totals * fraction, _over_unended(fleet, totals)))
     grown = growth.thresholds(
         fleet.counts,
         fraction,
@@ -161,12 +171,23 @@ def _fit(fleet: Fleet, fraction: float) -> _Fitted:
         homes=fleet.homes,
         cut=fleet.cut,
         weight=fleet.weight,
+        unended=fleet.unended,
     )
     prior = np.where(grown.small, grown.certainty, 0.0)
     weighted = candidate.exceedances.totals * fleet.weight + prior
     share = weighted / np.maximum(totals * fleet.weight + prior / fraction, 1e-300)
     refuted = candidate.fitness.refuted(fleet.weight)
     return _Fitted(candidate, refuted, share, 1.0 / np.sqrt(np.maximum(weighted, 1e-300)), grown.small)
+
+
+def _over_unended(fleet: Fleet, totals: Array) -> Array:
+    """Return how many of the largest values a threshold leaves over itself at least, where some have no known end.
+
+    A law rests on ends that were seen: of those there are as many again over the threshold, as far as there are any.
+    """
+    if fleet.unended is None:
+        return np.zeros_like(totals)
+    return np.asarray(np.minimum(_OVER_UNENDED * fleet.unended.sum(axis=1), _MOST_OVER * totals))
 
 
 def _model_of(fleet: Fleet, group: int, tried: Iterable[_Fitted]) -> TailModel | Rejected:

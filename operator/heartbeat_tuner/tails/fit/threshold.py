@@ -81,8 +81,9 @@ def candidate(
     homes: npt.NDArray[np.int64],
     cut: npt.NDArray[np.int64],
     weight: Array,
+    unended: Array | None = None,
 ) -> Candidate:
     """Return all groups fitted over thresholds that stand for one share of their values."""
-    exceedances = Exceedances.over(counts, first, cut=np.maximum(cut, first))
+    exceedances = Exceedances.over(counts, first, cut=np.maximum(cut, first), unended=unended)
     belief, fits = fleet_prior.learn(exceedances, strata=strata, weight=weight, homes=homes)
     return Candidate(fraction, exceedances, belief, fits, fitness.measure_fitness(exceedances, fits.theta))

@@ -12,17 +12,20 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Final
 
+import structlog
+
 from heartbeat_tuner.api import slot_names
 from heartbeat_tuner.api.slot_names import Owner, SlotPlace
-from heartbeat_tuner.domain.errors import WriteConflictError
+from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.membership.claiming import claim
 from heartbeat_tuner.membership.values import Refused, SlotPool, SlotRefusal, View
 from heartbeat_tuner.ports.kubernetes_workloads import WorkloadSizes
 from heartbeat_tuner.ports.static_slots import Slots
+from heartbeat_tuner.ports.ticket_takers import TicketTakers
 from heartbeat_tuner.ports.wall_clock import Clock
 from heartbeat_tuner.webhook.admission import enrolment, initial_mode, injection
 from heartbeat_tuner.webhook.admission.enrolment import Enrolment, OwnerWorkload
-from heartbeat_tuner.webhook.admission.initial_mode import Filled
+from heartbeat_tuner.webhook.admission.initial_mode import Filled, InitialValues
 from heartbeat_tuner.webhook.admission.review import Review
 from heartbeat_tuner.webhook.admission.review_outcomes import ReviewAnswer, ReviewOutcome
 from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
@@ -40,6 +43,8 @@ moment later. Without it the new pod would be a member more, and the old one's p
 
 _PASSING: Final = frozenset({SlotRefusal.ALL_HELD, SlotRefusal.RESTING})
 """Why there is no slot, when there may be one in a moment."""
+
+_log = structlog.get_logger()
 
 Enrolled = Callable[[OwnerWorkload], Collection[Enrolment]]
 """A workload to the policies that ask for something in its pods."""
@@ -60,6 +65,7 @@ class Admission:
     Args:
         enrolled: who gives a workload's pods their ids, and values.
         slots: what there is.
+        tickets: of canaries.
         sizes: how much of it may be given.
         clock: for the records.
         may_gate: whether a gate that is added now is sure to be lifted.
@@ -71,6 +77,7 @@ class Admission:
         self,
         enrolled: Enrolled,
         slots: Slots,
+        tickets: TicketTakers,
         sizes: WorkloadSizes,
         clock: Clock,
         *,
@@ -80,6 +87,7 @@ class Admission:
     ) -> None:
         self._enrolled = enrolled
         self._slots = slots
+        self._tickets = tickets
         self._sizes = sizes
         self._clock = clock
         self._may_gate = may_gate
@@ -95,13 +103,27 @@ class Admission:
         """
         place = enrolment.workload_of(review.pod, review.namespace)
         enrolled = () if place is None else self._enrolled(place)
-        filled = initial_mode.filled(review.pod, enrolment.in_containers(enrolled), now=self._clock.now())
+        given = [values for values in enrolment.in_containers(enrolled) if await self._is_given(values, review)]
+        filled = initial_mode.filled(review.pod, given, now=self._clock.now())
         holder, unfit = enrolment.holder(enrolled), "; ".join(filled.unfit)
         if holder is None:
             return ReviewAnswer(_without_id(filled, review), injection.patch(review.pod, filled.pod), told=unfit)
         settled = await self._identified(holder, dataclasses.replace(review, pod=filled.pod))
         sentence = "; ".join(text for text in (unfit, settled.told) if text)
         return ReviewAnswer(settled.outcome, injection.patch(review.pod, settled.pod), told=sentence)
+
+    async def _is_given(self, values: InitialValues, review: Review) -> bool:
+        """Whether a pod gets values: those of a canary with a ticket of its own, and nobody takes one for a trial."""
+        if values.ticket is None:
+            return True
+        fits = initial_mode.filled(review.pod, [values], now=self._clock.now()).pod is not review.pod
+        if review.dry_run or not fits:
+            return False
+        try:
+            return await self._tickets.take(values.ticket, review.uid)
+        except ApiServerError as error:
+            _log.warning("no ticket of a canary taken", policy=str(values.policy.key), error=str(error))
+            return False
 
     async def _identified(self, holder: Enrolment, review: Review) -> _Settled:
         """Return what became of a pod that is to have an id."""

@@ -100,7 +100,8 @@ class Enrolment:
 def enrolment_of(body: Mapping[str, Any]) -> Enrolment | None:
     """Return what a policy enrols; None if it asks for nothing in pods, is on its way out, or cannot be read."""
     spec = body.get("spec") or {}
-    if spec.get("staticMembership") not in _GIVEN and spec.get("mode") != Mode.INITIAL:
+    has_canary = "canary" in (body.get("status") or {})
+    if spec.get("staticMembership") not in _GIVEN and spec.get("mode") != Mode.INITIAL and not has_canary:
         return None  # before anything is parsed: most policies are such, and each of their statuses comes by
     if "deletionTimestamp" in body["metadata"]:
         return None

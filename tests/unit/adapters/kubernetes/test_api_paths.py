@@ -27,11 +27,13 @@ from heartbeat_tuner.adapters.kubernetes.model_objects import KubernetesModels
 from heartbeat_tuner.adapters.kubernetes.policy_objects import KubernetesPolicies
 from heartbeat_tuner.adapters.slots.slot_leases import KubernetesSlots
 from heartbeat_tuner.adapters.slots.slot_pods import SeenPod, WatchedSlotPods
+from heartbeat_tuner.adapters.slots.ticket_leases import KubernetesTickets
 from heartbeat_tuner.adapters.workloads import workload_objects
 from heartbeat_tuner.adapters.workloads.named_maps import NamedMaps
 from heartbeat_tuner.adapters.workloads.workload_objects import KubernetesWorkloads
 from heartbeat_tuner.adapters.workloads.workload_sizes import KubernetesWorkloadSizes
-from heartbeat_tuner.api.slot_names import SlotPlace
+from heartbeat_tuner.api.canary_notes import CanaryTicket
+from heartbeat_tuner.api.slot_names import Owner, SlotPlace
 from heartbeat_tuner.domain.errors import ApiServerError, TunerError
 from heartbeat_tuner.domain.policies import ObjectKey, WorkloadRef
 from heartbeat_tuner.membership.values import Remove, SlotPod
@@ -229,6 +231,10 @@ USES: Final[dict[str, Use]] = {
     "removed slots": lambda api, name, namespace: _slots(api).remove(SlotPlace(namespace, name), Remove(0, "1")),
     "lifted pods": lambda api, name, namespace: _slots(api).lift(SlotPlace(namespace, "a-"), _pod(name)),
     "replaced pods": lambda api, name, namespace: _slots(api).evict(SlotPlace(namespace, "a-"), _pod(name)),
+    "evicted pods": lambda api, name, namespace: KubernetesWorkloads(api).evict(namespace, name, "u1"),
+    "tickets": lambda api, name, namespace: KubernetesTickets(api).take(
+        CanaryTicket(Owner("p", "u1"), ObjectKey(namespace, name), 1, 1), "r1"
+    ),
     "vanished pods": _vanished,
     "secrets": lambda api, name, namespace: _store(api, name, namespace).current(),
     "registrations": lambda api, name, namespace: _store(api, name, namespace).trust(b"x"),
@@ -354,6 +360,7 @@ def test_every_place_that_asks_for_a_name_is_tried() -> None:
         "lease_annotations",
         "slot_leases",
         "slot_pods",
+        "ticket_leases",
         "certificate_store",
     }
     assert callers - tried == {"live_workloads", "model_objects", "replica"}

@@ -1,8 +1,12 @@
 """What is made of a workload does not depend on the order in which its pods come."""
 
+import dataclasses
+from datetime import timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import workload_evidence
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.verifications import Canary
 from tests.support import manifests, worlds
 
 SESSION: Final = "KAFKA_SESSION_TIMEOUT_MS"
@@ -36,3 +40,63 @@ def test_the_order_of_pods_says_nothing() -> None:
         for given in (pods, pods[::-1])
     )
     assert forwards == backwards
+
+
+CANARY: Final = Canary(
+    worlds.NOW,
+    worlds.NOW + timedelta(days=1),
+    worlds.settings("20s"),
+    worlds.settings("30s"),
+    {SESSION: "20000"},
+    2,
+    "workload-1",
+    "1",
+    "",
+)
+
+
+def _seen(*pods: dict[str, Any], canary: Canary | None = CANARY) -> Workload:
+    """Return what is made of a Deployment of three whose template has a session of 30 s."""
+    deployment = manifests.deployment()
+    deployment["metadata"] |= {"uid": "workload-1", "resourceVersion": "7"}
+    template = manifests.container(env=[manifests.literal(SESSION, "30000")])
+    deployment["spec"] |= {"replicas": 3, "template": {"spec": {"containers": [template]}}}
+    made = workload_evidence.workload_of(worlds.policy(canary=canary), deployment, pods, {}, template="1")
+    assert isinstance(made, Workload)
+    return made
+
+
+def test_a_canarys_pods_are_not_what_is_set() -> None:
+    """They are told apart by their environment; without a canary such pods differ from the others."""
+    pods = [_pod(0, "30000", ready=True), _pod(1, "20000", ready=True), _pod(2, "20000", ready=False)]
+    seen = _seen(*pods)
+    assert seen.current is not None
+    assert seen.current.settings.session_timeout == worlds.seconds(30)
+    assert dict(seen.canary.uids) == {"orders-1": "uid-1", "orders-2": "uid-2"}
+    assert [pod.pod for pod in seen.canary.rollout.ready] == ["orders-1"]
+    assert (seen.canary.rollout.unready, seen.canary.total, len(seen.pods)) == (("orders-2",), 3, 3)
+    assert _seen(*pods, canary=None).current is None
+
+
+def test_an_annotation_makes_no_pod_one_of_a_canary() -> None:
+    """Whoever may edit pods may write any; the environment of a pod that is there nobody can change."""
+    forged = _pod(0, "30000", ready=True)
+    forged["metadata"]["annotations"] = {"heartbeat-tuner.dev/canary-of": "orders"}
+    assert dict(_seen(forged, _pod(1, "30000", ready=True)).canary.uids) == {}
+
+
+def test_a_pod_that_is_going_is_none_of_it_any_more() -> None:
+    """It was evicted already."""
+    going = _pod(1, "20000", ready=True)
+    going["metadata"]["deletionTimestamp"] = "2026-03-02T12:00:00Z"
+    seen = _seen(_pod(0, "30000", ready=True), going)
+    assert (dict(seen.canary.uids), seen.canary.total) == ({}, 1)
+
+
+def test_a_pod_that_has_a_part_of_the_values_is_none_of_it() -> None:
+    """Nor one that takes the variable from elsewhere."""
+    two = dataclasses.replace(CANARY, entries={SESSION: "20000", "KAFKA_HEARTBEAT_INTERVAL_MS": "2000"})
+    other = _pod(1, "20000", ready=True)
+    other["spec"]["containers"][0]["env"] = [{"name": SESSION, "valueFrom": {"fieldRef": {"fieldPath": "x"}}}]
+    assert dict(_seen(_pod(0, "20000", ready=True), canary=two).canary.uids) == {}
+    assert dict(_seen(_pod(0, "30000", ready=True), other).canary.uids) == {}

@@ -121,3 +121,12 @@ async def test_no_container_has_thousands_of_config_maps_asked_for() -> None:
     assert f"from {MOST_CONFIG_MAPS + 1} ConfigMaps" in found.message
     assert found.holdings is not None
     assert not any("configmaps" in path for path in api.asked)
+
+
+async def test_an_eviction_names_the_very_pod() -> None:
+    """By its uid, so that a pod that took the name since stays; disruption budgets are asked by the API server."""
+    api = FakeApi(template=_container(), pod=_container())
+    await KubernetesWorkloads(cast("KubernetesApi", api)).evict("shop", "orders-0", "uid-0")
+    (written,) = api.written
+    assert (written["kind"], written["metadata"]) == ("Eviction", {"name": "orders-0", "namespace": "shop"})
+    assert written["deleteOptions"] == {"preconditions": {"uid": "uid-0"}}

@@ -21,7 +21,7 @@ from heartbeat_tuner.domain.liveness import LivenessSettings, Setting, ValueSour
 from heartbeat_tuner.domain.policies import Application, Mode, TakenBack, Window
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding, Verdict
-from heartbeat_tuner.domain.verifications import FailedValues, FollowedChange, Outcome
+from heartbeat_tuner.domain.verifications import Canary, CanaryPhase, FailedValues, FollowedChange, Outcome
 from tests.support import worlds
 from tests.support.pipelines import first_hold
 from tests.support.worlds import NOW
@@ -71,6 +71,10 @@ def of_group(state: GroupState) -> Callable[[Asked], Asked]:
     )
 
 
+TRYING = Canary(
+    OLD, NOW + timedelta(days=1), TARGET, worlds.STORM, {"KAFKA_SESSION_TIMEOUT_MS": "30000"}, 2, "workload-1", "", ""
+)
+
 HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
     Reason.SUSPENDED: of_policy(suspended=True),
     Reason.SETTING_ASSUMED: of_workload(current=worlds.current(worlds.STORM, ValueSource.DEFAULT)),
@@ -89,12 +93,16 @@ HINDRANCES: dict[Reason, Callable[[Asked], Asked]] = {
     Reason.FIELD_OWNED: of_workload(foreign_env={Setting.SESSION_TIMEOUT: "helm"}),
     Reason.COOLDOWN: of_policy(application=RECENT),
     Reason.OUTSIDE_WINDOW: of_policy(windows=(NIGHTS,)),
+    Reason.CANARY_RUNNING: of_policy(canary=TRYING),
 }
 """In the order of the gates."""
 
 MODES = (Reason.RECOMMEND_MODE, Reason.AT_NEXT_RESTART)
 PAIRS = [pair for pair in itertools.combinations_with_replacement(HINDRANCES, 2) if pair != MODES]
-OF_SAVINGS_ALONE = {Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING, Reason.VERIFYING}
+OF_SAVINGS_ALONE = {
+    *(Reason.TOO_LITTLE_DATA, Reason.NOT_WORTH_RESTART, Reason.REBALANCING, Reason.VERIFYING),
+    Reason.CANARY_RUNNING,
+}
 FREE: Asked = (worlds.situation(has=worlds.workload(worlds.STORM)), SAVING)
 
 
@@ -249,3 +257,22 @@ def test_a_foreign_entry_that_only_the_pods_env_hides_is_told() -> None:
 def test_of_pods_that_differ_nothing_is_to_be_written() -> None:
     """What they have in common is not known; a gate of its own says so."""
     assert worlds.workload(mixed=True).to_write(worlds.STORM) == ()
+
+
+@pytest.mark.parametrize(
+    ("canary", "holds"),
+    [
+        (TRYING, Reason.CANARY_RUNNING),
+        (dataclasses.replace(TRYING, landed=OLD), Reason.CANARY_RUNNING),
+        (dataclasses.replace(TRYING, phase=CanaryPhase.FAILED), Reason.CANARY_RUNNING),
+        (dataclasses.replace(TRYING, phase=CanaryPhase.ENDED), Reason.CANARY_ENDED),
+        (dataclasses.replace(TRYING, phase=CanaryPhase.OVER, again=NOW + timedelta(hours=1)), Reason.CANARY_ENDED),
+        (dataclasses.replace(TRYING, phase=CanaryPhase.OVER, again=NOW), None),
+        (dataclasses.replace(TRYING, phase=CanaryPhase.OVER), None),
+        (dataclasses.replace(TRYING, phase=CanaryPhase.PASSED), None),
+    ],
+    ids=["coming", "watched", "failed", "ended", "waits for the next", "may begin again", "failed before", "passed"],
+)
+def test_a_canary_holds_the_template_until_it_has_passed(canary: Canary, holds: Reason | None) -> None:
+    """Or until another may begin; what failed is held by what is remembered of it."""
+    assert reason(of_policy(canary=canary)(FREE)) is holds

@@ -19,7 +19,7 @@ from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.models.failure_profile import Profile, Rebalancing
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import Law
-from tests.support.questions import FROZEN, happening, profile, question, said, seconds, target, with_session
+from tests.support.questions import FROZEN, NEVER, happening, profile, question, said, seconds, target, with_session
 
 
 def test_a_group_in_danger_gets_a_longer_session_though_it_costs_a_little() -> None:
@@ -75,7 +75,7 @@ def offered(*sessions: tuple[float, float, float, float]) -> SessionTable:
     costs = dataclasses.replace(
         of_quiet_group(at_s), evictions_per_month=expected, evictions_upper_per_month=upper, floor_per_day=0.0
     )
-    return SessionTable(question().current, costs, net, upper, np.full(at_s.size, fill_value=True))
+    return SessionTable(question().current, costs, net, expected, upper, np.full(at_s.size, fill_value=True))
 
 
 def of_quiet_group(sessions_s: Array) -> Costs:
@@ -238,14 +238,78 @@ def test_before_a_week_what_is_not_safe_stays() -> None:
     assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
 
 
-def test_what_is_expected_to_miss_the_objective_stays() -> None:
-    """To vouch for it would be wrong more often than not."""
+def test_what_is_expected_to_miss_the_objective_stays_where_other_values_meet_it() -> None:
+    """They cost more; and others that only cost less would be told of as if they were safe."""
     often = profile(pauses=happening(2.0, 12.0, 0.6, doubt=10.0))
-    found = answer(with_session(question(often), 45))
+    found = answer(with_session(question(often, objective=Objective(seconds(300), 1.0)), 45))
     assert found.now is not None
     assert found.now.evictions_per_month > 1.0
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
+    assert found.objective_met is False
+
+
+LATE = happening(3.0, 60.0, 0.75)
+"""Handlers that are late now and then, with a poll limit of five minutes."""
+
+
+@pytest.mark.parametrize("expected_per_day", [0.5, 2.0], ids=["expected to do", "hopeless"])
+def test_a_session_that_cannot_be_had_says_nothing_against_a_longer_poll_limit(expected_per_day: float) -> None:
+    """M alone saves most of what late polls cost, and nothing gets shorter."""
+    of = profile(pauses=happening(expected_per_day, 20.0, doubt=30.0), slow_handlers=LATE)
+    asked = question(of, largest_poll_gap_s=450.0)
+    found = answer(asked)
+    assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert found.target is not None
+    assert found.now is not None
+    assert found.new is not None
+    assert found.target.max_poll_interval is not None
+    assert found.target.max_poll_interval > seconds(300)
+    assert found.target.session_timeout >= asked.current.session_timeout
+    assert found.new.net_per_day < found.now.net_per_day
+    assert found.new.evictions_per_month < found.now.evictions_per_month
+    assert found.objective_met is False
+    assert "objective.maxDetectionTime allows at most 1m" in found.message
+
+
+def test_an_interval_alone_is_taken_where_no_session_can_be_had() -> None:
+    """It makes every rebalance shorter, whatever S is."""
+    of = profile(pauses=happening(2.0, 6.0, 0.5, doubt=4_000.0), restarts=happening(2.0, 20.0, 0.3))
+    asked = question(of)
+    found = answer(asked)
+    assert found.target == dataclasses.replace(asked.current, heartbeat_interval=seconds(1))
+    assert found.objective_met is False
+
+
+def test_what_is_expected_to_do_is_not_infeasible() -> None:
+    """Nobody can be sure of it; that is no word on what is possible, and the record may yet prove it."""
+    of = profile(pauses=happening(0.02, 15.0, doubt=200.0), restarts=NEVER, crashes=happening(0.001, 20.0))
+    found = answer(question(of))
+    assert said(found) == (Verdict.HEALTHY, Reason.HEALTHY)
     assert found.target is None
     assert found.objective_met is False
+    assert found.message.startswith("Left as it is")
+    assert "objective.maxDetectionTime allows at most 1m" in found.message
+
+
+def test_a_record_that_shows_more_than_the_objective_is_not_called_likely_to_meet_it() -> None:
+    """What is expected was wrong then."""
+    of = profile(pauses=happening(0.02, 15.0, doubt=200.0), restarts=NEVER, crashes=happening(0.001, 20.0))
+    found = answer(with_session(question(of, evictions=40), 60))
+    assert found.verdict is Verdict.INFEASIBLE
+
+
+def test_slow_handlers_of_kafkajs_are_told_what_the_detection_time_costs() -> None:
+    """The limit, what it costs beside the session that is needed, and what handlers could do."""
+    slow = happening(20.0, 12.0, 0.8, doubt=2.0)
+    found = answer(question(profile(client="kafkajs", pauses=NEVER, slow_handlers=slow)))
+    assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
+    assert found.target is not None
+    assert found.target.session_timeout == seconds(60)
+    assert found.objective_met is False
+    assert "needs at least 3m55s to be sure" in found.message
+    assert "objective.maxDetectionTime allows at most 1m" in found.message
+    assert "110 (at most 220) false evictions with 1m, and 0.49 (at most 0.97) with 3m55s" in found.message
+    assert "call heartbeat(), within 59s" in found.message
 
 
 def test_a_group_in_danger_does_not_pay_for_what_no_session_makes_sure() -> None:

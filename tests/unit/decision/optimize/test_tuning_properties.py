@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances
-from heartbeat_tuner.decision.optimize import guard, search, tuning
-from heartbeat_tuner.decision.optimize.cost_points import Choice
+from heartbeat_tuner.decision.optimize import guard, poll_limits, search, tuning
+from heartbeat_tuner.decision.optimize.cost_points import Choice, Unsure
 from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.optimize.tuning import answer, goal
@@ -19,6 +19,7 @@ from heartbeat_tuner.domain.policies import Objective, Range
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.models.failure_profile import Delivery, FailureProcess, Profile, Rebalancing
 from heartbeat_tuner.tails.law import Law
 from tests.support.questions import happening, question, seconds
@@ -176,7 +177,40 @@ def test_asking_again_changes_nothing(asked: Question) -> None:
     assume(found.reason is Reason.CHEAPER)
     assert found.target is not None
     again = goal(dataclasses.replace(asked, current=found.target))
-    assert (again.verdict, again.target) == (Verdict.HEALTHY, None)
+    assert again.target is None
+    assert again.verdict is Verdict.HEALTHY or (again.verdict is Verdict.INFEASIBLE and found.objective_met is False)
+
+
+@slowly
+@given(tame, st.sampled_from([1e-3, 1e-6, 1.0]))
+def test_infeasible_is_what_no_values_are_expected_to_meet(asked: Question, per_month: float) -> None:
+    """No H, S or M within the rules; unless the group's own record shows that what is expected is too little."""
+    rules, prices = tuning.rules_and_costs(dataclasses.replace(asked, evictions=0))
+    choice = search.choose(prices, rules, per_month)
+    if isinstance(choice, Choice | Unsure):
+        return
+    for limit in poll_limits.where_none_is_safe(asked.profile, rules, per_month):
+        by_interval = search.tables(prices, rules, limit)
+        for table in [] if isinstance(by_interval, Infeasible) else by_interval:
+            assert not (table.within & (table.expected <= per_month)).any()
+
+
+@slowly
+@given(tame)
+def test_a_change_that_may_miss_the_objective_lowers_nothing_and_evicts_no_more(asked: Question) -> None:
+    """Strictly better, and the answer does not vouch for it."""
+    found = answer(asked)
+    assume(found.reason is Reason.CHEAPER and found.new is not None)
+    assert found.target is not None
+    assert found.now is not None
+    assert found.new is not None
+    per_month = asked.objective.max_false_evictions_per_month
+    if found.new.evictions_upper <= per_month:
+        return
+    assert found.only_recommend or found.objective_met is False
+    assert not guard_tightens(asked.current, found.target)
+    assert found.new.evictions_upper <= found.now.evictions_upper
+    assert found.new.evictions_per_month <= found.now.evictions_per_month
 
 
 @slowly

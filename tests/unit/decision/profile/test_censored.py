@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from heartbeat_tuner.decision.profile.censored import with_evictions
+from heartbeat_tuner.decision.profile.censored import outlasting, with_evictions
 from heartbeat_tuner.models.failure_profile import FailureProcess
 from heartbeat_tuner.tails.law import TIMES_S, Law
 
@@ -56,6 +58,37 @@ def test_they_fall_as_fast_as_what_shows() -> None:
         assert upper >= mean
 
 
+def test_a_law_that_has_the_evictions_already_gets_them_no_second_time() -> None:
+    """A fit counts each eviction as an absence without an end; the record of the same days must not add it again."""
+    once = with_evictions(SHORT, 10, 40.0, session_s=30.0, period_s=4.0)
+    twice = with_evictions(once, 10, 40.0, session_s=30.0, period_s=4.0)
+    for time_s in (0.1, 8.0, 27.0, 60.0):
+        assert at(twice, time_s) == pytest.approx(at(once, time_s), rel=0.03)
+
+
+@given(
+    evictions=st.integers(1, 3_000),
+    more=st.integers(1, 3_000),
+    time_s=st.floats(0.5, 400.0),
+    from_s=st.floats(1.0, 90.0),
+)
+def test_more_evictions_never_give_a_lower_bound(evictions: int, more: int, time_s: float, from_s: float) -> None:
+    """Neither at the session that evicted, nor anywhere else."""
+    assert SHORT.upper_per_day is not None
+    few, many = (outlasting(SHORT, count, 40.0, from_s=from_s) for count in (evictions, evictions + more))
+    assert float(np.interp(time_s, TIMES_S, SHORT.upper_per_day)) <= at(few, time_s)[1] * (1 + 1e-9)
+    assert at(few, time_s)[1] <= at(many, time_s)[1] * (1 + 1e-9)
+
+
+@given(evictions=st.integers(1, 3_000), from_s=st.floats(1.0, 60.0), later_s=st.floats(0.1, 60.0))
+def test_evictions_at_a_longer_session_never_give_a_lower_bound(evictions: int, from_s: float, later_s: float) -> None:
+    """Who outlasted more did not outlast less: beyond the longer of both sessions, where both may be asked."""
+    early, late = (outlasting(SHORT, evictions, 40.0, from_s=start) for start in (from_s, from_s + later_s))
+    for factor in (1.0, 1.5, 3.0):
+        time_s = factor * (from_s + later_s)
+        assert at(early, time_s)[1] <= at(late, time_s)[1] * 1.03  # tables have a time every 2 %
+
+
 def test_what_was_seen_to_be_more_often_stays() -> None:
     """Short absences are as they were; so are long ones that show in full."""
     found = with_evictions(SHORT, 1, 40.0, session_s=30.0, period_s=4.0)
@@ -63,5 +96,5 @@ def test_what_was_seen_to_be_more_often_stays() -> None:
     many = FailureProcess(20.0, Law.constant(60.0))
     kept = with_evictions(many, 1, 40.0, session_s=30.0, period_s=4.0)
     assert kept.per_day * kept.law.sf(50.0) == pytest.approx(20.0)
-    assert kept.per_day == pytest.approx(20.0 + 1 / 40)
+    assert kept.per_day == pytest.approx(20.0), "who was evicted after 28 s is among those who were away for 60 s"
     assert kept.upper_per_day is None

@@ -14,7 +14,8 @@ from heartbeat_tuner.metrics.conventions import java_metrics, kafkajs_metrics
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.tails import histogram
 from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
-from tests.support import histories
+from tests.support import counters, histories, kafkajs_days
+from tests.support.kafkajs_days import Absence
 
 DAY = date(2026, 3, 1)
 WHOLE_DAY = SliceWindow(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 2, tzinfo=UTC))
@@ -128,9 +129,47 @@ def test_series_that_name_no_group_or_no_place_are_passed_over() -> None:
     assert counting.counts(found, [], slices.windows_of(DAY)[0]) == Counter()
 
 
+def evicted_twice(session_s: float | None) -> Counter[Cell]:
+    """Count a window in which a KafkaJS member was evicted twice, by absences of 60 s; who knows S says so."""
+    window = slices.windows_of(DAY)[0]
+    begin_s = window.start.timestamp()
+    away = [Absence(5_000.0, 60.0), Absence(11_000.0, 60.0)]
+    found = counters.exported(kafkajs_days.member(away, hours=5.5), kafkajs_metrics.EXPORTER)
+    series = [
+        Series.from_raw(one.labels, [(begin_s + at_s, value) for at_s, value in one.samples.pairs()]) for one in found
+    ]
+    if session_s is None:
+        return counting.counts(series, [], window)
+    times = [begin_s + 30.0 * number for number in range(700)]
+    policy = {"namespace": "shop", "policy": "orders"}
+    told = [
+        Series.from_raw({**policy, "__name__": "heartbeat_tuner_policy_info", "group": "orders"}, [(times[0], 1.0)]),
+        *(
+            Series.from_raw(
+                {**policy, "__name__": "heartbeat_tuner_policy_session_timeout_seconds", "values": values},
+                [(at_s, number) for at_s in times],
+            )
+            for values, number in (("set", session_s), ("recommended", 300.0))
+        ),
+    ]
+    return counting.counts(series, [], window, told)
+
+
+def test_an_eviction_outlasted_the_session_that_was_set_then() -> None:
+    """Less half a period: the operator's own metrics say which session that was, and what is recommended is none."""
+    shown, hidden = (of(evicted_twice(session_s=session_s), "eviction") for session_s in (59.0, None))
+    least = int(histogram.bucket_of(56.0))
+    assert sum(count for bucket, count in shown.items() if bucket >= least) == 2
+    assert sum(count for bucket, count in hidden.items() if bucket >= 0) == 2
+    assert sum(count for bucket, count in hidden.items() if bucket >= least) < 2
+    wrong = of(evicted_twice(session_s=290.0), "eviction")
+    assert wrong == hidden
+
+
 def test_all_quantities_of_the_rows_are_read() -> None:
     """What measuring needs and is not asked for would be unknown for ever."""
-    found = {one.quantity for one in counted(histories.of_days(DAY, DAY), WHOLE_DAY)}
+    java = {one.quantity for one in counted(histories.of_days(DAY, DAY), WHOLE_DAY)}
+    found = java | {one.quantity for one in evicted_twice(session_s=None)}
     names = {value for name, value in vars(quantities).items() if name.isupper() and isinstance(value, str)}
     assert found == names
 

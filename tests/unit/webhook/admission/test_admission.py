@@ -17,7 +17,7 @@ from heartbeat_tuner.webhook.admission.review_outcomes import ReviewAnswer, Revi
 from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
 from tests.support import reviews
 from tests.support.reviews import VARIABLE
-from tests.support.slots import NOW, PLACE, FakeClock, FakeSizes, FakeSlots, enrolment, pod
+from tests.support.slots import NOW, PLACE, FakeClock, FakeSizes, FakeSlots, FakeTickets, enrolment, pod
 from tests.support.webhooks import documents
 
 
@@ -32,6 +32,7 @@ class World:
         self.admission = Admission(
             lambda place: [self.enrolled] if place == self.enrolled.place else [],
             self.slots,
+            FakeTickets(),
             self.sizes,
             FakeClock(),
             may_gate=lambda: self.gates,

@@ -10,7 +10,7 @@ from heartbeat_tuner.webhook.admission.admission import Admission
 from heartbeat_tuner.webhook.admission.review_outcomes import ReviewAnswer, ReviewOutcome
 from heartbeat_tuner.webhook.admission.tenant_work import TenantWork
 from tests.support import reviews
-from tests.support.slots import NOW, FakeClock, FakeSizes, FakeSlots
+from tests.support.slots import NOW, FakeClock, FakeSizes, FakeSlots, FakeTickets
 
 CURED = {
     "KAFKA_SESSION_TIMEOUT_MS": "30000",
@@ -68,10 +68,11 @@ class World:
 
     def __init__(self, *policies: dict[str, Any]) -> None:
         enrolled = [one for one in map(enrolment.enrolment_of, policies) if one is not None]
-        self.clock, self.slots, self.sizes = FakeClock(), FakeSlots(), FakeSizes()
+        self.clock, self.slots, self.sizes, self.tickets = FakeClock(), FakeSlots(), FakeSizes(), FakeTickets()
         self.admission = Admission(
             lambda place: [one for one in enrolled if one.place == place],
             self.slots,
+            self.tickets,
             self.sizes,
             self.clock,
             may_gate=lambda: True,

@@ -1,0 +1,52 @@
+"""Which pods of a workload have a canary's values: pure.
+
+They are known by their environment, which nobody can change in a pod that is there. The annotation that the webhook
+leaves is for people: anybody who may edit a pod may write any text there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from heartbeat_tuner.adapters.workloads import manifests, rollout_state
+from heartbeat_tuner.domain.evidence import CanaryPods
+from heartbeat_tuner.domain.policies import Policy
+
+_Pod = Mapping[str, Any]
+
+
+def parted(policy: Policy, pods: Sequence[_Pod]) -> tuple[Sequence[_Pod], Sequence[_Pod]]:
+    """Return the pods without a canary's values, and those with them; none of the latter where there is no canary.
+
+    Pods that are being deleted are in neither.
+    """
+    canary, name = policy.canary, policy.workload.container
+    if canary is None or not canary.entries:
+        return pods, ()
+    there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    others, tried = list[_Pod](), list[_Pod]()
+    for pod in there:
+        (tried if _has(manifests.container_of(pod["spec"], name), canary.entries) else others).append(pod)
+    return others, tried
+
+
+def seen(workload: Mapping[str, Any], kind: str, tried: Sequence[_Pod], others: int) -> CanaryPods:
+    """Return how far a canary's pods are.
+
+    Args:
+        workload: the Deployment or StatefulSet.
+        kind: which of the two.
+        tried: the pods with the values.
+        others: how many pods there are without them.
+    """
+    if not tried:
+        return CanaryPods(total=others)
+    uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in tried}
+    return CanaryPods(uids, rollout_state.rollout_of(workload, kind, tried), len(tried) + others)
+
+
+def _has(container: Mapping[str, Any] | None, entries: Mapping[str, str]) -> bool:
+    """Whether a container sets all of these variables to these texts."""
+    if container is None:
+        return False
+    literal = {entry["name"]: entry.get("value", "") for entry in container.get("env", ()) if "valueFrom" not in entry}
+    return entries.items() <= literal.items()

@@ -1,0 +1,92 @@
+"""What there is to say of a canary, and whether it holds back a change of the template. Pure."""
+
+from datetime import datetime
+
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import Reading, Sentence, say
+from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.domain.verifications import Canary, CanaryPhase
+
+
+def hold(policy: Policy, workload: Workload, now: datetime) -> Finding | None:
+    """Return why the template is not written while there is a canary; None where it may be."""
+    canary = policy.canary
+    if canary is None or canary.phase is CanaryPhase.PASSED:
+        return None
+    if canary.phase is CanaryPhase.OVER:
+        return finding(policy, canary, workload, now) if canary.again is not None and now < canary.again else None
+    return finding(policy, canary, workload, now)
+
+
+def finding(policy: Policy, canary: Canary, workload: Workload, now: datetime) -> Finding:
+    """Return how far a canary is.
+
+    Args:
+        policy: whose it is.
+        canary: as it is noted.
+        workload: as it was looked up.
+        now: the time.
+    """
+    if canary.phase in {CanaryPhase.ENDED, CanaryPhase.OVER}:
+        return Finding(Reason.CANARY_ENDED, _ended(canary))
+    if canary.phase is CanaryPhase.FAILED:
+        phrase = "{why}. Its pods get the values of the template again, one at a time; no other pod was changed"
+        return Finding(Reason.CANARY_RUNNING, say(phrase, why=canary.message))
+    return Finding(Reason.CANARY_RUNNING, _trying(policy, canary, workload, now))
+
+
+def shown(canary: Canary) -> str:
+    """Return what a canary tries, as sentences have it."""
+    pairs = (
+        f"{setting} {durations.show(canary.previous[setting])} → {durations.show(value)}"
+        for setting, value in canary.values.by_setting.items()
+        if canary.previous[setting] != value
+    )
+    return ", ".join(pairs)
+
+
+def _trying(policy: Policy, canary: Canary, workload: Workload, now: datetime) -> Sentence:
+    duration = policy.canary_rules.duration
+    wanted, has = Reading(workload.rollout.wanted), Reading(len(workload.canary.uids))
+    if canary.phase is CanaryPhase.PASSED:
+        return say(
+            "{has} of {wanted} pods ran with {values} for {duration}, and nothing spoke against it; the rest follows",
+            has=has,
+            wanted=wanted,
+            values=shown(canary),
+            duration=duration,
+        )
+    if canary.landed is None:
+        return say(
+            "{pods} of {wanted} pods are to run with {values} first, for {duration}; they are replaced one at a time, "
+            "and {number} may have it by now",
+            pods=canary.pods,
+            wanted=wanted,
+            values=shown(canary),
+            duration=duration,
+            number=canary.ticket,
+        )
+    return say(
+        "{has} of {wanted} pods run with {values}; the rest follows at {at:%H:%M} UTC, unless these pods fail or are "
+        "evicted more often than the others, or cannot be watched meanwhile",
+        has=has,
+        wanted=wanted,
+        values=shown(canary),
+        at=Reading(now + max(duration - canary.exposed, duration * 0)),
+    )
+
+
+def _ended(canary: Canary) -> Sentence:
+    if canary.phase is CanaryPhase.ENDED:
+        phrase = "the canary of {values} ended: {why}. Its pods get the values of the template again, one at a time"
+        return say(phrase, values=shown(canary), why=canary.message)
+    return say(
+        "the canary of {values} ended: {why}. Another begins after {again:%Y-%m-%dT%H:%M:%SZ}; with "
+        'rollout.canary.share "0%" the values are written without one',
+        values=shown(canary),
+        why=canary.message,
+        again=canary.again or canary.since,
+    )

@@ -1,0 +1,47 @@
+"""May entries of a container's environment be written, or does another manager own them? Pure."""
+
+from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.policies import Policy, WorkloadRef
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.verdicts import Finding
+
+
+def finding(policy: Policy, reference: WorkloadRef, workload: Workload, target: LivenessSettings) -> Finding | None:
+    """Return which entries somebody else owns, and what to take out of the manifest; None where there are none.
+
+    Args:
+        policy: that would be carried out.
+        reference: to the workload.
+        workload: as it was looked up.
+        target: the values that would be written.
+    """
+    current = workload.current
+    if current is None:
+        return None
+    owned = [setting for setting in workload.to_write(target) if setting in workload.foreign_env]
+    if not owned:
+        return None
+    # What pods have instead of the template's value does not stand in the manifest.
+    values = {
+        setting: f', value: "{durations.to_ms(current.settings[setting])}"'
+        for setting in owned
+        if setting not in workload.unlike_template
+    }
+    lines = ", ".join(
+        workload.lines.get(setting, f"{{name: {policy.env_names[setting]}{values.get(setting, '')}}}")
+        for setting in owned
+    )
+    managers = ", ".join(sorted({workload.foreign_env[setting] for setting in owned}))
+    return Finding(
+        Reason.FIELD_OWNED,
+        say(
+            "container {container} has env entries of {managers} where the tuner would write; nothing is forced. Take "
+            "out of the manifest's env: {lines}. Values from envFrom may stay: the tuner's entries win over them",
+            container=reference.container,
+            managers=managers,
+            lines=lines,
+        ),
+    )

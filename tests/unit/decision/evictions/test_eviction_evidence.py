@@ -1,0 +1,115 @@
+"""What was counted for weeks bounds what may be promised, whatever the hour shows."""
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heartbeat_tuner.decision.evictions import eviction_evidence
+from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
+from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.policies import Application, Policy
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
+from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
+from tests.support import worlds
+from tests.support.worlds import NOW
+
+DAY_S = 86_400.0
+SET = worlds.settings()
+PROMISED = Prediction(10.0, 1.0, 0.1, 0.26, 25.0, 5.0)
+
+
+def history(*days_ago: float, since_days: float = 10.0, hidden: tuple[float, float] | None = None) -> EvictionHistory:
+    """Return a history with episodes so many days ago, and a stretch of days ago in which nothing could be learnt."""
+    now_s = NOW.timestamp()
+    left_out = () if hidden is None else ((now_s - hidden[0] * DAY_S, now_s - hidden[1] * DAY_S),)
+    episodes = tuple(sorted(now_s - ago * DAY_S for ago in days_ago))
+    return EvictionHistory(NOW - timedelta(days=since_days), SET, episodes, left_out, ("main", "orders"))
+
+
+def evidence(
+    of: EvictionHistory | None, policy: Policy | None = None, **more: FollowedChange
+) -> EvictionEvidence | None:
+    """Return what it says now."""
+    asked = worlds.policy() if policy is None else policy
+    return eviction_evidence.since_the_change(of, asked, more.get("followed"), SET, NOW)
+
+
+def test_episodes_count_over_the_days_in_which_they_could() -> None:
+    """A stretch in which nothing was learnt is no time without evictions."""
+    assert evidence(history(1.0, 2.0, 3.0)) == EvictionEvidence(3, 10.0)
+    assert evidence(history(1.0, 2.0, 3.0, hidden=(9.0, 5.0))) == EvictionEvidence(3, 6.0)
+    assert evidence(history(1.0, since_days=0.9)) is None
+    assert evidence(None) is None
+    assert eviction_evidence.since_the_change(history(1.0), worlds.policy(), None, worlds.settings("60s"), NOW) is None
+
+
+def test_after_a_change_only_what_came_since_it_landed_counts() -> None:
+    """What came before is of the values before, and is asked when these are to be set again."""
+    change = Application(SET, worlds.settings("20s"), NOW - timedelta(days=4), "workload-1")
+    policy = worlds.policy(application=change)
+    seen = history(0.5, 5.0, 6.0, 7.0)
+    assert evidence(seen, policy) == EvictionEvidence(1, 4.0)
+    landed = FollowedChange(change.at, landed=NOW - timedelta(days=3))
+    assert evidence(seen, policy, followed=landed) == EvictionEvidence(1, 3.0)
+    assert eviction_evidence.before_the_change(seen, policy, SET) == EvictionEvidence(3, 6.0)
+    assert eviction_evidence.before_the_change(seen, worlds.policy(), SET) is None
+    assert eviction_evidence.before_the_change(seen, policy, worlds.settings("90s")) is None
+
+
+def test_bounds_are_garwoods() -> None:
+    """Of 3 in 30 days; of none, three at most, the rule of three."""
+    assert EvictionEvidence(3, 30.0).lower_per_month == pytest.approx(0.8177, rel=1e-3)
+    assert EvictionEvidence(3, 30.0).upper_per_month == pytest.approx(7.7537, rel=1e-3)
+    assert EvictionEvidence(0, 30.0).lower_per_month == 0.0
+    assert EvictionEvidence(0, 30.0).upper_per_month == pytest.approx(2.9957, rel=1e-3)
+
+
+@given(few=st.integers(0, 200), more=st.integers(0, 200), days=st.floats(1.0, 28.0), promised=st.floats(0.0, 500.0))
+def test_more_evictions_never_give_a_lower_promise(few: int, more: int, days: float, promised: float) -> None:
+    """Nor a promise under what the model has."""
+    forecast = Forecast(
+        dataclasses.replace(PROMISED, evictions_upper=promised), None, None, None, None, Confidence.HIGH
+    )
+    less, many = (EvictionEvidence(count, days).held_to(forecast).now for count in (few, few + more))
+    assert promised <= less.evictions_upper <= many.evictions_upper
+    assert forecast.now.evictions_per_month <= less.evictions_per_month
+
+
+@given(days=st.floats(1.0, 28.0), promised=st.floats(0.001, 500.0))
+def test_without_evictions_a_promise_is_as_it_was(days: float, promised: float) -> None:
+    """Weeks of quiet do not make a law lighter either."""
+    forecast = Forecast(
+        dataclasses.replace(PROMISED, evictions_upper=promised), PROMISED, None, None, None, Confidence.LOW
+    )
+    assert EvictionEvidence(0, days).held_to(forecast) is forecast
+
+
+def test_a_law_that_is_refuted_promises_nothing_of_other_values() -> None:
+    """But what it says to evict as often."""
+    counted = EvictionEvidence(21, 7.0)
+    worse = dataclasses.replace(PROMISED, evictions_upper=400.0)
+    for new, stays in ((PROMISED, None), (worse, worse), (None, None)):
+        held = counted.held_to(Forecast(PROMISED, new, None, None, None, Confidence.HIGH))
+        assert held.new == stays
+        assert held.now.evictions_upper == pytest.approx(counted.upper_per_month)
+
+
+@given(episodes=st.integers(3, 84))
+def test_who_is_evicted_more_often_than_allowed_is_never_healthy(episodes: int) -> None:
+    """Three in four weeks are more than one a month; the hour of the record is quiet all the while."""
+    apart = 27.9 / episodes
+    seen = history(*(apart * number + 0.05 for number in range(episodes)), since_days=28.0)
+    decision = decide(dataclasses.replace(worlds.situation(), history=seen))
+    assert decision.verdict is not Verdict.HEALTHY
+    assert decision.finding.reason in {Reason.DANGER, Reason.INFEASIBLE}
+    assert f"{episodes} times live members were evicted within" in decision.finding.message
+
+
+def test_two_evictions_in_four_weeks_are_no_danger() -> None:
+    """Values must not follow what may be chance."""
+    decision = decide(dataclasses.replace(worlds.situation(), history=history(3.0, 9.0, since_days=28.0)))
+    assert decision.verdict is Verdict.HEALTHY

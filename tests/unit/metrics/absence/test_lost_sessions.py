@@ -1,0 +1,111 @@
+"""An eviction is an absence whose end nobody saw: what it outlasted is known, and nothing more."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heartbeat_tuner.domain.evidence import Unknown
+from heartbeat_tuner.metrics import quantities
+from heartbeat_tuner.metrics.absence import lost_sessions, missing_beats
+from heartbeat_tuner.metrics.absence.lost_sessions import not_known
+from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, Evictions
+from heartbeat_tuner.metrics.raw.samples import Series
+from heartbeat_tuner.metrics.vocabulary import Quantity
+from tests.support import kafkajs_days
+from tests.support.counters import Answers
+from tests.support.kafkajs_days import Absence
+
+HOURS = 5.0
+EVICTED = Absence(at_s=7_000.0, lasts_s=50.0)
+SURVIVED = Absence(at_s=12_000.0, lasts_s=18.0)
+
+
+def measured(*absences: Absence, scrape_s: float = 15.0, session_s: float | None = 30.0, seed: int = 1) -> Evictions:
+    """Return the evictions of a member whose session is 30 s, as its counters show them."""
+    observed = kafkajs_days.member(absences, hours=HOURS, scrape_s=scrape_s, seed=seed)
+    found = lost_sessions.evictions(observed, missing_beats.of_group(observed), lambda _at: session_s)
+    assert isinstance(found, Evictions)
+    return found
+
+
+def test_an_absence_that_ended_in_an_eviction_is_no_absence_but_an_eviction() -> None:
+    """Before, it was nothing at all: the day looked as if no absence were as long as the session."""
+    observed = kafkajs_days.member([EVICTED, SURVIVED], hours=HOURS)
+    found = list(quantities.rows(("shop", "orders"), quantities.measured(observed, {}, session_s=lambda _at: 30.0)))
+    absences = [value_s for _, name, _, value_s in found if name == ABSENCE]
+    evictions = [value_s for _, name, _, value_s in found if name == EVICTION]
+    assert max(absences) == pytest.approx(SURVIVED.lasts_s, abs=5.0)
+    assert len(evictions) == 1
+    assert 27.0 <= evictions[0] <= EVICTED.lasts_s
+
+
+@settings(max_examples=30)
+@given(
+    lasts_s=st.floats(36.0, 200.0), at_s=st.floats(5_000.0, 15_000.0), scrape_s=st.sampled_from([5.0, 15.0, 30.0, 60.0])
+)
+def test_what_it_outlasted_is_never_more_than_it_was(lasts_s: float, at_s: float, scrape_s: float) -> None:
+    """Whether a session is known or not: a bound must not rest on an absence that there never was."""
+    for session_s in (30.0, None):
+        found = measured(Absence(at_s, lasts_s), scrape_s=scrape_s, session_s=session_s, seed=int(at_s))
+        # A beat is up to a period old when the absence begins, half of one on average.
+        assert all(event.value_s <= lasts_s + 2.6 for event in found.events)
+
+
+def test_without_a_known_session_it_is_what_passed_without_a_beat() -> None:
+    """Scrapes and the phase of beats leave that a little shorter than it was."""
+    found = measured(Absence(7_000.0, 120.0), session_s=None)
+    assert [event.value_s for event in found.events] == [pytest.approx(120.0, abs=20.0)]
+
+
+def test_a_session_that_is_set_and_not_in_force_is_not_believed() -> None:
+    """The application keeps its own: 300 s cannot have passed since a beat that was counted a minute ago."""
+    found = measured(EVICTED, session_s=300.0)
+    assert all(event.value_s <= EVICTED.lasts_s for event in found.events)
+
+
+def test_a_process_that_was_started_again_was_not_evicted() -> None:
+    """Its counters begin again; what it counts first is no rejoin."""
+    observed = kafkajs_days.member([], hours=HOURS, restart_s=9_000.0)
+    found = lost_sessions.evictions(observed, missing_beats.of_group(observed), not_known)
+    assert isinstance(found, Evictions)
+    assert found.events == ()
+    assert found.watched
+
+
+def test_an_eviction_after_a_restart_is_found() -> None:
+    """Each process is looked at by itself."""
+    observed = kafkajs_days.member([Absence(15_000.0, 60.0)], hours=HOURS, restart_s=9_000.0)
+    found = lost_sessions.evictions(observed, missing_beats.of_group(observed), lambda _at: 30.0)
+    assert isinstance(found, Evictions)
+    assert len(found.events) == 1
+
+
+def test_counters_that_are_not_exported_are_unknown_and_not_none() -> None:
+    """Nothing is never taken for zero."""
+    observed = kafkajs_days.member([EVICTED], hours=HOURS)
+    less: Answers = {
+        quantity: group for quantity, group in observed.items() if quantity is not Quantity.REBALANCE_NOTICES
+    }
+    assert isinstance(lost_sessions.evictions(less, missing_beats.of_group(less), not_known), Unknown)
+    empty = {quantity: [Series(one.labels, one.samples[:0]) for one in group] for quantity, group in observed.items()}
+    assert isinstance(lost_sessions.evictions(empty, [], not_known), Unknown)
+
+
+@pytest.mark.parametrize("scrape_s", [15.0, 30.0])
+def test_missing_beats_are_likely_as_long_as_the_absence_was(scrape_s: float) -> None:
+    """On average over the phases of beats and scrapes; what it surely was is 1.75 periods less."""
+    chance = random.Random(4)  # noqa: S311 - phases, no secret
+    away, surely = [], []
+    for seed in range(30):
+        absence = Absence(chance.uniform(6_000.0, 12_000.0), 22.0)
+        observed = kafkajs_days.member([absence], hours=HOURS, scrape_s=scrape_s, seed=seed, session_s=90.0)
+        found = quantities.measured(observed, {}).absences
+        assert not isinstance(found, Unknown)
+        longest = max(found.observations, key=lambda observation: observation.value_s)
+        assert longest.likely_s is not None
+        away.append(longest.likely_s - absence.lasts_s)
+        surely.append(longest.value_s - absence.lasts_s)
+    assert sum(away) / len(away) == pytest.approx(0.0, abs=1.5)
+    assert sum(surely) / len(surely) < -6.0
