@@ -7,7 +7,7 @@ SPARK := $(VENV)/.spark
 BENCH := $(VENV)/.bench
 MUTANTS := $(VENV)/.mutants
 
-.PHONY: help demo test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-verify bench-quality fit-world doctor docs locks clean
+.PHONY: help demo pictures test lint unit integration chart e2e e2e-install faults trust hostile schedules gitops static-members campaign spark lab architecture golden-accept mutants up down bench-idle bench-cycle bench-shards bench-react bench-metrics bench-fit bench-decide bench-admission bench-agreement bench-check bench-verify bench-quality fit-world doctor docs locks clean
 
 help:  ## Print this help
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / {printf "  make %-28s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,11 +64,14 @@ bench-admission: $(INSTALLED)  ## Measure what admission costs pods with and wit
 bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
 	@$(PYTHON) -m bench.agreement
 
+bench-check: $(INSTALLED)  ## Compare what `check` finds with verdicts written by hand, in two minutes; build/bench/check.json
+	@$(PYTHON) -m bench.check
+
 bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)
 	@$(PYTHON) -m bench.verify $(N)
 
-bench-quality: $(SPARK)  ## Judge the tuner's values on two fleets whose truth is known, in 20 minutes
-	@$(PYTHON) -m bench.quality
+bench-quality: $(SPARK)  ## Judge the values on fleets whose truth is known, by the engine alone and as shipped, in half an hour (ARGS="holdout --part shipped --worst 10")
+	@$(PYTHON) -m bench.quality $(ARGS)
 
 fit-world: $(INSTALLED) $(SPARK)  ## From 14 days of 200 groups in a Prometheus to a policy that names its model
 	@$(PYTHON) -m bench.fit_world
@@ -96,6 +99,9 @@ down: $(INSTALLED)  ## End what `make up` or a kept demo started
 
 doctor: $(INSTALLED)  ## Say what this machine has and lacks
 	@$(PYTHON) -m sandbox doctor
+
+pictures: $(INSTALLED)  ## Draw the pictures of `report` in docs/img with a real browser (root, where it is not installed)
+	@$(PYTHON) -m tests.pictures
 
 docs: $(INSTALLED)  ## Generate crds/, the reference pages and the chart's from the code
 	$(PYTHON) docs/reference/generate.py

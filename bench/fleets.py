@@ -17,7 +17,7 @@ What is drawn for one group (LN(m, s) is lognormal with median m; a rate per mem
 | pauses of a node | .01 of LN(10 s, .8), of 1 to 3 members together |
 | outages | of the group: .03 of LN(4 s, .8); librdkafka .3 of 6 s |
 | crashes | LN(.01, 1.2); back after LN(22 s, .45), of one in ten after 360 s |
-| restarts | .25 (deploys 4) of LN(22 s, .35); with a surge 60 %, static never |
+| restarts | .25 (deploys 4) of LN(22 s, .35); in turn, as deploys; with a surge 60 %, static never |
 | hangs | .001, killed after LN(1800 s, .7) |
 | handlers | LN(.4 s, .6); slow 12 s, KafkaJS 1.2 s; a share of 1e-5 to 5e-3 takes ten times as long |
 | settling | LN(.6 s, .5) |
@@ -121,14 +121,15 @@ _FLEETS: Final[Mapping[str, _Rules]] = {
 NAMES: Final = tuple(_FLEETS)
 
 
-def fleet(name: str, groups: int = GROUPS) -> Sequence[Group]:
+def fleet(name: str, groups: int = GROUPS, seed: int | None = None) -> Sequence[Group]:
     """Return a fleet, the same ones each time.
 
     Args:
         name: one of `NAMES`.
         groups: how many; the kinds have their shares of any number.
+        seed: of chance; None: the fleet's own.
     """
-    rules = _FLEETS[name]
+    rules = _FLEETS[name] if seed is None else dataclasses.replace(_FLEETS[name], seed=seed)
     kinds = _shuffled_kinds(groups, rules.seed)
     return [
         _group(f"{name}-{number:04}", kind, rules.families, np.random.default_rng([rules.seed, number]))
@@ -148,7 +149,7 @@ def _group(name: str, kind: Kind, families: Sequence[Family], rng: np.random.Gen
     burst = float(rng.uniform(0.1, 0.3)) if family is Family.BURSTS else None
     usual = _usual(kind, _Laws(family, rng), rng)
     group = Group(name, kind, family, usual, usual, swing, burst)
-    return dataclasses.replace(group, truth=_over_the_day(group))
+    return dataclasses.replace(group, truth=over_the_day(group))
 
 
 class _Laws:
@@ -222,6 +223,7 @@ def _usual(kind: Kind, laws: _Laws, rng: np.random.Generator) -> Profile:
         ),
         restarts=FailureProcess(4.0 if kind is Kind.DEPLOYS else 0.25, Law.lognormal(22.0, 0.35)),
         surge=bool(rng.random() < 0.6) and kind is not Kind.STATIC,  # noqa: PLR2004 - the rule above
+        restarts_in_turn=True,
         hangs=FailureProcess(0.001, Law.lognormal(1800.0, 0.7)),
         handlers=_handlers(_HANDLER_S.get(kind, 0.4), laws, rng),
         slow_handlers=None,
@@ -258,7 +260,7 @@ def _together(*kinds: tuple[float, Law]) -> FailureProcess:
     return FailureProcess(per_day, Law.mixture((rate / per_day, law) for rate, law in kinds))
 
 
-def _over_the_day(group: Group) -> Profile:
+def over_the_day(group: Group) -> Profile:
     """Return what happens to a group on average over the hours; of short handlers there are more in an hour."""
     usual = group.usual
     loads = [group.load(hour) for hour in range(HOURS)]

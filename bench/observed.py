@@ -5,8 +5,8 @@ bucket of the histogram. That is multinomial, by the law of the largest of a blo
 weeks of 300 groups take a minute. What shows, and what does not, is as `heartbeat_tuner.metrics` has it:
 
 - The Java client's pauses show as they were (garbage collection, gaps between polls), whether the member was still one
-  or not. Of KafkaJS and librdkafka missing beats show, and only what surely was: the absence less 1.25 periods, but for
-  the phase. KafkaJS' handlers and outages are absences, too.
+  or not. Of KafkaJS and librdkafka missing beats show, and what the absence likely was: to half a period, by the phase.
+  KafkaJS' handlers and outages are absences, too.
 - Who is evicted for silence under the set values counts in the record; missing beats show no absence then. KafkaJS'
   counters show that it was, so that there is an eviction of the contract: an absence longer than S less half a period.
 - Gaps between polls show of the Java client alone, and show in full: its own clock measures them, whether the member
@@ -50,7 +50,7 @@ _BLOCKS_AN_HOUR: Final = int(3600 // BLOCK_S)
 _BLOCKS_A_DAY: Final = DAY_S / BLOCK_S
 _SCRAPE_S: Final = 15.0
 _LIKELY_AGE: Final = 0.5
-"""Of an absence, where only missing beats show it: up to one by the phase, a quarter for jitter."""
+"""Of a period: how old the last beat is on average when an absence begins, which missing beats allow for."""
 
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 """Median and spread of the longest round trip of a block, when nothing is the matter."""

@@ -95,7 +95,23 @@ def oracle(truth: Profile) -> Outcome | None:
     Returns:
         None where nothing meets the objective.
     """
+    best = safest_or_cheapest(truth)
+    return best if best is not None and best.within else None
+
+
+def safest_or_cheapest(truth: Profile, longest: timedelta | None = None) -> Outcome | None:
+    """Return the cheapest settings within bounds and objective or, where nothing meets it, the safest.
+
+    Args:
+        truth: what happens to the group.
+        longest: that a session may be; None: as long as the bounds allow.
+
+    Returns:
+        None where no settings are sound.
+    """
     start, sessions_s = settings_of(truth), _sessions_s(truth)
+    if longest is not None:
+        sessions_s = sessions_s[sessions_s <= longest.total_seconds()]
     limits = [start.max_poll_interval]
     if clients.client(truth.client).hung is Hung.LEAVES:
         limits = [timedelta(seconds=round(limit_s)) for limit_s in _LIMITS_S]
@@ -116,7 +132,7 @@ def oracle(truth: Profile) -> Outcome | None:
             and (wait or clients.client(truth.client).beat_waits_for_fetch)
         ]
         best = _cheapest([*found, *([] if best is None else [best])], start)
-    return best if best is not None and best.within else None
+    return best
 
 
 def _best(truth: Profile, settings: LivenessSettings, sessions_s: Array) -> Outcome | None:

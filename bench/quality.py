@@ -24,11 +24,42 @@ whether it is to be applied at once, with the next restart, or only recommended:
 
 Some groups of each fleet are also simulated, event by event, with the defaults and with the tuned values: `simulated`
 has the gross J of simulation over that of the formula.
+
+All that is of the engine alone. What a user gets is in `shipped`: the same fleets in the hands of the operator, by its
+own `decide`, hour by hour, with a policy that sets nothing but the mode Apply (`bench.as_shipped`). Nobody has watched
+the groups before, and each night what metrics showed under the values then in force is fitted. After 1, 14 and 30 days
+(`1d`, `14d`, `30d`) the values in force are judged, not what is recommended. Groups that no policy may name for their
+library are `refused`, and in no figure; those of the consumer protocol (KIP-848), of which the operator says that it
+changes nothing, are `only_shown`, and in `per_client` alone.
+
+- `captured_share`, `oracle_median`, `oracle_p90`: as above, with the same oracle, whose session may be of any length.
+  `captured_share_without_top5` leaves out the 5 % of the groups in which most can be saved;
+  `captured_share_attainable` has an oracle within `maxDetectionTime`, or the safest values where that meets nothing;
+  `captured_share_recommended` judges what is recommended, written or not.
+- `within_objective`, of all and by client: of the groups that can meet the objective of evictions, with a session of
+  any length, and that were changed, called Healthy, or told that the objective is met: the share that truly meets it.
+- `vouched_falsely`: of the groups that were called Healthy or told a bound of evictions (at most x a month, for the
+  values in force): the share where the truth is above x, or above the objective though all was called well.
+  `called_well_and_is_not` is the latter alone.
+- `made_worse`: share of all groups with J > 1.02 J of the defaults. `worst_ratio`: the largest J / J of the defaults.
+- `changes_per_group_p95`: writes, reverts among them. `flips`: writes that bring back values which an earlier write had
+  replaced, without a revert. `changed_too_often`: the share with more than four.
+- `infeasible_share`: of all groups, those called Infeasible in the end; `false_infeasible`: of these, those for which
+  values exist that truly meet the whole objective. `unknown_share`: those whose verdict is Unknown.
+- `per_client`, `per_kind`: the captured share where the oracle saves 10 % or more, `within_objective` and
+  `vouched_falsely` of each.
+- `calibration`, by client: of the groups told "at most x evictions a month", the share truly not above x, and how many
+  times x the others' truth is in the median.
+- `played`: some of the groups after the last day, played out by the simulation instead of the formula; those that are
+  deployed often with all their members restarted in turn.
+
+`adverse` has the same of worlds that the formulas did not make (`bench.as_shipped.adverse`), after the last day.
 """
 
 import argparse
 import json
 import os
+import resource
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -40,6 +71,9 @@ from typing import Any, Final
 import numpy as np
 
 from bench import fleets, observed, plots, policies
+from bench.as_shipped import adverse, judgement, measuring
+from bench.as_shipped.measuring import Work
+from bench.as_shipped.running import Plan
 from bench.fleets import Group
 from bench.observed import Seen
 from bench.quality_figures import Case, Outcome, Reference, figures
@@ -54,6 +88,9 @@ REPORT: Final = BUILD / "quality.json"
 
 _PROCESSES: Final = 2
 _SIMULATED: Final = 20
+_PLAYED: Final = 30
+"""Groups of each fleet, each with three settings."""
+
 _EVENTS: Final = 1500
 """Of a simulated group: so many restarts, crashes and rare absences make its J certain to some per cent."""
 
@@ -103,7 +140,7 @@ def _simulated(asked: tuple[Group, Outcome]) -> dict[str, Any]:
     )
     every = rare + truth.members * truth.pauses.per_day
     days = min(_EVENTS / rare, _MOST_EVENTS / every)
-    played = simulate(truth, outcome.settings, days=days, seed=1)
+    played = simulate(truth, outcome.settings, days=days, seed=1, rollouts=truth.restarts_in_turn)
     return {
         "group": group.name,
         "kind": group.kind,
@@ -223,23 +260,84 @@ def _plot(fleet: str, groups: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def measure_shipped(pool: ProcessPoolExecutor, works: Sequence[Work]) -> dict[str, Any]:
+    """Return the figures of fleets in the operator's hands, by name."""
+    found: dict[str, Any] = {}
+    for work, done in zip(works, pool.map(measuring.shipped, works), strict=True):
+        chosen = np.unique(np.linspace(0, len(done.plays) - 1, _PLAYED).astype(int)).tolist()
+        some = [done.plays[place] for place in chosen]
+        asked = [(truth, values, deployed) for truth, deployed, three in some for values in three]
+        plays = _each(pool, f"{work.name} as shipped: simulation", judgement.played, asked)
+        threes = [(plays[place], plays[place + 1], plays[place + 2]) for place in range(0, len(plays), 3)]
+        found[work.name] = {
+            **done.by_day,
+            "groups": done.lines,
+            "played": measuring.played(threes),
+            "worst": done.stories,
+        }
+    return found
+
+
+def measure_adverse(pool: ProcessPoolExecutor, works: Sequence[Work]) -> dict[str, Any]:
+    """Return the figures of adverse worlds after the last day, by name."""
+    return {
+        work.name: {**done.by_day[f"{work.plan.days}d"], "groups": done.lines}
+        for work, done in zip(works, pool.map(measuring.adverse, works), strict=True)
+    }
+
+
+def print_worst(shipped: Mapping[str, Any]) -> None:
+    """Print the stories of the worst groups of each fleet."""
+    for name, found in shipped.items():
+        for chosen_by, stories in found["worst"].items():
+            for place, story in enumerate(stories, 1):
+                print(f"{name}, worst {chosen_by}, {place}: {story}", flush=True)
+
+
+PARTS: Final = ("engine", "shipped", "adverse")
+
+
 def main() -> None:
     """Measure, say how it goes, and write the report and the plot."""
     parser = argparse.ArgumentParser(description="How good the tuner's values are, on fleets whose truth is known.")
     parser.add_argument("fleets", nargs="*", choices=[[], *fleets.NAMES], help="all of them by default")
     parser.add_argument("--groups", type=int, default=fleets.GROUPS, help="of each fleet")
+    parser.add_argument("--days", type=int, default=30, help="in the operator's hands")
+    parser.add_argument("--history", type=int, default=0, help="days of metrics before that")
+    parser.add_argument("--seed", type=int, help="of other fleets by the same rules")
+    parser.add_argument("--part", action="append", choices=PARTS, help="all of them by default")
+    parser.add_argument("--worst", type=int, default=0, help="tell the story of so many groups")
     asked = parser.parse_args()
+    names, parts = asked.fleets or fleets.NAMES, asked.part or PARTS
+    plan = Plan(asked.days, asked.history, seed=asked.seed or 1)
     began = time.monotonic()
-    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("forkserver")) as pool:
-        report: dict[str, Any] = {name: measure(name, pool, asked.groups) for name in asked.fleets or fleets.NAMES}
-    report["groups"] = asked.groups
-    report["cores"] = os.cpu_count()
-    report["took_s"] = round(time.monotonic() - began, 1)
+    report: dict[str, Any] = {}
+    with ProcessPoolExecutor(_PROCESSES, mp_context=get_context("spawn")) as pool:
+        if "engine" in parts:
+            report |= {name: measure(name, pool, asked.groups) for name in names}
+        if "shipped" in parts:
+            works = [Work(name, asked.groups, plan, asked.seed, asked.worst) for name in names]
+            report["shipped"] = measure_shipped(pool, works)
+            print_worst(report["shipped"])
+        if "adverse" in parts:
+            size = min(asked.groups, adverse.GROUPS)
+            works = [Work(name, size, plan, asked.seed) for name in adverse.WORLDS]
+            report["adverse"] = measure_adverse(pool, works)
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    report |= {
+        "groups": asked.groups,
+        "asked": vars(asked),
+        "cores": os.cpu_count(),
+        "took_s": round(time.monotonic() - began, 1),
+        "processor_s": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 1),
+    }
     BUILD.mkdir(parents=True, exist_ok=True)
-    REPORT.write_text(json.dumps(report, indent=1) + "\n")
-    for name in asked.fleets or fleets.NAMES:
-        (BUILD / f"quality-{name}.svg").write_text(_plot(name, report[name]["14d"]["groups"]))
-    progress.say("quality", f"{REPORT} after {report['took_s']:.0f} s")
+    earlier = json.loads(REPORT.read_text()) if asked.part and REPORT.exists() else {}
+    REPORT.write_text(json.dumps(earlier | report, indent=1) + "\n")
+    if "engine" in parts:
+        for name in names:
+            (BUILD / f"quality-{name}.svg").write_text(_plot(name, report[name]["14d"]["groups"]))
+    progress.say("quality", f"{REPORT} after {report['took_s']:.0f} s, {report['processor_s']:.0f} s of a processor")
 
 
 if __name__ == "__main__":

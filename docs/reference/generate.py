@@ -1,11 +1,12 @@
 """Writes crds/ and the reference pages from the code: `python docs/reference/generate.py`; tests hold them equal.
 
 `policy.md` and `model.md` come from the CustomResourceDefinitions, `reasons.md` from the comments of the reason enum,
-`metrics.md` from the operator's own registry, `checks.md` from the rules of `heartbeat-tuner check` and
+`metrics.md` from the operator's own registry, `checks.md` and `rules/` from the rules of `heartbeat-tuner check` and
 `check-examples.yaml`, which tests run, `clients.md` from the catalogue of client libraries, `exporters.md` from the
 conventions and their fixes.
 """
 
+import functools
 import inspect
 import re
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from heartbeat_tuner.domain import durations, exposed, reasons
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.lint import rule_catalogue
 from heartbeat_tuner.lint.checked_settings import NAMES
+from heartbeat_tuner.lint.rule import LintSeverity, Rule
 from heartbeat_tuner.metrics.conventions import custom
 from heartbeat_tuner.metrics.conventions.convention import Convention, Metric
 from heartbeat_tuner.metrics.vocabulary import Quantity, ValueKind
@@ -134,10 +136,16 @@ def checks() -> str:
         GENERATED,
         "# What `heartbeat-tuner check` finds",
         "",
-        "How to use it: [check settings](../how-to/check.md).",
+        "How to use it: [check settings](../how-to/check.md). Each rule has a page: why it matters, and what to do.",
     ]
-    lines += ["", "| rule | severity | when |", "|---|---|---|"]
-    lines += [f"| `{rule.id}` | {rule.severity} | {rule.when} |" for rule in rule_catalogue.RULES]
+    for severity in LintSeverity:
+        lines += ["", f"## {severity.capitalize()}s" if severity is not LintSeverity.INFO else "## For information"]
+        lines += ["", "| code | rule | when |", "|---|---|---|"]
+        lines += [
+            f"| [{rule.code}](rules/{rule.code}.md) | `{rule.id}` | {rule.when} |"
+            for rule in sorted(rule_catalogue.RULES, key=lambda rule: rule.code)
+            if rule.severity is severity
+        ]
     lines += [
         "",
         "## Examples",
@@ -154,6 +162,30 @@ def checks() -> str:
             "|---|---|---|---|---|---|---|---|",
         ]
         lines += [_example(example) for example in examples if example["client"] == client]
+    return "\n".join(lines) + "\n"
+
+
+def rule_page(rule: Rule) -> str:
+    """Return the page on one rule of `heartbeat-tuner check`."""
+    when = f"{rule.when[0].upper()}{rule.when[1:]}."
+    lines = [
+        GENERATED,
+        f"# {rule.code}: {rule.id}",
+        "",
+        f"Severity: {rule.severity}. All rules: [checks](../checks.md).",
+    ]
+    lines += ["", "## What it finds", "", when, "", "## Why it matters", "", rule.why]
+    lines += ["", "## Example", "", "```text", *rule.example.splitlines(), "```", "", "## What to do", "", rule.fix]
+    lines += [
+        "",
+        "## Rule it out",
+        "",
+        f"`--ignore {rule.code}` for all files, or a comment on the line or above it:",
+        "",
+        "```text",
+        f"# heartbeat-tuner: ignore[{rule.code}]",
+        "```",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -286,7 +318,7 @@ PAGES = {
     "metrics.md": metrics,
     "checks.md": checks,
     "clients.md": clients,
-}
+} | {f"rules/{rule.code}.md": functools.partial(rule_page, rule) for rule in rule_catalogue.RULES}
 
 
 def _rows(node: dict[str, Any], path: str, *, optional: bool = False) -> Iterator[str]:
@@ -327,6 +359,7 @@ def main() -> None:
     for kind in crd.KINDS:
         (DEFINITIONS / kind.file_name).write_text(crd.to_yaml(kind))
     for name, page in PAGES.items():
+        (FOLDER / name).parent.mkdir(exist_ok=True)
         (FOLDER / name).write_text(page())
 
 

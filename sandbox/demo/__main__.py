@@ -1,4 +1,4 @@
-"""`python -m sandbox.demo [--keep]`: run the demo, print the table, write `build/demo.json`."""
+"""`python -m sandbox.demo [--keep]`: run the demo, print the table, write `build/demo.json` and a page."""
 
 import signal
 import sys
@@ -9,7 +9,7 @@ import click
 
 from sandbox import __main__ as command_line
 from sandbox import ownership, scenario
-from sandbox.demo import story, telling
+from sandbox.demo import pages, story, telling
 from sandbox.environment import Sandbox
 from sandbox.errors import SandboxError
 
@@ -24,7 +24,7 @@ def main(*, keep: bool) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 
     def finish(sandbox: Sandbox, told: story.Story) -> None:
-        _report(told)
+        _report(sandbox, told)
         if keep:
             _keep(sandbox)
 
@@ -35,8 +35,8 @@ def main(*, keep: bool) -> None:
         raise command_line.Problem(str(error)) from error
 
 
-def _report(told: story.Story) -> None:
-    """Print the table and write the result.
+def _report(sandbox: Sandbox, told: story.Story) -> None:
+    """Print the table, and write the result and its page.
 
     Raises:
         SandboxError: the group did not storm before, or was not quiet after.
@@ -46,9 +46,11 @@ def _report(told: story.Story) -> None:
         raise SandboxError("The demo ended before it had measured both sides.")
     telling.table(before, after, told.policy_at_end)
     telling.write(RESULT, before, after, (told.policy_at_storm, told.policy_at_end), told.seconds)
+    pages.write(sandbox, told.policy_at_end, told.storm_began_s)
     click.echo(
         f"\n{RESULT.relative_to(scenario.CHECKOUT)} holds these figures; the demo took {told.seconds['total']:.0f} s"
     )
+    click.echo(f"{pages.PAGE.relative_to(scenario.CHECKOUT)} shows the storm and its cure: open it in a browser")
     if before.rebalances_per_minute < STORM_AT_LEAST_PER_MINUTE or after.rebalances > 0:
         raise SandboxError("The figures are not those of a storm that was cured.")
 

@@ -40,6 +40,8 @@ class Story:
     after: Measured | None = None
     policy_at_storm: dict[str, Any] = dataclasses.field(default_factory=dict)
     policy_at_end: dict[str, Any] = dataclasses.field(default_factory=dict)
+    storm_began_s: float = 0.0
+    """In Unix seconds."""
 
     @contextlib.contextmanager
     def phase(self, name: str, title: str) -> Iterator[None]:
@@ -79,7 +81,7 @@ def run(run_dir: Path, *, keep: Callable[[Sandbox, Story], None]) -> Story:
 
 def _storm(story: Story, tenant: Tenant, watch: GroupWatch) -> None:
     with story.phase("storm", "The storm; the operator watches (mode Recommend)"):
-        began_s = time.time()
+        began_s = story.storm_began_s = time.time()
         tenant.apply_policy(GROUP, mode="Recommend")
         told = False
         while time.time() - began_s < STORM_S:

@@ -21,4 +21,12 @@ def test_the_demo_shows_a_storm_and_its_cure() -> None:
     assert told["beat_period_s"]["before"] > told["beat_period_s"]["after"]
     assert told["values"]["sessionTimeout"] == {"before": "1s", "after": "30s"}
     assert told["reason"] == "CadenceExceedsSession"
+    shown = json.loads((_CHECKOUT / "build" / "demo-report.json").read_text())
+    (group,) = shown["groups"]
+    (change,) = group["changes"]
+    joins = [value for value in group["timelines"][0]["lanes"][0]["values"] if value is not None]
+    assert (group["group"], group["verdict"], change["kind"]) == ("orders", "Healthy", "set")
+    assert max(joins) > joins[-1] == 0
+    assert len(group["timelines"][0]["evictionsSeconds"]) >= 3
+    assert (_CHECKOUT / "build" / "demo-report.html").read_text().count("<svg") >= 1
     assert {"boot", "storm", "cure", "quiet", "total"} <= told["seconds"].keys()

@@ -1,4 +1,4 @@
-"""`doctor` and `recommend` against a real Prometheus: only it knows what our questions are in its query language."""
+"""`doctor`, `recommend` and `report` against a real Prometheus: only it knows what our queries mean to it."""
 
 import json
 import subprocess
@@ -22,8 +22,21 @@ from sandbox import consumers
 from sandbox.binaries import Binaries
 from sandbox.prometheus import Prometheus
 from tests.support import cases, counters, pushed, worlds
+from tests.support.pages import parsed
 
 pytestmark = pytest.mark.timeout(120)
+
+POLICY = """\
+apiVersion: heartbeat-tuner.dev/v1alpha1
+kind: ConsumerGroupPolicy
+metadata: {name: orders, namespace: shop}
+spec:
+  groupId: orders
+  clusterRef: main
+  workloadRef: {name: orders, container: app}
+  client: {library: kafkajs, current: {sessionTimeout: 1s, heartbeatInterval: 333ms, fetchWait: 5s}}
+"""
+"""One that was never in a cluster: it says what is set."""
 
 LATELY = timedelta(hours=1, minutes=5)
 NOTHING_AROUND = {"no-kube-state-metrics", "no-cadvisor", "no-garbage-collection"}
@@ -202,6 +215,31 @@ def test_a_nasty_group_is_asked_for_by_its_name(bare: Prometheus) -> None:
     status, said = run("recommend", *given, "-o", "json")
     found = json.loads(said)
     assert (status, found["group"], found["pods"]) == (1, NASTY, ["p-0"])
+
+
+def test_a_report_has_every_group_that_can_be_tuned(bare: Prometheus, tmp_path: Path) -> None:
+    """The storm is the one at risk; a group whose name means harm is text; nothing is loaded."""
+    status, text = run("report", "--prometheus", bare.url, "--json")
+    groups = {group["group"]: group for group in json.loads(text)["groups"]}
+    assert status == 0
+    assert {"orders", "whole", "poor", "ended", "otel", "mute"} < groups.keys()
+    (nasty,) = [name for name in groups if name.startswith('x"}')]
+    assert "\\x1b[31mred\\u202e" in nasty
+    (timeline,) = groups["orders"]["timelines"]
+    joins = [value for value in timeline["lanes"][0]["values"] if value is not None]
+    assert max(joins) == 36.0
+    assert (groups["orders"]["client"], groups["orders"]["verdict"]) == ("KafkaJS", "Unknown")  # not of 30 s sessions
+
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    given = ("--prometheus", bare.url, "-f", str(tmp_path / "policy.yaml"))
+    status, text = run("report", *given, "--group", "orders", "--json")
+    (orders,) = json.loads(text)["groups"]
+    assert (status, orders["verdict"], orders["reason"]) == (0, "Change", "CadenceExceedsSession")
+
+    status, text = run("report", *given, "-o", "-")
+    found = parsed(text)
+    assert (status, found.errors, found.loads) == (0, [], [])
+    assert "main/shop/orders" in found.text.partition("What tuning saves")[0]
 
 
 def test_the_counters_that_are_to_be_pasted_are_those_that_are_known(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from sandbox.control_plane import ControlPlane
 from sandbox.errors import SandboxError
 from sandbox.processes import wait_until
 from tests.support import documents
+from tests.support.pages import parsed
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -49,6 +51,20 @@ def test_the_definition_installs_and_takes_the_readme_s_policy(
     policy = policy.replace("namespace: shop", f"namespace: {namespace}")
     answer = control_plane.kubectl("apply", "--dry-run=server", "--filename=-", stdin=policy)
     assert "created" in answer
+
+
+def test_a_cluster_s_policies_become_a_page(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+    """The documented pipe takes what kubectl prints of both kinds."""
+    _, _, install, *_ = documents.code_blocks("docs/how-to/install.md", "shell")  # after two of Helm
+    _run(control_plane, namespace, install, tmp_path)
+    control_plane.await_definitions()
+    (policy,) = documents.code_blocks("README.md", "yaml")
+    control_plane.kubectl("apply", "--filename=-", stdin=policy.replace("namespace: shop", f"namespace: {namespace}"))
+    _, command, *_ = documents.code_blocks("docs/how-to/report.md", "shell")
+    (tmp_path / "heartbeat-tuner").symlink_to(Path(sys.executable).parent / "heartbeat-tuner")
+    page = _run(control_plane, namespace, f"{command.strip()} --namespace {namespace} --output -", tmp_path)
+    assert f"main/{namespace}/orders" in parsed(page).text
+    assert parsed(page).errors == []
 
 
 def test_the_operator_s_manifests_are_accepted_as_restricted(control_plane: ControlPlane, namespace: str) -> None:

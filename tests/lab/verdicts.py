@@ -25,7 +25,10 @@ from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.lint import checked_settings, linting
 from heartbeat_tuner.lint.checked_settings import AT_THE_BROKER, Expectations, Inspected
-from heartbeat_tuner.lint.rule_catalogue import CONSUMER_PROTOCOL, LIMIT_BELOW_SESSION, REFUSED_BY_CLIENT, LintSeverity
+from heartbeat_tuner.lint.rule import LintSeverity
+from heartbeat_tuner.lint.rules.beat_rules import REFUSED_BY_CLIENT
+from heartbeat_tuner.lint.rules.poll_rules import LIMIT_BELOW_SESSION
+from heartbeat_tuner.lint.rules.protocol_rules import CONSUMER_PROTOCOL
 from sandbox.request_log import NONE, Heartbeat, JoinGroup, Record, beats_by_error_code, heartbeats
 
 FILE: Final = Path(__file__).with_name("verdicts.yaml")

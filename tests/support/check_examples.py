@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from datetime import timedelta
 from typing import Any
 
 import yaml
@@ -10,7 +11,7 @@ from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Protocol
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.lint.checked_settings import Expectations, Inspected
+from heartbeat_tuner.lint.checked_settings import Expectations, Inspected, SessionBounds
 from tests.support import documents
 
 
@@ -40,13 +41,18 @@ class Example:
     @property
     def expectations(self) -> Expectations:
         """The options as the rules take them."""
-        handler = self.options.get("handlerTime")
         return Expectations(
             brokers=self.options.get("brokers", 1),
             max_detection_time=durations.parse(self.options.get("maxDetectionTime", "60s")),
-            handler_time=None if handler is None else durations.parse(handler),
+            handler_time=self._duration("handlerTime"),
             blocking_messages=self.options.get("blockingMessages", 0),
+            longest_pause=self._duration("longestPause"),
+            broker_session=SessionBounds(self._duration("brokerMinSession")),
         )
+
+    def _duration(self, option: str) -> timedelta | None:
+        text = self.options.get(option)
+        return None if text is None else durations.parse(text)
 
     @property
     def arguments(self) -> list[str]:

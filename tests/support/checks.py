@@ -12,9 +12,9 @@ from heartbeat_tuner.cli import cli
 PASSWORD = "correct-horse"  # noqa: S105 - what must not be printed
 
 
-def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
+def run(*arguments: object, stdin: str | bytes | None = None, color: bool = False) -> Result:
     """Run the command line in this process; whatever is not an exit status is a bug."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin)
+    result = CliRunner().invoke(cli, [str(argument) for argument in arguments], input=stdin, color=color)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
 
@@ -25,6 +25,19 @@ def refused(*arguments: object, stdin: str | bytes | None = None) -> str:
     assert (result.exit_code, result.stdout) == (2, "")
     assert PASSWORD not in result.stderr
     return result.stderr.removeprefix("Error: ")
+
+
+READING = {"unreadable-file", "unreadable-value", "nothing-recognised", "named-variable-missing", "implausible-value"}
+
+
+def unread(*arguments: object, stdin: str | bytes | None = None) -> str:
+    """Return the sentences on what could not be read: status 1, and no password among them."""
+    result = run("check", "--output=json", *arguments, stdin=stdin)
+    assert result.exit_code == 1, result.output
+    assert PASSWORD not in result.output
+    findings = [finding for subject in json.loads(result.stdout)["checked"] for finding in subject["findings"]]
+    assert {finding["rule"] for finding in findings} & READING
+    return " | ".join(finding["message"] for finding in findings if finding["rule"] in READING)
 
 
 def checked(*arguments: object, stdin: str | None = None) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 import re
 import runpy
+import shlex
+from datetime import timedelta
 from pathlib import Path
 
 import pydantic
@@ -10,7 +12,7 @@ import yaml
 
 from heartbeat_tuner import settings
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.cli import fit
+from heartbeat_tuner.cli import fit, report
 from heartbeat_tuner.domain.policies import Mode
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.settings import sections
@@ -116,6 +118,22 @@ def test_the_readme_s_commands_are_targets() -> None:
     commands.remove(typed)
     assert commands == [["make", "demo"], ["make", "test"]]
     assert {command[1] for command in commands} <= known
+
+
+def test_the_documented_reports_are_asked_for_as_the_command_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each line of the page is taken, but for what kubectl prints."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    lines = [block.strip() for block in documents.code_blocks("docs/how-to/report.md", "shell")]
+    typed = [shlex.split(line.rpartition(" | ")[2])[1:] for line in lines]
+    assert [words[0] for words in typed] == ["report"] * 4
+    given = [report.command.make_context("report", words[1:]).params for words in typed]
+    assert [bool(one["models"]) for one in given] == [True, False, False, True]
+    assert [bool(one["filenames"]) for one in given] == [False, True, False, False]
+    assert given[2]["lookback"] == timedelta(hours=6)
+    assert given[3]["as_json"]
 
 
 def test_the_documented_cron_job_asks_for_what_the_command_knows() -> None:

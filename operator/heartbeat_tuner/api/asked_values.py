@@ -18,7 +18,7 @@ _DIGITS: Final = 16
 def fingerprint(policy: Policy) -> str:
     """Return what tells a policy from one that asks for other values, or for values of another container."""
     objective, workloads = policy.objective, policy.workloads or (policy.workload,)
-    named = [[workload.kind, workload.key.name, workload.container] for workload in workloads]
+    named = sorted([workload.kind, workload.key.name, workload.container] for workload in workloads)
     asked = {
         "group": policy.group_id,
         "cluster": policy.cluster,

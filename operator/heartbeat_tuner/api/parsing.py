@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pydantic
 
-from heartbeat_tuner.api import asked_values
+from heartbeat_tuner.api import asked_values, workload_refs
 from heartbeat_tuner.api.applied import application_of, applications_of, failed_of, intent_of, taken_back_of
 from heartbeat_tuner.api.canary_notes import canary_of, canary_rules
 from heartbeat_tuner.api.followed import followed_of, history_of
@@ -38,7 +38,6 @@ from heartbeat_tuner.domain.liveness import TUNED, Setting
 from heartbeat_tuner.domain.policies import (
     Contradicted,
     GroupOwnership,
-    Mode,
     Naming,
     Objective,
     ObjectKey,
@@ -46,7 +45,6 @@ from heartbeat_tuner.domain.policies import (
     Range,
     StaticMembership,
     Window,
-    WorkloadRef,
 )
 from heartbeat_tuner.metrics.conventions import custom
 
@@ -118,7 +116,7 @@ def with_status(policy: Policy, body: Mapping[str, Any]) -> Policy:
 def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
     metadata = body["metadata"]
     key = key_of(body)
-    workloads = _workloads(spec, key.namespace)
+    workloads = workload_refs.of_spec(spec, key.namespace)
     return Policy(
         key=key,
         uid=metadata["uid"],
@@ -148,38 +146,6 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         canary_rules=canary_rules(spec.rollout.canary),
         **_of_status(status, key.namespace),
     )
-
-
-def _workloads(spec: Spec, namespace: str) -> tuple[WorkloadRef, ...]:
-    """Return the workloads that a policy names, each once.
-
-    Raises:
-        InvalidPolicyError: there is none, one is named twice, or the policy asks for what several cannot have.
-    """
-    if (spec.workload_ref is None) == (spec.workload_refs is None):
-        given = "are both set" if spec.workload_ref is not None else "are both missing"
-        raise InvalidPolicyError(
-            f"spec.workloadRef: it and spec.workloadRefs {given}; name one workload in workloadRef, or several in "
-            "workloadRefs"
-        )
-    refs = [spec.workload_ref] if spec.workload_ref is not None else spec.workload_refs or []
-    named = [(ref.kind, ref.name) for ref in refs]
-    for number, name in enumerate(named):
-        if name in named[:number]:
-            raise InvalidPolicyError(
-                f"spec.workloadRefs[{number}]: {' '.join(name)} is named before; name each workload once"
-            )
-    if len(refs) > 1 and spec.static_membership is not StaticMembership.DISABLED:
-        raise InvalidPolicyError(
-            f"spec.staticMembership: {spec.static_membership} does not fit {len(refs)} workloadRefs; set Disabled, or "
-            "give each workload a policy of its own"
-        )
-    if len(refs) > 1 and spec.mode is Mode.INITIAL:
-        raise InvalidPolicyError(
-            f"spec.mode: Initial does not fit {len(refs)} workloadRefs; set Recommend or Apply, or give each "
-            "workload a policy of its own"
-        )
-    return tuple(WorkloadRef(ref.kind, ObjectKey(namespace, ref.name), ref.container) for ref in refs)
 
 
 def _of_status(status: Status, namespace: str) -> dict[str, Any]:

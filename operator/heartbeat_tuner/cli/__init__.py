@@ -12,7 +12,19 @@ import click
 
 from heartbeat_tuner import __version__
 
-COMMANDS: Final = ("check", "clients", "crds", "doctor", "explain", "fit", "recommend", "run", "simulate", "webhook")
+COMMANDS: Final = (
+    "check",
+    "clients",
+    "crds",
+    "doctor",
+    "explain",
+    "fit",
+    "recommend",
+    "report",
+    "run",
+    "simulate",
+    "webhook",
+)
 """Each is the module of that name, in which the command is called `command`."""
 
 

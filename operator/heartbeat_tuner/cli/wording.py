@@ -1,5 +1,7 @@
 """How the commands write sentences for a terminal."""
 
+import shutil
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Final
@@ -7,6 +9,9 @@ from typing import Final
 from heartbeat_tuner.clients.client import Client
 
 WIDTH: Final = 100
+"""Columns, where no terminal has fewer."""
+
+_LEAST_WIDTH: Final = 40
 
 SHOWN: Final = 40
 """Characters of a foreign word that a line shows."""
@@ -19,15 +24,22 @@ def sentence(text: str, client: Client) -> str:
 
 
 def wrapped(text: str, indent: str, hanging: str | None = None) -> str:
-    """Return the text in lines of at most `WIDTH`; `hanging` is the indent of all but the first."""
+    """Return the text in lines of at most `width()`; `hanging` is the indent of all but the first."""
     return textwrap.fill(
         text,
-        WIDTH,
+        width(),
         initial_indent=indent,
         subsequent_indent=indent if hanging is None else hanging,
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def width() -> int:
+    """Return how many columns a line may have."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    return max(_LEAST_WIDTH, min(WIDTH, shutil.get_terminal_size().columns))
 
 
 def listed(terms: list[str], last: str = "and") -> str:
@@ -42,7 +54,7 @@ def table(rows: Sequence[tuple[str, ...]], indent: str) -> list[str]:
     for row in rows:
         *most, last = row
         begin = indent + "".join(f"{cell:{width}}  " for cell, width in zip(most, widths, strict=False))
-        lines.append(f"{begin}{last}" if len(begin) + len(last) <= WIDTH else wrapped(last, begin, " " * len(begin)))
+        lines.append(f"{begin}{last}" if len(begin) + len(last) <= width() else wrapped(last, begin, " " * len(begin)))
     return lines
 
 

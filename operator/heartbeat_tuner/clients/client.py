@@ -144,6 +144,8 @@ class Client:
         beat_waits_for_fetch: whether a shorter fetch wait makes a beat come sooner.
         interval_may_reach_session: whether H may be as long as S: `None` if it may be longer, too.
         must_cover_session: the settings that must not be shorter than S, or the library refuses to start.
+        longest: the most that the library takes, after its own arithmetic, or it refuses to start.
+        joins_within: name and default of what ends a join that is not answered in time; None where that follows R.
         rebalance_wait: the setting that says how long a rebalance waits for a member.
         rejoin_waits_for_handler: whether a member that learns of a rebalance finishes its handler before it rejoins.
         poll_limit_factor: how many times M the library really waits.
@@ -176,6 +178,8 @@ class Client:
     beat_waits_for_fetch: bool = False
     interval_may_reach_session: bool | None = False
     must_cover_session: tuple[Setting, ...] = ()
+    longest: Mapping[Setting, timedelta] = dataclasses.field(default_factory=dict)
+    joins_within: tuple[str, timedelta] | None = None
     rejoin_waits_for_handler: bool = False
     poll_limit_factor: int = 1
     protocols: tuple[Protocol, ...] = (Protocol.CLASSIC,)

@@ -80,6 +80,7 @@ SARAMA: Final = Client(
     format=Format.GO,
     beat_waits_for_fetch=True,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
+    joins_within=("Net.ReadTimeout", timedelta(seconds=30)),
     rejoin_waits_for_handler=True,
     hung=Hung.UNNOTICED,
     closing_fetches=1,

@@ -92,6 +92,14 @@ CONFLUENT_PYTHON: Final = Client(
     presets=MappingProxyType({presets.PLAIN: presets.upper(_NAMES)}),
     interval_may_reach_session=None,
     must_cover_session=(Setting.MAX_POLL_INTERVAL,),
+    longest=MappingProxyType(
+        {
+            Setting.SESSION_TIMEOUT: timedelta(hours=1),
+            Setting.HEARTBEAT_INTERVAL: timedelta(hours=1),
+            Setting.FETCH_WAIT: timedelta(minutes=5),
+            Setting.MAX_POLL_INTERVAL: timedelta(hours=24),
+        }
+    ),
     rebalance_wait=Setting.MAX_POLL_INTERVAL,
     protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
     hung=Hung.LEAVES,

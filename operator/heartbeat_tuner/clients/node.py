@@ -71,6 +71,7 @@ KAFKA_NODE: Final = Client(
     ),
     interval_may_reach_session=None,
     rebalance_wait=Setting.SESSION_TIMEOUT,
+    joins_within=("requestTimeout", timedelta(seconds=30)),
     shares=MappingProxyType({Setting.HEARTBEAT_INTERVAL: 3}),
     hung=Hung.UNNOTICED,
     others=(Property("retryMinTimeout", "1000", "the wait before it rejoins; 1.8 times as long with each try"),),
@@ -122,6 +123,7 @@ PLATFORMATIC: Final = Client(
         }
     ),
     must_cover_session=(Setting.REBALANCE_TIMEOUT,),
+    joins_within=("requestTimeout", timedelta(seconds=30)),
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
     protocols=(Protocol.CLASSIC, Protocol.CONSUMER),
     ignores_broker_settings=True,

@@ -101,6 +101,7 @@ AIOKAFKA: Final = Client(
     presets=MappingProxyType({presets.PLAIN: presets.upper(_REBALANCE)}),
     interval_may_reach_session=None,
     rebalance_wait=Setting.REBALANCE_TIMEOUT,
+    joins_within=("request_timeout_ms", timedelta(seconds=40)),
     hung=Hung.LEAVES,
     shares=MappingProxyType({Setting.REBALANCE_TIMEOUT: 1}),
     static_membership=StaticIdSupport.STEALS,

@@ -6,9 +6,9 @@
 from datetime import datetime
 
 from heartbeat_tuner.decision import next_workload
-from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
+from heartbeat_tuner.domain.evidence import Record, Workload
 from heartbeat_tuner.domain.liveness import shown
-from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.policies import Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import join, say
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
@@ -22,6 +22,8 @@ def taken_back_next(
     step, last = next_workload.next_part(policy, workload, followed, now), policy.application
     if step is None or last is None or not step.reverts:
         return None
+    if not policy.reverts or policy.mode is not Mode.APPLY:
+        return None  # edited between two workloads: as where nothing has gone back yet
     why = last.failed[-1] if last.failed else None
     reason = Reason.ROLLOUT_FAILED if why is None else Reason(why.outcome.value)
     finding = Finding(reason, "the change did harm or failed" if why is None else why.message)
@@ -36,10 +38,8 @@ def taken_back_next(
     return Decision(Verdict.CHANGE, finding, advice=back, target=step.target, reverts=True)
 
 
-def unseen(workload: Workload, record: Record | Unknown) -> Decision | None:
+def unseen(workload: Workload, record: Record) -> Decision | None:
     """Return that nothing is decided, since nothing is known of any pod of one workload; None where each is seen."""
-    if isinstance(record, Unknown):
-        return None
     for reference, part in workload.parts.items():
         if part.pods and all(pod.name in record.unobserved_pods for pod in part.pods):
             text = say(

@@ -23,7 +23,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
-from heartbeat_tuner.models.group_model import Unfitted
+from heartbeat_tuner.models.group_model import QuantityModel, Unfitted
 
 _T = TypeVar("_T")
 
@@ -184,11 +184,19 @@ def question_of(inputs: DecisionInput, record: Record | None, current: LivenessS
         bounds_assumed=inputs.cluster.bounds_assumed,
         watched_days=absences.group_days,
         member_days=absences.member_days,
-        largest_absence_s=absences.largest_s,
+        largest_absence_s=_largest_s(absences),
         largest_poll_gap_s=None if gaps is None else gaps.largest_s,
         gaps_watched_days=0.0 if gaps is None else gaps.group_days,
         gaps_member_days=0.0 if gaps is None else gaps.member_days,
     )
+
+
+def _largest_s(absences: QuantityModel) -> float | None:
+    """Return the longest absence seen, in seconds: 0 where members were watched and none was absent; else unknown.
+
+    Where no metric shows absences there is no exposure, and no question either (`group_facts.unfit`).
+    """
+    return 0.0 if absences.largest_s is None and not absences.values else absences.largest_s
 
 
 def _facts(inputs: DecisionInput) -> Facts | Unknown:

@@ -95,7 +95,7 @@ def next_part(policy: Policy, workload: Workload, followed: FollowedChange | Non
     if last is None or not workload.parts:
         return None
     if last.reverts is not None:
-        return _back_next(workload_parts.written(policy, last, workload), now)
+        return _back_next(policy, workload_parts.written(policy, last, workload), now)
     if followed is None or followed.at != last.at or followed.outcome not in _GOES_ON:
         return None
     return _on_next(policy, last, workload, now)
@@ -135,18 +135,24 @@ def _on_next(policy: Policy, last: Application, workload: Workload, now: datetim
     is_in_force = all(part.rolling_out or _has(part, values) for *_, part in begun)
     if not left or not is_in_force or not _are_allowed(policy, values):
         return None
-    stayed = all(_has(part, values) and part.has_stayed(change.at, now) for _, change, part in begun)
+    stayed = all(_has(part, values) and workload_parts.has_stayed(part, change.at, now) for _, change, part in begun)
     return NextPart(left[0], values, reverts=False, is_due=stayed)
 
 
-def _back_next(begun: Sequence[tuple[WorkloadRef, Application, Workload]], now: datetime) -> NextPart | None:
+def _back_next(
+    policy: Policy, begun: Sequence[tuple[WorkloadRef, Application, Workload]], now: datetime
+) -> NextPart | None:
     """Return the newest workload that a change is still to be taken back from, once the one before has its pods."""
     left = [(ref, change) for ref, change, _ in begun if change.reverts is None]
     if not left:
         return None
+    reference, change = left[-1]
+    # Under other names the values would stay where they are.
+    before, names = change.entries_before, set(policy.env_names.values())
+    if before is None or not names >= change.entries.keys() | before.keys():
+        return None
     back = ((change, part) for _, change, part in begun if change.reverts is not None)
     is_under_way = any(part.rolling_out and not part.rollout.is_overdue(change.at, now) for change, part in back)
-    reference, change = left[-1]
     return NextPart(reference, change.previous, reverts=True, is_due=not is_under_way)
 
 

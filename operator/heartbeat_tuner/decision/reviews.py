@@ -33,7 +33,7 @@ def healthy_values_hold_at_rest(inputs: DecisionInput, decision: Decision, _deri
 
 
 def promises_are_held_to_what_was_counted(_inputs: DecisionInput, decision: Decision, derived: Derived) -> Decision:
-    """Promise no fewer evictions than were counted since the last change, whoever decided, and whatever is held."""
+    """Promise no fewer evictions than were counted since the last change, whichever step decided."""
     if derived.evidence is None or decision.forecast is None:
         return decision
     return dataclasses.replace(decision, forecast=derived.evidence.held_to(decision.forecast))

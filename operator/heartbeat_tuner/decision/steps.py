@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Final
 
-from heartbeat_tuner.decision import between_workloads
+from heartbeat_tuner.decision import between_workloads, workload_parts
 from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
@@ -95,17 +95,17 @@ def record_is_unknown(inputs: DecisionInput, _derived: Derived) -> Decision | No
     return Decision(Verdict.UNKNOWN, Finding(record.reason, record.message)) if isinstance(record, Unknown) else None
 
 
-def workload_is_unseen(inputs: DecisionInput, _derived: Derived) -> Decision | None:
+def workload_is_unseen(inputs: DecisionInput, derived: Derived) -> Decision | None:
     """Decide nothing where one of several workloads has no metrics."""
-    return between_workloads.unseen(inputs.workload, inputs.record)
+    return between_workloads.unseen(inputs.workload, derived.record)
 
 
 def no_pod_runs(inputs: DecisionInput, _derived: Derived) -> Decision | None:
     """Decide nothing where no pod has the values that the template says."""
     if inputs.workload.pods:
         return None
-    workload = inputs.policy.workload
-    sentence = say("no pod of {workload} runs container {container}", workload=workload, container=workload.container)
+    workload, named = inputs.policy.workload, workload_parts.named(inputs.policy)
+    sentence = say("no pod of {workload} runs container {container}", workload=named, container=workload.container)
     return Decision(Verdict.UNKNOWN, Finding(Reason.TOO_LITTLE_DATA, sentence))
 
 
@@ -129,7 +129,7 @@ def pods_differ(inputs: DecisionInput, _derived: Derived) -> Decision | None:
         else "waiting for the rollout to finish"
     )
     differ = "the pods of {workload} run with different values; {others}"
-    sentence = say(differ, workload=inputs.policy.workload, others=others)
+    sentence = say(differ, workload=workload_parts.named(inputs.policy), others=others)
     return Decision(Verdict.UNKNOWN, Finding(Reason.ROLLOUT_IN_PROGRESS, sentence))
 
 

@@ -7,12 +7,14 @@ is written next.
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy, WorkloadRef
-from heartbeat_tuner.domain.rollouts import Rollout, Strategy
+from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, Rollout, Strategy, has_settled
+from heartbeat_tuner.domain.sentences import Sentence, join
 
 _Read = TypeVar("_Read")
 
@@ -20,6 +22,11 @@ _Read = TypeVar("_Read")
 def references(policy: Policy) -> tuple[WorkloadRef, ...]:
     """Return all workloads that a policy names."""
     return policy.workloads or (policy.workload,)
+
+
+def named(policy: Policy) -> WorkloadRef | Sentence:
+    """Return what a sentence calls the workloads of a policy."""
+    return join(", ", map(str, policy.workloads)) if policy.workloads else policy.workload
 
 
 def alone(policy: Policy, reference: WorkloadRef) -> Policy:
@@ -68,6 +75,26 @@ def written_to(policy: Policy, change: Application, workload: Workload) -> tuple
     """Return by itself the workload that a change was written to, with its reference."""
     by_itself = ((ref, part) for ref, part in workload.parts.items() if part.uid == change.workload_uid)
     return next(by_itself, (policy.workload, workload))
+
+
+def settled(workload: Workload, now: datetime) -> int:
+    """Return how many running pods have stayed ready."""
+    return sum(1 for pod in workload.pods if has_settled(pod.ready_since, pod.restarts, now))
+
+
+def has_stayed(workload: Workload, since: datetime, now: datetime) -> bool:
+    """Whether all pods stayed ready after a rollout; long after its begin one does for all if nothing speaks against.
+
+    Args:
+        workload: that was rolled out.
+        since: when the rollout began.
+        now: the time.
+    """
+    if workload.rolling_out:
+        return False
+    rollout, is_old = workload.rollout, now - since >= LONGEST_DEADLINE
+    is_calm = is_old and not rollout.exceeded and rollout.crashing(now) is None
+    return settled(workload, now) >= (min(1, rollout.wanted) if is_calm else rollout.wanted)
 
 
 def together(parts: Mapping[WorkloadRef, Workload]) -> Workload:

@@ -14,7 +14,7 @@ from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import LONGEST_DEADLINE, CanaryPods, Rollout, Strategy, has_settled
+from heartbeat_tuner.domain.rollouts import CanaryPods, Rollout, Strategy
 
 T = TypeVar("T")
 
@@ -248,23 +248,6 @@ class Workload:
     rollout: Rollout = dataclasses.field(default=Rollout(), compare=False)
     parts: Mapping[WorkloadRef, "Workload"] = dataclasses.field(default_factory=dict)
     canary: CanaryPods = dataclasses.field(default=CanaryPods(), compare=False)
-
-    def settled(self, now: datetime) -> int:
-        """How many running pods have stayed ready."""
-        return sum(1 for pod in self.pods if has_settled(pod.ready_since, pod.restarts, now))
-
-    def has_stayed(self, since: datetime, now: datetime) -> bool:
-        """Whether all pods stayed ready after a rollout; long after `since` one does for all if nothing speaks against.
-
-        Args:
-            since: when the rollout began.
-            now: the time.
-        """
-        if self.rolling_out:
-            return False
-        is_old, wanted = now - since >= LONGEST_DEADLINE, self.rollout.wanted
-        is_calm = is_old and not self.rollout.exceeded and self.rollout.crashing(now) is None
-        return self.settled(now) >= (min(1, wanted) if is_calm else wanted)
 
     def entries_after(self, policy: Policy, target: LivenessSettings) -> dict[str, str]:
         """Return the entries of the policy's container that are ours once `target` is written, by name."""

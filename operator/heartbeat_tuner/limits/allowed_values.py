@@ -74,6 +74,9 @@ class Rules:
         brokers: of the Kafka cluster.
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
         gaps_too_few: M may rise and not fall: gaps between polls were not watched for a whole day.
+        least_poll_limit: M is not lowered below this.
+        most_poll_limit: M is not raised above this.
+        survived: S below which it is not lowered, for what was seen; None where nothing stops it.
         consumer_protocol: `broker_session` is the broker's for groups of KIP-848.
     """
 
@@ -89,6 +92,9 @@ class Rules:
     brokers: int = 1
     held: Limit | None = None
     gaps_too_few: bool = False
+    least_poll_limit: timedelta = USUAL_POLL_LIMIT
+    most_poll_limit: timedelta = LONGEST
+    survived: Limit | None = None
     consumer_protocol: bool = False
 
     def period(self, settings: LivenessSettings) -> Period:
@@ -138,14 +144,19 @@ class Rules:
     def session(self, beat: LivenessSettings) -> tuple[Limit, Limit]:
         """Return the least and the greatest S that goes with a beat, by the limits that say so."""
         interval, longest = beat.heartbeat_interval, self.period(beat).longest
+        wait = f" with fetchWait {durations.show(beat.fetch_wait)}" if self.client.beat_waits_for_fetch else ""
         floors = [
             Limit(
                 BEATS_PER_SESSION * interval, f"{BEATS_PER_SESSION} heartbeat intervals of {durations.show(interval)}"
             ),
-            Limit(longest + timedelta(milliseconds=1), self._apart(beat, longest)),
+            Limit(
+                longest + timedelta(milliseconds=1),
+                f"longer than {durations.show(longest)} between two heartbeats{wait}",
+            ),
             self._broker_limit("min", self.broker_session.min or timedelta(0)),
             Limit(self._bounds(Setting.SESSION_TIMEOUT).min or timedelta(0), "bounds.sessionTimeout.min"),
             Limit(self.current.session_timeout if self.upwards else timedelta(0), _KEPT),
+            *([] if self.survived is None else [self.survived]),
         ]
         ceilings = [
             Limit(self.max_detection_time, "objective.maxDetectionTime"),
@@ -166,9 +177,9 @@ class Rules:
         """
         bounds = self._bounds(Setting.MAX_POLL_INTERVAL)
         ceiling = Limit(bounds.max or LONGEST, "bounds.maxPollInterval.max")
-        least = min(USUAL_POLL_LIMIT, self.current.max_poll_interval or USUAL_POLL_LIMIT, ceiling.value)
+        least = min(self.least_poll_limit, self.current.max_poll_interval or USUAL_POLL_LIMIT, ceiling.value)
         floors = [
-            Limit(least, "the least that is worth setting"),
+            Limit(least, "the least that the days watched allow"),
             self._gap_borne(),
             Limit(bounds.min or timedelta(0), "bounds.maxPollInterval.min"),
         ]
@@ -184,11 +195,6 @@ class Rules:
     def unbounded(self) -> "Rules":
         """Return the same without the policy's bounds."""
         return dataclasses.replace(self, bounds={})
-
-    def _apart(self, beat: LivenessSettings, longest: timedelta) -> str:
-        """Return how far two heartbeats are apart, with the W that makes it so, for a person may shorten it."""
-        wait = f" with fetchWait {durations.show(beat.fetch_wait)}" if self.client.beat_waits_for_fetch else ""
-        return f"longer than {durations.show(longest)} between two heartbeats{wait}"
 
     def _gap_borne(self) -> Limit:
         gap = timedelta(seconds=min(self.largest_poll_gap_s or 0.0, LONGEST.total_seconds()))

@@ -9,29 +9,36 @@ to the library's default, where no session would be long enough otherwise.
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.domain import durations, liveness
-from heartbeat_tuner.domain.kafka_groups import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import LONGEST, Infeasible, Limit
-from heartbeat_tuner.lint import checked_settings, linting, rule_catalogue
+from heartbeat_tuner.lint import checked_settings
 from heartbeat_tuner.lint.checked_settings import Expectations, Inspected, LintFinding, Origin
+from heartbeat_tuner.lint.rule import Rule
+from heartbeat_tuner.lint.rules import beat_rules, poll_rules, rebalance_rules, session_rules, value_rules
 
 _HANDLER_LIMITS: Final = {
-    rule_catalogue.HANDLER_OUTLASTS_POLL: Setting.MAX_POLL_INTERVAL,
-    rule_catalogue.HANDLER_OUTLASTS_REBALANCE: Setting.REBALANCE_TIMEOUT,
+    poll_rules.HANDLER_OUTLASTS_POLL: Setting.MAX_POLL_INTERVAL,
+    rebalance_rules.HANDLER_OUTLASTS_REBALANCE: Setting.REBALANCE_TIMEOUT,
 }
 """The setting that a handler must not outlast, by the rule that says so."""
 
-_SESSION_RULES: Final = rule_catalogue.BEAT_RULES | {
-    rule_catalogue.HANDLER_OUTLASTS_SESSION,
-    rule_catalogue.OUTSIDE_BROKER_BOUNDS,
-    rule_catalogue.SLOW_DETECTION,
+_BEAT_RULES: Final = beat_rules.BEAT_RULES | {beat_rules.FEW_AT_WORST}
+
+_SESSION_RULES: Final = _BEAT_RULES | {
+    session_rules.HANDLER_OUTLASTS_SESSION,
+    session_rules.OUTSIDE_BROKER_BOUNDS,
+    session_rules.NEAR_BROKER_FLOOR,
+    session_rules.SLOW_DETECTION,
+    session_rules.PAUSE_OUTLASTS_SESSION,
+    value_rules.OUT_OF_RANGE,
 }
 
 
@@ -56,11 +63,11 @@ def suggest(
     Nor is anything derived from a value that was read in another unit.
     """
     broken = {finding.rule for finding in findings}
-    if rule_catalogue.IMPLAUSIBLE in broken:
+    if value_rules.IMPLAUSIBLE in broken:
         return None
     values = inspected.values
     if broken & _SESSION_RULES and inspected.knows(*inspected.beat_settings):
-        held = _session_held(inspected, expectations, beat_is_sound=not broken & rule_catalogue.BEAT_RULES)
+        held = _session_held(inspected, expectations, beat_is_sound=not broken & _BEAT_RULES)
         if isinstance(held, Infeasible):
             return held
         values = held
@@ -70,11 +77,38 @@ def suggest(
             if isinstance(limited, Infeasible):
                 return limited
             values = limited
+    values = _within_reach(inspected, expectations, broken, values)
     if inspected.knows(Setting.SESSION_TIMEOUT, *inspected.client.must_cover_session):
         values = _session_covered(values, inspected.client)
     changes = _changes(inspected, values)
     removals = inspected.misplaced
     return Remedy(changes, removals) if changes or removals else None
+
+
+def _within_reach(
+    inspected: Inspected, expectations: Expectations, broken: AbstractSet[Rule], values: LivenessSettings
+) -> LivenessSettings:
+    """Return `values` with limits that are far out brought to the library's default, or to what the beat needs."""
+    client, held = inspected.client, dict(values.by_setting)
+    far_out = {poll_rules.HUGE_POLL, poll_rules.TINY_POLL, value_rules.OUT_OF_RANGE}
+    limit, default = held.get(Setting.MAX_POLL_INTERVAL), client.defaults.max_poll_interval
+    if limit is not None and default is not None and inspected.knows(Setting.MAX_POLL_INTERVAL):
+        waits = client.poll_limit_factor * limit
+        too_long = waits > poll_rules.longest_of_use(expectations)
+        if broken & far_out and (too_long or waits < poll_rules.TINY):
+            handler = allowed_values.poll_limit_for(client, expectations.handler_time or timedelta(0))
+            held[Setting.MAX_POLL_INTERVAL] = allowed_values.step(max(handler, default), LONGEST)
+    most = client.longest.get(Setting.FETCH_WAIT)
+    if most is not None and held[Setting.FETCH_WAIT] > most:
+        held[Setting.FETCH_WAIT] = client.defaults.fetch_wait
+    setting = client.rebalance_wait
+    follows = setting in client.shares and inspected.origins[setting] is not Origin.GIVEN
+    if setting is not Setting.SESSION_TIMEOUT and not follows and inspected.knows(setting, *inspected.beat_settings):
+        longest = client.period(LivenessSettings.of(held), expectations.at_rest).longest
+        if value_rules.arithmetic(client, setting) * held[setting] <= longest:
+            least = durations.ceil_to_second(longest + timedelta(milliseconds=1))
+            held[setting] = allowed_values.step(max(least, client.defaults[setting]), LONGEST)
+    return LivenessSettings.of(held)
 
 
 def _changes(inspected: Inspected, values: LivenessSettings) -> dict[Setting, timedelta]:
@@ -112,7 +146,7 @@ def _session_held(
 
 def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessSettings | Infeasible:
     """Return the values with a session that holds for their beat."""
-    floor, ceiling = allowed_values.tightest(_floors(inspected, expectations), _ceilings(expectations))
+    floor, ceiling = allowed_values.tightest(_floors(inspected, expectations), _ceilings(inspected, expectations))
     session = allowed_values.session_between(floor, ceiling, inspected.client)
     if isinstance(session, Infeasible):
         return session
@@ -123,8 +157,16 @@ def _with_session(inspected: Inspected, expectations: Expectations) -> LivenessS
 def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     """Return what S must not be below."""
     period = inspected.client.period(inspected.values, expectations.at_rest).longest
-    floors = [allowed_values.beats_held(period), allowed_values.broker_limit(DEFAULT_MIN_SESSION, "min", assumed=True)]
-    silence = linting.silence(inspected, expectations)
+    bounds = expectations.broker_session
+    floors = [
+        allowed_values.beats_held(period),
+        allowed_values.broker_limit(bounds.least, "min", assumed=not bounds.is_known("min")),
+    ]
+    paused = session_rules.paused_silence(inspected, expectations)
+    if paused is not None:
+        longer = durations.ceil_to_second(paused + timedelta(milliseconds=1))
+        floors.append(Limit(longer, say("longer than a member is silent that pauses, {silence}", silence=paused)))
+    silence = session_rules.silence(inspected, expectations)
     if silence is not None:
         longer = durations.ceil_to_second(silence + timedelta(milliseconds=1))
         name = say("longer than a member is silent while a handler runs, {silence}", silence=silence)
@@ -132,11 +174,13 @@ def _floors(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     return floors
 
 
-def _ceilings(expectations: Expectations) -> list[Limit]:
+def _ceilings(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     """Return what S must not be above."""
+    client, bounds = inspected.client, expectations.broker_session
     return [
         Limit(expectations.max_detection_time, "--max-detection-time"),
-        allowed_values.broker_limit(DEFAULT_MAX_SESSION, "max", assumed=True),
+        allowed_values.broker_limit(bounds.most, "max", assumed=not bounds.is_known("max")),
+        Limit(client.longest.get(Setting.SESSION_TIMEOUT, LONGEST), f"the longest that {client.title} takes,"),
     ]
 
 
@@ -146,19 +190,21 @@ def _limit_held(
     """Return `values` with a limit that the handler keeps."""
     default = inspected.client.defaults[setting]
     needed = durations.ceil_to_second(allowed_values.POLL_GAP_MARGIN * handler)
-    if needed > LONGEST:
+    longest = inspected.client.longest.get(setting, LONGEST) / value_rules.arithmetic(inspected.client, setting)
+    if needed > longest:
         return Infeasible(
             say(
-                "No {setting} fits: the handler needs at least {needed} ({times:g} times {handler}), but Kafka's "
+                "No {setting} fits: the handler needs at least {needed} ({times:g} times {handler}), but {whose} "
                 "longest is {longest}",
                 setting=checked_settings.NAMES[setting],
                 needed=needed,
                 times=allowed_values.POLL_GAP_MARGIN,
                 handler=handler,
-                longest=LONGEST,
+                whose="Kafka's" if longest == LONGEST else f"{inspected.client.title}'s",
+                longest=longest,
             )
         )
-    return LivenessSettings.of({**values.by_setting, setting: allowed_values.step(max(needed, default), LONGEST)})
+    return LivenessSettings.of({**values.by_setting, setting: allowed_values.step(max(needed, default), longest)})
 
 
 def _session_covered(values: LivenessSettings, client: Client) -> LivenessSettings:

@@ -70,6 +70,7 @@ class Profile:
             that is set; `handlers` tells of the others.
         settle_s: join, sync and fetch again, once all have joined.
         at_once: whether a rollout stops all members before a new one is ready.
+        restarts_in_turn: whether restarts are of all members, one after the other; else each comes alone.
         eviction_price: of one false eviction beside the standstill, in partition-seconds: reprocessing, cold caches.
     """
 
@@ -93,6 +94,7 @@ class Profile:
     eviction_price: float = 0.0
     idle_turns: float = 0.0
     at_once: bool = False
+    restarts_in_turn: bool = False
 
     @property
     def share(self) -> float:

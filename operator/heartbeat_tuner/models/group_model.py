@@ -56,6 +56,8 @@ class QuantityModel:
         duration: of what has one: how long it lasts.
         pool: what all groups of its client library and cluster saw together, of what happens to each of them now and
             then; None of other quantities, or where they saw too little.
+        regime_since: the day since which values are longer than on all days before, which do not count any more; None
+            where no such day was seen.
     """
 
     values: int
@@ -68,6 +70,7 @@ class QuantityModel:
     rate: Rate | None = None
     duration: Duration | None = None
     pool: Pool | None = None
+    regime_since: date | None = None
 
     @property
     def per_day(self) -> float:

@@ -38,7 +38,6 @@ CURES: Final = frozenset(
 )
 """Reasons of changes that a group in trouble needs; all others only save."""
 
-
 MOST_NAMED: Final = 5
 """Holders of places that one sentence names."""
 
@@ -124,8 +123,7 @@ class RolloutPlaces:
 
     def taken(self, outcomes: Iterable[Decided]) -> "RolloutPlaces":
         """Return the places after changes have begun; what rolls nothing out takes none."""
-        inputs_of = (outcome.inputs for outcome in outcomes)
-        rolled = [inputs for inputs in inputs_of if _is_rolled_out(inputs.policy, inputs.workload)]
+        rolled = [outcome.inputs for outcome in outcomes if not _is_left_to_people(outcome)]
         holders = self.holders | {_holder(inputs.policy) for inputs in rolled}
         begun = (GroupRollout(inputs.policy, inputs.ownership is not None) for inputs in rolled)
         return dataclasses.replace(self, holders=holders).also_in_groups(begun)
@@ -271,8 +269,8 @@ def _is_same(record: Application, other: Application) -> bool:
     return (record.at, record.values, record.workload_uid) == (other.at, other.values, other.workload_uid)
 
 
-def _is_rolled_out(policy: Policy, workload: Workload) -> bool:
-    return workload_parts.written_next(policy, workload).strategy is not Strategy.ON_DELETE
+def _is_left_to_people(done: Decided) -> bool:
+    return workload_parts.written_next(done.inputs.policy, done.inputs.workload).strategy is Strategy.ON_DELETE
 
 
 def _holder(policy: Policy) -> Holder:

@@ -60,3 +60,15 @@ def test_what_no_value_depends_on_asks_for_nothing_again(spec: dict[str, Any]) -
 def test_what_values_depend_on_asks_again(spec: dict[str, Any]) -> None:
     """Whoever edits it has read why the values failed, or has another group."""
     assert asked(**spec) != asked()
+
+
+TWO: list[dict[str, Any]] = [{"name": "orders-consumer", "container": "app"}, {"name": "batch", "container": "app"}]
+
+
+def test_another_order_of_several_workloads_asks_for_nothing_again() -> None:
+    """Another workload does, and so does a list in the place of one; a list of one is that one."""
+    several = asked(workloadRef=None, workloadRefs=TWO)
+    assert several == asked(workloadRef=None, workloadRefs=TWO[::-1])
+    assert several != asked(workloadRef=None, workloadRefs=[TWO[0], {"name": "other", "container": "app"}])
+    assert several != asked()
+    assert asked(workloadRef=None, workloadRefs=TWO[:1]) == asked()

@@ -84,6 +84,7 @@ def quantities(draw: st.DrawFn) -> QuantityModel:
         tail=tail,
         kept=draw(st.none() | kept) if isinstance(tail, Rejected) else None,
         median_s=draw(st.none() | st.floats(0, 2**21)),
+        regime_since=draw(st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))),
         rate=draw(st.none() | rates),
         duration=draw(st.none() | durations),
         pool=draw(st.none() | pools()),

@@ -29,6 +29,11 @@ EVIL: Final = (
 REFERENCE: Final = {"name": "orders-consumer", "container": "app"}
 
 
+def several(changes: dict[str, str]) -> dict[str, Any]:
+    """Return two workloads, the second with changes."""
+    return {"workloadRef": None, "workloadRefs": [REFERENCE, {**REFERENCE, "name": "orders-batch", **changes}]}
+
+
 def spec(path: str, value: str) -> dict[str, Any]:
     """Return a policy's spec with one name replaced."""
     client = {"library": "kafkajs"}
@@ -36,6 +41,9 @@ def spec(path: str, value: str) -> dict[str, Any]:
         "workloadRef.name": {"workloadRef": {**REFERENCE, "name": value}},
         "workloadRef.container": {"workloadRef": {**REFERENCE, "container": value}},
         "workloadRef.kind": {"workloadRef": {**REFERENCE, "kind": value}},
+        "workloadRefs.1.name": several({"name": value}),
+        "workloadRefs.1.container": several({"container": value}),
+        "workloadRefs.1.kind": several({"kind": value}),
         "clusterRef": {"clusterRef": value},
         "client.library": {"client": {"library": value}},
         "client.env.sessionTimeout.name": {"client": {**client, "env": {"sessionTimeout": {"name": value}}}},
@@ -49,6 +57,9 @@ PATHS: Final = (
     "workloadRef.name",
     "workloadRef.container",
     "workloadRef.kind",
+    "workloadRefs.1.name",
+    "workloadRefs.1.container",
+    "workloadRefs.1.kind",
     "clusterRef",
     "client.library",
     "client.env.sessionTimeout.name",

@@ -18,7 +18,11 @@ VALUES = {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"}
 BEFORE = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
 APPLIED = {"values": VALUES, "previous": BEFORE, "at": "2026-03-02T11:00:00Z", "workloadUid": "workload-1"}
 
-
+MARCH = datetime(2026, 3, 1, tzinfo=UTC)
+TWO: list[dict[str, Any]] = [
+    {"name": "orders", "container": "app"},
+    {"kind": "StatefulSet", "name": "orders", "container": "worker"},
+]
 WINDOW = {"schedule": "0 2 * * 1-5", "duration": "3h", "timeZone": "Europe/Berlin"}
 
 
@@ -138,6 +142,22 @@ def test_the_last_application_is_remembered_by_the_status() -> None:
             "spec.client.library: client library 'kafkaj' cannot be measured; known are java, kafkajs",
         ),
         ({"workloadRef": {"name": "orders-consumer"}}, "spec.workloadRef.container: Field required"),
+        ({"workloadRef": None}, "spec.workloadRef: it and spec.workloadRefs are both missing; name one workload in"),
+        ({"workloadRefs": TWO}, "spec.workloadRef: it and spec.workloadRefs are both set; name one workload in"),
+        ({"workloadRef": None, "workloadRefs": []}, "spec.workloadRefs: List should have at least 1 item"),
+        ({"workloadRef": None, "workloadRefs": TWO * 5}, "spec.workloadRefs: List should have at most 8 items"),
+        (
+            {"workloadRef": None, "workloadRefs": [*TWO, {**TWO[0], "container": "other"}]},
+            "spec.workloadRefs[2]: Deployment orders is named before; name each workload once",
+        ),
+        (
+            {"workloadRef": None, "workloadRefs": TWO, "staticMembership": "Enabled"},
+            "spec.staticMembership: Enabled does not fit 2 workloadRefs; set Disabled",
+        ),
+        (
+            {"workloadRef": None, "workloadRefs": TWO, "mode": "Initial"},
+            "spec.mode: Initial does not fit 2 workloadRefs; set Recommend or Apply",
+        ),
         (window(schedule="0 0 2 * * 1-5"), "spec.rollout.windows.0.schedule: must be five fields, minute hour day"),
         (window(schedule="@daily"), "spec.rollout.windows.0.schedule: must be five fields"),
         (window(schedule="CRON_TZ=UTC 0 2 * * *"), "spec.rollout.windows.0.schedule: must be five fields"),
@@ -165,6 +185,47 @@ def test_a_field_that_does_not_fit_is_named(spec: dict[str, Any], told: str) -> 
     with pytest.raises(InvalidPolicyError) as caught:
         parsing.policy_of(manifests.policy(spec=spec))
     assert str(caught.value).startswith(told)
+
+
+def test_several_workloads_are_those_of_the_policys_namespace() -> None:
+    """In the order of the spec: in that they are written."""
+    policy = parsing.policy_of(manifests.policy(spec={"workloadRef": None, "workloadRefs": TWO}))
+    assert [(str(ref), ref.container) for ref in policy.workloads] == [
+        ("Deployment shop/orders", "app"),
+        ("StatefulSet shop/orders", "worker"),
+    ]
+    assert policy.workload == policy.workloads[0]
+
+
+def test_a_list_of_one_workload_is_that_workload() -> None:
+    """Everything that one may have it may have, too."""
+    spec = {"workloadRef": None, "workloadRefs": TWO[:1], "mode": "Initial", "staticMembership": "Enabled"}
+    policy = parsing.policy_of(manifests.policy(spec={**spec, "client": {"library": "java"}}))
+    assert (str(policy.workload), policy.workloads) == ("Deployment shop/orders", ())
+
+
+@pytest.mark.parametrize("spoilt", [None, "verdict", "workloads"])
+def test_what_was_written_to_each_workload_is_read_of_a_status(spoilt: str | None) -> None:
+    """Also of one with a word of another version; a list that cannot be read is none."""
+    change = {
+        "values": {"sessionTimeout": "30s", "heartbeatInterval": "1s", "fetchWait": "1s"},
+        "previous": {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"},
+        "at": "2026-03-01T12:00:00Z",
+        "begun": "2026-03-01T11:00:00Z",
+        "workloadUid": "workload-2",
+    }
+    noted = {"kind": "StatefulSet", "name": "orders", "container": "worker", "applied": change}
+    status: dict[str, Any] = {"workloads": [{**noted, "name": "another", "applied": None}, noted]}
+    if spoilt is not None:
+        status[spoilt] = [{"kind": 5}] if spoilt == "workloads" else {"word": "Sideways"}
+    spec = {"workloadRef": None, "workloadRefs": TWO}
+    policy = parsing.policy_of(manifests.policy(spec=spec, status=status))
+    if spoilt == "workloads":
+        assert policy.applications == {}
+        return
+    (application,) = policy.applications.values()
+    assert list(policy.applications) == [policy.workloads[1]]
+    assert (application.change, application.at) == (MARCH + timedelta(hours=11), MARCH + timedelta(hours=12))
 
 
 def test_a_policy_without_spec_is_invalid() -> None:

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.checks import PASSWORD, checked, config_map, container, manifest, refused, rules, run, workload
+from tests.support.checks import (
+    PASSWORD,
+    checked,
+    config_map,
+    container,
+    manifest,
+    refused,
+    rules,
+    run,
+    unread,
+    workload,
+)
 
 STORM = {"KAFKA_SESSION_TIMEOUT_MS": "1000", "KAFKA_HEARTBEAT_INTERVAL_MS": "333", "KAFKA_MAX_WAIT_TIME_MS": "5000"}
 
@@ -65,47 +76,49 @@ def test_a_kind_that_only_sounds_like_a_list_is_none(tmp_path: Path) -> None:
 
 
 def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
-    """Nobody may believe a CronJob to be sound that was not looked at."""
+    """Nobody may believe a workload to be sound that was not looked at."""
     template = {"template": {"spec": {"containers": [{"name": "app"}]}}}
     others = [
-        {"kind": "Rollout", "metadata": {"name": "web", "namespace": "shop"}, "spec": template},
-        {"kind": "CronJob", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {"spec": template}}},
+        {"kind": "CloneSet", "metadata": {"name": "web", "namespace": "shop"}, "spec": template},
+        {"kind": "Schedule", "metadata": {"name": "nightly"}, "spec": {"jobTemplate": {"spec": template}}},
         {"kind": "JobSet", "metadata": {}, "spec": {"replicatedJobs": [{"template": {"spec": template}}]}},
         {"kind": "Odd\x1b[31m", "metadata": {"name": "odd"}, "spec": template},
         {"kind": "Service", "metadata": {"name": "web"}, "spec": {"template": "of another sort"}},
     ]
-    result = run("check", "--client=kafkajs", "-f", manifest(tmp_path, workload(), *others))
+    sound = workload(container(env={NAME: "30000", "KAFKA_MAX_WAIT_TIME_MS": "3000"}))
+    result = run("check", "--client=kafkajs", "-f", manifest(tmp_path, sound, *others))
     assert result.exit_code == 0
     why = "has a pod template, but is of a kind that is not known"
     assert result.stderr.replace(f"{tmp_path}/", "").splitlines() == [
-        f"not checked: Rollout shop/web {why}",
-        f"not checked: CronJob nightly {why}",
+        f"not checked: CloneSet shop/web {why}",
+        f"not checked: Schedule nightly {why}",
         f"not checked: deploy.yaml, document 4 {why}",
         f"not checked: deploy.yaml, document 5 {why}",
     ]
-    sentence = refused("--client=kafkajs", "-f", manifest(tmp_path, *others))
-    assert "Job, Pod to check; Rollout shop/web, CronJob nightly, " in sentence
+    sentence = unread("--client=kafkajs", "-f", manifest(tmp_path, *others))
+    assert "no setting of a Kafka consumer that is known; CloneSet shop/web, Schedule nightly, " in sentence
 
 
 def test_a_file_that_is_named_twice_is_refused(tmp_path: Path) -> None:
     """The second reading of the standard input gives nothing, and would take the first one's place."""
     stdin = json.dumps(workload())
-    assert "--filename names standard input twice; name it once" in refused("--client=java", "-f-", "-f-", stdin=stdin)
+    assert "standard input is named twice; name it once" in refused("--client=java", "-f-", "-f-", stdin=stdin)
     path = manifest(tmp_path, workload())
-    assert f"names {path} twice" in refused("--client=java", "-f", path, "-f-", "-f", path, stdin=stdin)
+    assert f"{path} is named twice" in refused("--client=java", "-f", path, "-f-", "-f", path, stdin=stdin)
 
 
 def test_files_that_are_shown_alike_are_all_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name is no key."""
-    manifest(tmp_path, workload(), name="standard input")
+    storm = workload(container(env=STORM))
+    manifest(tmp_path, storm, name="standard input")
     monkeypatch.chdir(tmp_path)
-    assert len(checked("--client=kafkajs", "-f", "standard input", "-f-", stdin=json.dumps(workload()))) == 2
+    assert len(checked("--client=kafkajs", "-f", "standard input", "-f-", stdin=json.dumps(storm))) == 2
 
 
 def test_an_entry_without_a_value_is_an_empty_text(tmp_path: Path) -> None:
     """The container gets it as such, whatever the library's default is."""
     path = manifest(tmp_path, workload({"name": "app", "env": [{"name": NAME}]}))
-    assert f'has {NAME}="", which is no whole number of milliseconds' in refused("--client=kafkajs", "-f", path)
+    assert f'has {NAME}="", which is no whole number of milliseconds' in unread("--client=kafkajs", "-f", path)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +141,8 @@ def test_an_entry_without_a_value_is_an_empty_text(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_seen_is_no_default(more: dict[str, Any], origin: str, tmp_path: Path) -> None:
     """A Secret, or a map that is not there, may set what nothing else sets."""
-    path = manifest(tmp_path, config_map(OTHER="1"), workload({"name": "app", **more}))
+    env = [*more.get("env", []), {"name": "KAFKA_BROKERS", "value": "kafka:9092"}]
+    path = manifest(tmp_path, config_map(OTHER="1"), workload({"name": "app", **more, "env": env}))
     (subject,) = checked("--client=kafkajs", "-f", path)
     assert subject["settings"]["sessionTimeout"]["origin"] == origin
     if origin == "unseen":
@@ -141,7 +155,7 @@ def test_a_key_that_its_config_map_has_not_is_no_default(name: str, optional: di
     """The kubelet does not start such a container; nobody may read that it runs with the library's value."""
     reference = {"configMapKeyRef": {**GONE_KEY, **optional}}
     app = {"name": "app", "env": [{"name": name, "valueFrom": reference}]}
-    sentence = refused("--client=java", "-f", manifest(tmp_path, config_map(OTHER="1"), workload(app)))
+    sentence = unread("--client=java", "-f", manifest(tmp_path, config_map(OTHER="1"), workload(app)))
     assert f"Deployment orders, container app has {name} from ConfigMap settings, which has no key gone: " in sentence
     assert "is not started; add the key, or mark the reference as optional" in sentence
 
@@ -151,7 +165,7 @@ def test_a_key_is_shown_only_if_it_can_be_one(tmp_path: Path) -> None:
     reference = {"configMapKeyRef": {"name": "settings", "key": "\x1b[31m"}}
     app = {"name": "app", "env": [{"name": NAME, "valueFrom": reference}]}
     path = manifest(tmp_path, config_map(OTHER="1"), workload(app))
-    assert ".env[0].valueFrom.configMapKeyRef.key is no key" in refused("--client=java", "-f", path)
+    assert ".env[0].valueFrom.configMapKeyRef.key is no key" in unread("--client=java", "-f", path)
 
 
 def test_a_flag_says_what_cannot_be_seen_and_no_more(tmp_path: Path) -> None:
@@ -165,13 +179,14 @@ def test_a_flag_says_what_cannot_be_seen_and_no_more(tmp_path: Path) -> None:
 
 def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
     """Workloads without it are passed over, and said so."""
-    both = workload(container("app", STORM), container("proxy"))
+    both = workload(container("app", STORM), container("proxy", {"KAFKA_BROKERS": "a"}))
     path = manifest(tmp_path, both, workload(container("web"), name="web"))
-    assert "Deployment orders has the containers app, proxy; say with --container" in refused(
-        "--client=kafkajs", "-f", path
-    )
+    subjects = [subject["subject"] for subject in checked("--client=kafkajs", "-f", path)]
+    assert subjects == ["Deployment orders, container app", "Deployment orders, container proxy"]
     sentence = refused("--client=kafkajs", "-f", path, "--container=gone")
-    assert "no container of that name: Deployment orders has app, proxy; Deployment web has web" in sentence
+    assert (
+        "no container of that name: Deployment orders, container app; Deployment orders, container proxy; D" in sentence
+    )
     result = run("check", "--client=kafkajs", "-f", path, "--container=app")
     assert result.exit_code == 1
     assert "Deployment orders, container app: kafkajs" in result.stdout
@@ -181,8 +196,8 @@ def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "there is no Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, Pod to check\n"),
-        ("kind: Service", "there is no Deployment, "),
+        ("", "standard input has no setting of a Kafka consumer that is known"),
+        ("kind: Service", "standard input has no setting of a Kafka consumer that is known"),
         ("kind: [Deployment]", "document 1.kind is no text"),
         ("kind: {a: b}", "document 1.kind is no text"),
         ("kind: 5", "document 1.kind is no text"),
@@ -238,13 +253,21 @@ def test_the_consumer_s_container_is_named(tmp_path: Path) -> None:
         ),
         ("kind: List\nitems: {a: b}", "document 1.items is no list"),
         ("kind: List\nitems: [5]", "document 1.items[0] is no mapping"),
-        ("x" * (4 * 1024 * 1024 + 1), "is larger than 4 MiB"),
-        (b"\xff\xfe\xff", "is no text in UTF-8"),
     ],
     ids=lambda value: None if isinstance(value, str) and len(value) < 60 else "long",
 )
 def test_files_that_are_no_manifests_are_refused_in_a_sentence(text: str | bytes, sentence: str) -> None:
     """Where, and what the rule is; never a traceback, never a line of the file."""
+    assert sentence in unread("--client=kafkajs", "-f-", stdin=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("x" * (4 * 1024 * 1024 + 1), "is larger than 4 MiB"), (b"\xff\xfe\xff", "is no text in UTF-8")],
+    ids=["too large", "binary"],
+)
+def test_files_that_are_no_text_are_refused(text: str | bytes, sentence: str) -> None:
+    """There is nothing that a finding could be about."""
     assert sentence in refused("--client=kafkajs", "-f-", stdin=text)
 
 
@@ -278,7 +301,7 @@ def test_a_bomb_of_aliases_does_not_go_off(join: str) -> None:
     """Ten times ten times ten, and so on, from a few lines."""
     levels = ["a0: &a0 {k: v}"]
     levels += [f"a{n}: &a{n} " + join.format(", ".join([f"*a{n - 1}"] * 10)) for n in range(1, 12)]
-    assert "is more than is read" in refused("--client=kafkajs", "-f-", stdin="\n".join(levels))
+    assert "is more than is read" in unread("--client=kafkajs", "-f-", stdin="\n".join(levels))
 
 
 def test_anchors_are_read(tmp_path: Path) -> None:

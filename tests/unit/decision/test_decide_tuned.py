@@ -18,7 +18,9 @@ from heartbeat_tuner.domain.policies import Mode, Objective, StaticMembership
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.rollouts import Strategy
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Verdict, Worth
-from heartbeat_tuner.metrics.measured import POLL_GAP
+from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
+from heartbeat_tuner.models.group_model import Fitted
+from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from tests.support import fitted, worlds
 from tests.support.tuned import known, known_kafkajs
 
@@ -206,7 +208,7 @@ def test_limits_are_those_of_the_cluster(most_s: float, cluster: dict[str, Any],
     of = known_kafkajs(
         worlds.settings("30s", "8s", "8s"),
         bounds=worlds.bounds(fetchWait=("8s", None)),
-        objective=Objective(timedelta(seconds=most_s), 1.0),
+        objective=Objective(timedelta(seconds=most_s), 3.0),
     )
     beats = worlds.record(beat=worlds.seconds(8))
     decision = decide(dataclasses.replace(of, record=beats, cluster=dataclasses.replace(of.cluster, **cluster)))
@@ -299,3 +301,35 @@ def test_a_model_that_says_nothing_of_absences_compares_no_values() -> None:
     decision = decide(dataclasses.replace(known(), model=gaps))
     assert (decision.verdict, decision.forecast) == (Verdict.HEALTHY, None)
     assert "says nothing of absences" in decision.outlook
+
+
+def with_absences(of: DecisionInput, **changes: Any) -> DecisionInput:
+    """Return the same group of which a model saw other absences."""
+    assert isinstance(of.model, Fitted)
+    model = of.model.model
+    quantities = {**model.quantities, ABSENCE: dataclasses.replace(model.quantities[ABSENCE], **changes)}
+    return dataclasses.replace(of, model=Fitted("orders", dataclasses.replace(model, quantities=quantities)))
+
+
+NOTHING_TO_FIT = Rejected(RejectionReason.NO_VALUES, "0 values")
+
+
+def test_a_group_that_was_watched_and_never_absent_is_measured() -> None:
+    """Nothing seen in 42 member-days is a 0 with its exposure, not a metric that is missing."""
+    decision = decide(with_absences(known(), values=0, largest_s=None, tail=NOTHING_TO_FIT))
+    assert decision.verdict is not Verdict.UNKNOWN
+    assert decision.forecast is not None
+    assert 0.0 < decision.forecast.now.evictions_per_month < decision.forecast.now.evictions_upper
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"member_days": 0.0}, {"values": 12, "largest_s": None}],
+    ids=["nobody was watched", "absences of which nobody knows how long they were"],
+)
+def test_a_quiet_group_is_no_group_whose_absences_do_not_show(changes: dict[str, Any]) -> None:
+    """Without exposure, or with values of no length, nothing may be derived."""
+    decision = decide(with_absences(known(), **{"tail": NOTHING_TO_FIT, **changes}))
+    assert decision.target is None
+    assert decision.verdict is not Verdict.CHANGE
+    assert decision.forecast is None

@@ -378,3 +378,61 @@ async def test_a_policy_that_gains_a_workload_writes_the_values_there() -> None:
     several.back(stage, THIRD)
     await settle(stage, 3)
     assert several.writes(stage)[3:] == [("orders-c", STORM)]
+
+
+async def test_what_comes_between_two_workloads_is_no_record_of_the_time_before() -> None:
+    """The verdict compares the time since all had the values with the time before the first got them."""
+    stage = several.storm()
+    await stage.cycle()
+    several.roll_out(stage, FIRST)
+    stage.workloads.edit(FIRST, rolling_out=True, our_rollout=True)
+    await settle(stage, 30)
+    stage.workloads.edit(FIRST, rolling_out=False, our_rollout=False)
+    await settle(stage)
+    several.roll_out(stage, SECOND)
+    await settle(stage, 30)
+    status = stage.policies.status_of(ORDERS)
+    assert [noted["applied"]["at"] for noted in status["workloads"]] == ["2026-03-02T12:01:00Z", "2026-03-02T12:32:00Z"]
+    assert status["verification"]["landed"] == "2026-03-02T12:34:00Z"
+    assert status["history"]["since"] == "2026-03-02T11:01:01Z"
+    assert status["verification"]["effect"]["before"]["episodes"] == 4  # one in 15 minutes of the hour before 12:01
+
+
+async def test_another_policy_of_the_group_takes_its_turn() -> None:
+    """One rollout of the group at a time, whichever policy and whichever of its workloads has it."""
+    bodies = [
+        manifests.policy(spec={"workloadRef": None, "workloadRefs": several.refs(2)}),
+        manifests.policy("other", spec={"workloadRef": several.refs(3)[2]}),
+    ]
+    stage = Stage(bodies, workloads=several.storm(3).workloads.stored)
+    several.feed(stage)
+    for number in range(24):
+        await stage.cycle()
+        rolling = [key for key in several.ALL if several.is_rolling(stage, key)]
+        assert len(rolling) <= 1
+        if number % 3 == 2:
+            for key in rolling:
+                several.roll_out(stage, key)
+    assert sorted(several.writes(stage)) == sorted([*BOTH, ("orders-c", CURED)])
+
+
+async def test_each_rollout_holds_a_place_of_the_fleet() -> None:
+    """Of the second workload as well, also for a leader that knows nothing."""
+    stage = await written_to_both()
+    stage.restart()
+    stage.max_rollouts = 1
+    await stage.cycle()
+    assert stage.operator._holders == {("Deployment", SECOND)}
+
+
+async def test_what_somebody_overruled_is_let_go_of_in_one_workload_at_a_time() -> None:
+    """New pods may start by that."""
+    stage = several.storm(mode="Recommend")
+    for key in (FIRST, SECOND):
+        held = stage.workloads.stored[key].holdings
+        assert held is not None
+        stage.workloads.edit(key, holdings=dataclasses.replace(held, overruled={"app": {"A": "flux"}}))
+    await stage.cycle()
+    assert stage.workloads.releases == [FIRST]
+    await settle(stage)
+    assert stage.workloads.releases == [FIRST, SECOND]

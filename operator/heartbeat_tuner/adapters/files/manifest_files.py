@@ -13,6 +13,7 @@ from typing import Any, Final
 from heartbeat_tuner.adapters.files import manifest_yaml
 from heartbeat_tuner.adapters.files.manifest_yaml import ManifestError
 from heartbeat_tuner.adapters.workloads.container_env import ConfigMaps
+from heartbeat_tuner.lint.found_settings import WorkloadFacts
 
 _TEMPLATE: Final = ("spec", "template", "spec")
 
@@ -22,6 +23,8 @@ POD_SPECS: Final[Mapping[str, tuple[str, ...]]] = {
     "DaemonSet": _TEMPLATE,
     "ReplicaSet": _TEMPLATE,
     "Job": _TEMPLATE,
+    "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
+    "Rollout": _TEMPLATE,  # Argo's
     "Pod": ("spec",),
 }
 """The kinds that are checked, and where their pod's spec stands."""
@@ -37,13 +40,27 @@ class FoundWorkload:
 
     Attributes:
         title: kind, namespace if it has one, and name.
-        containers: reduced to `name`, `env` and `envFrom`.
+        file: that it stands in.
+        containers: reduced to `name`, `image`, `env`, `envFrom` and `words`: those of command and arguments.
         config_maps: those of its namespace that stand in the files.
+        facts: what it says of its pods.
     """
 
     title: str
+    file: str
     containers: Sequence[Mapping[str, Any]]
     config_maps: ConfigMaps
+    facts: WorkloadFacts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundObject:
+    """An object that is no workload: kind, namespace and name as a title, and what it holds."""
+
+    title: str
+    file: str
+    kind: str
+    content: Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,10 +70,12 @@ class Found:
     Attributes:
         workloads: those of the kinds that are checked.
         passed_over: the titles of objects with a pod template that are of another kind.
+        objects: all others.
     """
 
     workloads: Sequence[FoundWorkload]
     passed_over: Sequence[str]
+    objects: Sequence[FoundObject] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,6 +134,7 @@ class _Object:
 
     kind: str
     place: _Place
+    file: str = ""
 
     def identity(self) -> tuple[str, str]:
         """Return the namespace, empty if it has none, and the name."""
@@ -133,7 +153,16 @@ def read(files: Iterable[tuple[str, str]]) -> Found:
     Raises:
         ManifestError: a file is no YAML, or what we read of it has not the shape that Kubernetes asks for.
     """
-    objects = [manifest for name, text in files for manifest in _objects(text, name)]
+    return read_documents((name, manifest_yaml.documents(text, name)) for name, text in files)
+
+
+def read_documents(files: Iterable[tuple[str, Sequence[Any]]]) -> Found:
+    """Return the same of documents that were read already, given by the name of their file.
+
+    Raises:
+        ManifestError: what we read of one has not the shape that Kubernetes asks for.
+    """
+    objects = [manifest for name, documents in files for manifest in _objects(documents, name)]
     maps: dict[str, dict[str, dict[str, str]]] = {}
     for manifest in objects:
         if manifest.kind == "ConfigMap":
@@ -143,14 +172,19 @@ def read(files: Iterable[tuple[str, str]]) -> Found:
     return Found(
         workloads=[_workload(manifest, maps) for manifest in objects if manifest.kind in POD_SPECS],
         passed_over=[_title_if_any(manifest) for manifest in others if _has_pod_template(manifest.place.value)],
+        objects=[
+            FoundObject(_title_if_any(manifest), manifest.file, manifest.kind, manifest.place.mapping())
+            for manifest in others
+        ],
     )
 
 
-def _objects(text: str, file: str) -> Iterator[_Object]:
+def _objects(documents: Sequence[Any], file: str) -> Iterator[_Object]:
     """Yield the objects of a file; those of lists one by one."""
-    for number, document in enumerate(manifest_yaml.documents(text, file), start=1):
+    for number, document in enumerate(documents, start=1):
         if document is not None:
-            yield from _expanded(_Place(document, f"{file}, document {number}"))
+            for manifest in _expanded(_Place(document, f"{file}, document {number}")):
+                yield dataclasses.replace(manifest, file=file)
 
 
 def _expanded(place: _Place, kind: str = "") -> Iterator[_Object]:
@@ -201,12 +235,29 @@ def _workload(manifest: _Object, maps: Mapping[str, ConfigMaps]) -> FoundWorkloa
     containers = [_container(place) for place in spec.under("containers").items()]
     if not containers:
         raise ManifestError(f"{spec.where} has no containers")
-    return FoundWorkload(manifest.title(), containers, maps.get(namespace, {}))
+    return FoundWorkload(manifest.title(), manifest.file, containers, maps.get(namespace, {}), _facts(manifest))
+
+
+def _facts(manifest: _Object) -> WorkloadFacts:
+    """Return what the workload says of its pods; what has another shape than it should have says nothing."""
+    spec = manifest.place.mapping().get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    replicas = str(spec.get("replicas", ""))
+    strategy = spec.get("strategy")
+    strategy = strategy if isinstance(strategy, dict) else {}
+    rolling = strategy.get("rollingUpdate")
+    surge = str(rolling.get("maxSurge", "25%")) if isinstance(rolling, dict) else "25%"
+    surges = (
+        manifest.kind in {"Deployment", "Rollout"} and strategy.get("type") != "Recreate" and surge not in {"0", "0%"}
+    )
+    return WorkloadFacts(manifest.kind, int(replicas) if re.fullmatch("[0-9]{1,6}", replicas) else None, surges)
 
 
 def _container(place: _Place) -> dict[str, Any]:
     return {
         "name": place.under("name").name(),
+        "image": str(place.mapping().get("image", "")),
+        "words": [str(item.value) for key in ("command", "args") for item in place.under(key).items()],
         "env": [_entry(item) for item in place.under("env").items()],
         "envFrom": [_source(item) for item in place.under("envFrom").items()],
     }
@@ -219,7 +270,9 @@ def _entry(place: _Place) -> dict[str, Any]:
         return {"name": name} if literal.value is None else {"name": name, "value": literal.text()}
     key = reference.under("configMapKeyRef")
     if key.value is None:
-        return {"name": name, "valueFrom": {}}
+        field = reference.mapping().get("fieldRef")
+        path = field.get("fieldPath", "") if isinstance(field, dict) else ""
+        return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": str(path)}} if path else {}}
     selector = {
         "name": key.under("name").name(),
         "key": key.under("key").key(),

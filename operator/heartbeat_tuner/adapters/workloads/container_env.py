@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from heartbeat_tuner.clients.formats import LONGEST_MS, Format
 from heartbeat_tuner.domain.errors import TunerError
+from heartbeat_tuner.lint import written_values
 
 LONGEST_VALUE: Final = 256
 """Characters of a variable's value that are looked at: a duration has some ten, and tenants may write a megabyte."""
 
 _DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?")
-_REFERENCE: Final = re.compile(r"\$\([^()=\s]{1,253}\)")
 
 ConfigMaps = Mapping[str, Mapping[str, str]]
 """Data by ConfigMap name."""
@@ -91,21 +91,9 @@ def duration(text: str, *, where: str, name: str, remedy: str) -> timedelta:
         return Format.MILLISECONDS.parse(text)
     except ValueError:
         raise SettingUnreadableError(
-            f"{where} has {name}={shown(text)}, which is no whole number of milliseconds between 1 and {LONGEST_MS}; "
-            f"{remedy}"
+            f"{where} has {name}={written_values.shown(text)}, which is no whole number of milliseconds between 1 and "
+            f"{LONGEST_MS}; {remedy}"
         ) from None
-
-
-def shown(text: str) -> str:
-    """Return what a sentence may show of a variable's value: the name may be any variable's, a password's too."""
-    if not text:
-        return '""'
-    if _REFERENCE.fullmatch(text):
-        return "a reference to another variable, $(NAME)"
-    core = text.strip()
-    if not _DURATION_LIKE.fullmatch(core):
-        return f"a text of {f'more than {LONGEST_VALUE}' if len(text) > LONGEST_VALUE else len(text)} characters"
-    return repr(core) if core == text else f"{core!r} with white space around it"
 
 
 def missing_key(container: Mapping[str, Any], name: str, config_maps: ConfigMaps) -> tuple[str, str] | None:

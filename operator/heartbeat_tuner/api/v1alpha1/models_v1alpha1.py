@@ -140,6 +140,10 @@ class QuantitySpec(Model):
     median_seconds: Annotated[
         Time | None, Field(description="Half of the values are longer; newer ones count more.")
     ] = None
+    regime_since: Annotated[
+        Day | None,
+        Field(description="Since this day values are longer than on all days before, which do not count any more."),
+    ] = None
     rate: RateSpec | None = None
     duration: DurationSpec | None = None
     pool: PoolSpec | None = None

@@ -1,44 +1,39 @@
-"""What `check` looks at: settings from flags, an env file or manifests, each with where it was found.
+"""What `check` looks at: settings from flags, and from files of whatever format, each with where it was found.
 
 What stands in a file wins over a flag, which says what cannot be seen there (as a policy's `client.current` does);
 the rest is the library's default.
 """
 
-import contextlib
 import dataclasses
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from heartbeat_tuner.adapters.files import env_files, manifest_files
-from heartbeat_tuner.adapters.files.manifest_files import FoundWorkload
-from heartbeat_tuner.adapters.workloads import container_env, manifests
+from heartbeat_tuner.adapters.files import settings_files
+from heartbeat_tuner.adapters.files.settings_files import FilesRead, SettingsFile
 from heartbeat_tuner.cli.problems import UsageProblem
-from heartbeat_tuner.clients.client import NO_TIME, Client, Protocol
-from heartbeat_tuner.clients.formats import LONGEST_MS, Format
-from heartbeat_tuner.domain import durations
+from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.domain.liveness import Setting
-from heartbeat_tuner.lint import checked_settings
-from heartbeat_tuner.lint.checked_settings import Inspected
+from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.lint import consumers
+from heartbeat_tuner.lint.checked_settings import IdSource, LintFinding
+from heartbeat_tuner.lint.found_consumers import FoundConsumer, ReadingOptions
+from heartbeat_tuner.lint.found_settings import FoundSettings
+from heartbeat_tuner.lint.rules import reading_rules, static_id_rules
 
 LARGEST_FILE: Final = 4 * 1024 * 1024
 """Bytes; a chart rendered with all its definitions is smaller."""
 
-_BARE_NUMBER: Final = re.compile(r"[0-9]{1,10}")
+MOST_FILES: Final = 2_000
+"""Of one folder; more are no configuration of consumers."""
 
-SHORTEST_MEANT: Final = {
-    Setting.SESSION_TIMEOUT: timedelta(milliseconds=500),
-    Setting.HEARTBEAT_INTERVAL: timedelta(milliseconds=50),
-    Setting.MAX_POLL_INTERVAL: timedelta(milliseconds=500),
-    Setting.REBALANCE_TIMEOUT: timedelta(milliseconds=500),
-}
-"""What is below these in a file was most likely meant as seconds."""
+_SKIPPED: Final = frozenset(
+    {"node_modules", "target", "build", "dist", "vendor", "__pycache__", "venv", "site-packages", "test", "tests"}
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,159 +41,200 @@ class CheckRequest:
     """What the command line asks for, beside the files.
 
     Attributes:
-        given: settings by flags.
-        env_names: the variable of each setting.
-        protocol_env: the variable of the group's protocol.
-        protocol: the group's; None where nothing is said.
+        reading: how files are to be read.
+        env_names: the variable of each setting that a suggestion names; empty where the library is not known.
+        container: the only container of manifests to look at; None: all.
+        clients: the library of files, by patterns of their paths.
     """
 
-    client: Client
-    given: Mapping[Setting, timedelta]
+    reading: ReadingOptions
     env_names: Mapping[Setting, str]
-    protocol_env: str
-    protocol: Protocol | None
+    container: str | None = None
+    clients: Mapping[str, Client] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckSubject:
-    """One set of settings to check, and where it was found; `title` is empty for flags."""
+    """What is checked as one: a consumer, or a place where none was found; `title` is empty for flags."""
 
     title: str
-    inspected: Inspected
+    consumer: FoundConsumer
 
 
-def from_flags(wanted: CheckRequest) -> list[CheckSubject]:
-    """Return what the flags say."""
-    return [CheckSubject("", Inspected.of(wanted.client, wanted.given, protocol=wanted.protocol))]
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckInput:
+    """All that the command line names.
+
+    Attributes:
+        subjects: in the order of the files.
+        texts: of the files, by name.
+        paths: of the files, by name.
+    """
+
+    subjects: Sequence[CheckSubject]
+    texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    paths: Mapping[str, Path] = dataclasses.field(default_factory=dict)
 
 
-def from_env_file(wanted: CheckRequest, path: Path) -> list[CheckSubject]:
-    """Return what an env file says.
+def from_flags(request: CheckRequest) -> CheckInput:
+    """Return what the flags say; the library is known."""
+    reading = request.reading
+    assert reading.client is not None  # noqa: S101 - the command line was refused without it
+    consumer = FoundConsumer("", "", (reading.client,), given=reading.given, protocol=reading.protocol)
+    return CheckInput([CheckSubject("", consumer)])
+
+
+def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | None) -> CheckInput:
+    """Return what stands in files and folders.
 
     Raises:
-        UsageProblem: it cannot be read.
-        TunerError: a variable that we look at has no usable value.
+        UsageProblem: one cannot be read, or is named twice, or has not the container that is asked for.
     """
-    names = {*wanted.env_names.values(), wanted.protocol_env}
-    variables = env_files.assignments(_text(path), names, where=_shown(path))
-    return [_subject(wanted, _shown(path), variables.get, hidden=lambda _: False)]
-
-
-def from_manifests(wanted: CheckRequest, paths: Sequence[Path], container: str | None) -> list[CheckSubject]:
-    """Return what each workload in manifest files says.
-
-    Raises:
-        UsageProblem: a file cannot be read, there is no workload, or it is not clear which container is meant.
-        TunerError: a file is no manifest, or a variable that we look at has no usable value.
-    """
-    names = ", ".join(_shown(path) for path in paths)
     twice = next((path for path, times in Counter(paths).items() if times > 1), None)
     if twice is not None:
-        raise UsageProblem(f"--filename names {_shown(twice)} twice; name it once")
-    contents = manifest_files.read((_shown(path), _text(path)) for path in paths)
-    workloads = contents.workloads
-    if not workloads:
-        passed_over = f"; {', '.join(contents.passed_over)} cannot be checked" if contents.passed_over else ""
-        raise UsageProblem(f"{names}: there is no {', '.join(manifest_files.POD_SPECS)} to check{passed_over}")
-    if container is not None and not any(_named(workload, container) for workload in workloads):
-        there = "; ".join(f"{workload.title} has {_containers(workload)}" for workload in workloads)
-        raise UsageProblem(f"--container {container}: there is no container of that name: {there}")
+        raise UsageProblem(f"{_shown(twice)} is named twice; name it once")
+    named: list[tuple[str, list[SettingsFile]]] = [(_shown(path), list(_files(path))) for path in paths]
+    if env_file is not None:
+        named.append((_shown(env_file), [_file(env_file, env=True)]))
+    files = list({(file.name, file.path): file for _, group in named for file in group}.values())
+    contents = settings_files.read(files)
     for title in contents.passed_over:
         click.echo(f"not checked: {title} has a pod template, but is of a kind that is not known", err=True)
-    return [subject for workload in workloads if (subject := _of_workload(wanted, workload, container)) is not None]
-
-
-def _of_workload(wanted: CheckRequest, workload: FoundWorkload, container: str | None) -> CheckSubject | None:
-    """Return what the workload says; None if it has not the container that is asked for."""
-    if container is None and len(workload.containers) > 1:
-        raise UsageProblem(
-            f"{workload.title} has the containers {_containers(workload)}; say with --container which is the consumer"
+    places = list(_chosen(contents.places, request.container))
+    read = [consumer for each in places for consumer in _consumers(each, request)]
+    read += _perhaps(places, read, request.reading)
+    problems = [
+        FoundConsumer(
+            problem.file, problem.file, (), findings=[LintFinding(reading_rules.UNREADABLE_FILE, problem.message)]
         )
-    spec = workload.containers[0] if container is None else _named(workload, container)
-    if spec is None:
-        click.echo(f"not checked: {workload.title} has no container {container}", err=True)
-        return None
-    title = f"{workload.title}, container {spec['name']}"
-
-    def value(name: str) -> str | None:
-        missing = container_env.missing_key(spec, name, workload.config_maps)
-        if missing is not None:
-            raise UsageProblem(
-                f"{title} has {name} from ConfigMap {missing[0]}, which has no key {missing[1]}: such a container is "
-                f"not started; add the key, or mark the reference as optional"
-            )
-        return container_env.value(spec, name, workload.config_maps)
-
-    return _subject(
-        wanted,
-        title,
-        value,
-        hidden=lambda name: container_env.is_hidden(spec, name, workload.config_maps),
+        for problem in contents.problems
+    ]
+    silent = list(_silent(named, [*problems, *read], contents))
+    everyone = _named_variables(_distinct([*problems, *silent, *read]), places, request.reading)
+    return CheckInput(
+        [CheckSubject(consumer.title, consumer) for consumer in everyone],
+        {file.name: file.text for file in files},
+        {file.name: file.path for file in files if file.path is not None},
     )
 
 
-def _named(workload: FoundWorkload, container: str) -> Mapping[str, Any] | None:
-    return manifests.container_of({"containers": workload.containers}, container)
+def _consumers(places: FoundSettings, request: CheckRequest) -> list[FoundConsumer]:
+    reading = request.reading
+    if reading.client is None:
+        for pattern, client in request.clients.items():
+            if Path(places.file).match(pattern):
+                return consumers.read(places, dataclasses.replace(reading, client=client))
+    return consumers.read(places, reading)
 
 
-def _containers(workload: FoundWorkload) -> str:
-    return ", ".join(container["name"] for container in workload.containers)
+def _chosen(places: Iterable[FoundSettings], container: str | None) -> Iterator[FoundSettings]:
+    """Yield what is asked for: of manifests the container of that name."""
+    everything = list(places)
+    if container is None:
+        yield from everything
+        return
+    in_pods = [each for each in everything if each.workload is not None]
+    wanted = [each for each in in_pods if each.title.endswith(f", container {container}")]
+    if not wanted:
+        there = "; ".join(each.title for each in in_pods) or "the files have no container"
+        raise UsageProblem(f"--container {container}: there is no container of that name: {there}")
+    has = {each.title.rpartition(", container ")[0] for each in wanted}
+    for workload in dict.fromkeys(each.title.rpartition(", container ")[0] for each in in_pods):
+        if workload not in has:
+            click.echo(f"not checked: {workload} has no container {container}", err=True)
+    yield from (each for each in everything if each.workload is None or each in wanted)
 
 
-def _subject(
-    wanted: CheckRequest, title: str, value: Callable[[str], str | None], *, hidden: Callable[[str], bool]
-) -> CheckSubject:
-    given, unseen = dict(wanted.given), set()
-    for setting, name in wanted.env_names.items():
-        text = value(name)
-        if text is not None:
-            given[setting] = _value(wanted.client, setting, text, f"{title} has {name}")
-        elif hidden(name):
-            unseen.add(setting)
-    named = value(wanted.protocol_env) if len(wanted.client.protocols) > 1 else None
-    if named is not None and named.lower() not in list(Protocol):
-        raise UsageProblem(
-            f"{title} has {wanted.protocol_env} with a value that is neither classic nor consumer; correct it"
+def _perhaps(
+    places: Iterable[FoundSettings], read: Sequence[FoundConsumer], reading: ReadingOptions
+) -> Iterator[FoundConsumer]:
+    """Yield the containers of workloads without a consumer whose settings may come from where nobody can look."""
+    workloads = {consumer.title.partition(", container ")[0] for consumer in read}
+    for each in places:
+        if each.unseen_prefixes and each.title.partition(", container ")[0] not in workloads:
+            yield from consumers.unseen(each, reading)
+
+
+def _silent(
+    named: Sequence[tuple[str, Sequence[SettingsFile]]],
+    read: Sequence[FoundConsumer],
+    contents: FilesRead,
+) -> Iterator[FoundConsumer]:
+    """Yield a place without a consumer for each argument in which nothing was found."""
+    for name, files in named:
+        theirs = {file.name for file in files}
+        if any(consumer.file in theirs for consumer in read) or theirs & set(contents.helpers):
+            continue
+        passed = f"; {', '.join(contents.passed_over)} cannot be checked" if contents.passed_over else ""
+        phrase = (
+            "{name} has no setting of a Kafka consumer that is known{passed}; if the application has names of its own, "
+            "say which variable holds what, as --env sessionTimeout=NAME"
         )
-    protocol = wanted.protocol if named is None else Protocol(named.lower())
-    return CheckSubject(title, Inspected.of(wanted.client, given, unseen=unseen, protocol=protocol))
+        finding = LintFinding(reading_rules.NOTHING_RECOGNISED, say(phrase, name=name, passed=passed))
+        yield FoundConsumer(name, name, (), findings=[finding])
 
 
-def _value(client: Client, setting: Setting, text: str, where: str) -> timedelta:
-    """Return the duration that a variable's text says.
-
-    Raises:
-        UsageProblem: it says none, or one that was most likely meant otherwise.
-    """
-    try:
-        value = client.format.parse(text)
-    except ValueError:
-        # Only what looks like a duration is shown: the name may be any variable's, a password's too.
-        shown = container_env.shown(text)
-        raise UsageProblem(
-            f"{where}={shown}, which is no {client.format.value} between {client.format.example(1)} and "
-            f"{client.format.example(LONGEST_MS)}; {_meant(client, text.strip())}, or "
-            f"name the right variable with --env {setting}=NAME"
-        ) from None
-    if value < SHORTEST_MEANT.get(setting, NO_TIME):
-        meant = client.format.render(value * 1_000)
-        raise UsageProblem(
-            f"{where}={text}, which is {durations.show(value)}; if {durations.show(value * 1_000)} is meant, "
-            f"write {meant}; a {checked_settings.NAMES[setting]} of {durations.show(value)} is shorter than any that "
-            "works"
-        )
-    return value
+def _named_variables(
+    read: Sequence[FoundConsumer], places: Sequence[FoundSettings], reading: ReadingOptions
+) -> list[FoundConsumer]:
+    """Return consumers, the first with what `--env` names and is in none of the files."""
+    everyone = list(read)
+    there = {entry.key for each in places for entry in each.entries}
+    hidden = [prefix for each in places for prefix in each.unseen_prefixes]
+    missing = [
+        (setting, name)
+        for setting, name in reading.named.items()
+        if reading.preset is None and name not in there and not any(name.startswith(prefix) for prefix in hidden)
+    ]
+    for setting, name in missing if everyone else ():
+        phrase = "{name}, which --env says holds the {setting}, stands in none of the files: correct the name"
+        finding = LintFinding(reading_rules.NAMED_VARIABLE_MISSING, say(phrase, name=name, setting=setting))
+        everyone[0] = dataclasses.replace(everyone[0], findings=[*everyone[0].findings, finding])
+    return everyone
 
 
-def _meant(client: Client, text: str) -> str:
-    """Return how to write what a text says that is in another format than the client's; else, how to write 30 s."""
-    if client.format is Format.GO and _BARE_NUMBER.fullmatch(text):
-        readings = [f"{text}{unit} ({durations.show(durations.parse(f'{text}{unit}'))})" for unit in ("ms", "s")]
-        return f"it has no unit: write {' or '.join(readings)}, whichever is meant"
-    for written in (client.format, Format.GO):
-        with contextlib.suppress(ValueError):
-            return f"write {client.format.render(written.parse(text))}"
-    return f"write 30 seconds as {client.format.example(30_000)}"
+def _distinct(read: Sequence[FoundConsumer]) -> list[FoundConsumer]:
+    """Return consumers, with those that have another one's static id told so."""
+    holders: dict[tuple[str, str], str] = {}
+    everyone = []
+    for consumer in read:
+        static_id = consumer.others.static_id
+        if static_id is None or static_id.source is not IdSource.LITERAL or not static_id.shown:
+            everyone.append(consumer)
+            continue
+        holder = holders.setdefault((consumer.group, static_id.shown), consumer.title)
+        if holder != consumer.title:
+            phrase = (
+                "the static id {id} is that of {holder}, too, in the same group: members with one id fence each other"
+            )
+            finding = LintFinding(static_id_rules.STATIC_ID_DUPLICATE, say(phrase, id=static_id.shown, holder=holder))
+            everyone.append(dataclasses.replace(consumer, findings=[*consumer.findings, finding]))
+        else:
+            everyone.append(consumer)
+    return everyone
+
+
+def _files(path: Path) -> Iterator[SettingsFile]:
+    """Yield the file, or those of the folder that may hold settings."""
+    if path == Path("-") or not path.is_dir():
+        yield _file(path)
+        return
+    count = 0
+    for inner in sorted(path.rglob("*")):
+        parts = inner.relative_to(path).parts
+        if any(part in _SKIPPED or (part.startswith(".") and part != inner.name) for part in parts[:-1]):
+            continue
+        if inner.is_file() and settings_files.is_settings_file(inner) and inner.stat().st_size <= LARGEST_FILE:
+            count += 1
+            if count > MOST_FILES:
+                raise UsageProblem(
+                    f"{_shown(path)} has more than {MOST_FILES} files of settings; name the folders inside"
+                )
+            yield _file(inner)
+
+
+def _file(path: Path, *, env: bool = False) -> SettingsFile:
+    return SettingsFile(_shown(path), _text(path), None if path == Path("-") else path, env=env)
 
 
 def _text(path: Path) -> str:

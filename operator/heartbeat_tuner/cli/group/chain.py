@@ -54,8 +54,8 @@ def as_lines(place: int, link: Link) -> str:
         both = any(row.then is not None for row in link.rows)
         cells = []
         for row in link.rows:
-            then = (_said(row.then, row.unit),) if both else ()
-            cells.append((shown(row.name), _said(row.now, row.unit), *then, shown(row.note, LONGEST)))
+            then = (with_unit(row.then, row.unit),) if both else ()
+            cells.append((shown(row.name), with_unit(row.now, row.unit), *then, shown(row.note, LONGEST)))
         lines += [line.rstrip() for line in table(cells, "   ")]
     lines += [wrapped(shown(sentence, LONGEST), "   ") for sentence in link.sentences]
     return "\n".join(lines)
@@ -83,7 +83,8 @@ def as_objects(links: Sequence[Link]) -> list[dict[str, Any]]:
     ]
 
 
-def _said(value: float | str | None, unit: str) -> str:
+def with_unit(value: float | str | None, unit: str) -> str:
+    """Return a value of a row as people read it; a dash for what is unknown."""
     if value is None:
         return "-"
     if isinstance(value, str):

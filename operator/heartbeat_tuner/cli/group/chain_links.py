@@ -41,15 +41,23 @@ _OF_GROUP: Final = frozenset({"outages"})
 _PER_MONTH: Final = 1.0
 
 
-def chain(case: Case) -> list[Link]:
-    """Return the links that there is something to say of."""
-    links = [_settings(case), _heartbeat(case), _group(case), _record(case), _model(case)]
+def chain(case: Case, *, by_options: bool = True) -> list[Link]:
+    """Return the links that there is something to say of.
+
+    Args:
+        case: the group.
+        by_options: whether a person says by options what nothing tells; else a policy does, and the operator answers.
+    """
+    links = [_settings(case, by_options=by_options), _heartbeat(case), _group(case, by_options=by_options)]
+    links += [_record(case), _model(case)]
     if isinstance(case.asked, Question) and case.found is not None:
         explained = explanation.explain(case.asked, case.found)
         links.append(_profile(case, case.asked.profile))
         links += answer_links.links(case, case.asked, case.found, explained)
     if case.weighed:
         links.append(Link("static-ids", "whether static ids pay", sentences=(f"{case.weighed}.",)))
+    if not by_options:
+        return links
     links.append(
         Link("gates", "what holds a change back", sentences=("None outside a cluster: nothing is written here.",))
     )
@@ -60,14 +68,14 @@ def chain(case: Case) -> list[Link]:
     return links
 
 
-def _settings(case: Case) -> Link:
-    current = case.told.current
+def _settings(case: Case, *, by_options: bool) -> Link:
+    current, given = case.told.current, "as you say" if by_options else "as its policy says"
     rows = [
         Row(
             NAMES[setting],
             value.total_seconds(),
             "s",
-            note=f"assumed: {default(setting, case.told.rebalancing)}" if setting in current.assumed else "as you say",
+            note=f"assumed: {default(setting, case.told.rebalancing)}" if setting in current.assumed else given,
         )
         for setting, value in tuned(current.settings).items()
     ]
@@ -89,16 +97,18 @@ def _heartbeat(case: Case) -> Link:
     return Link("heartbeat", "how often a member beats", rows, (f"{client.explain_period(settings, circumstances)}.",))
 
 
-def _group(case: Case) -> Link:
+def _group(case: Case, *, by_options: bool) -> Link:
     group = None if case.inputs is None else case.inputs.group
     members = len(group.members) if group is not None else 0
     partitions = None if group is None else group.partitions
     if not members or not partitions:
-        why = "Nothing tells its members and partitions; say --members and --partitions."
+        advice = "; say --members and --partitions" if by_options else ""
+        why = f"Nothing tells its members and partitions{advice}."
         return Link("group", "who shares the work", sentences=(why,))
+    given = "as you say" if by_options else "assumed"
     rows = (
-        Row("members", members, "", note="as you say" if case.told.members else "by the exporter"),
-        Row("partitions", partitions, "", note="as you say" if case.told.partitions else "by the exporter"),
+        Row("members", members, "", note=given if case.told.members else "by the exporter"),
+        Row("partitions", partitions, "", note=given if case.told.partitions else "by the exporter"),
         Row("rebalancing", case.told.rebalancing.value, ""),
         Row("membership", "static" if case.told.static else "dynamic", ""),
     )

@@ -127,16 +127,31 @@ async def _watched(source: PrometheusSource, wanted: GroupRequest, asked: Promet
     mine = the_group(report, wanted.told.client)
     if mine is None:
         return Case(wanted.told, findings=report.findings)
-    window = asked.lookback + BASELINE_MARGIN
-    quantities = (*USES, Quantity.ASSIGNED_PARTITIONS)
-    query = discovery.of_group(mine.convention, quantities, namespace=mine.namespace, group=mine.group, window=window)
-    series = await source.instant(query, at=inventory.now)
-    place = (mine.namespace, mine.group)
-    observed = resolver.by_convention(series, [mine.convention], place)[mine.convention]
+    observed = await observed_of(source, mine, lookback=asked.lookback, now=inventory.now)
     facts = dataclasses.replace(wanted.told, namespace=mine.namespace)
     facts = with_model(facts, _models(wanted.models), wanted, inventory.now)
     seen = MetricsView(facts, mine.convention, observed, asked.lookback, inventory.now)
     return case_of(facts, from_metrics.watched(seen), seen=seen, findings=report.findings, assumed=wanted.assumed)
+
+
+async def observed_of(
+    source: PrometheusSource, mine: FoundGroup, *, lookback: timedelta, now: datetime
+) -> resolver.Observed:
+    """Return the series of one group.
+
+    Args:
+        source: whom to ask.
+        mine: the group.
+        lookback: how far back its record may reach.
+        now: the end of it.
+
+    Raises:
+        MetricsUnavailableError: Prometheus gave no usable answer.
+    """
+    window, quantities = lookback + BASELINE_MARGIN, (*USES, Quantity.ASSIGNED_PARTITIONS)
+    query = discovery.of_group(mine.convention, quantities, namespace=mine.namespace, group=mine.group, window=window)
+    series = await source.instant(query, at=now)
+    return resolver.by_convention(series, [mine.convention], (mine.namespace, mine.group))[mine.convention]
 
 
 def the_group(report: Diagnosis, client: Client) -> FoundGroup | None:

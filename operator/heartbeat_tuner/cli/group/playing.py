@@ -90,7 +90,8 @@ def scene(
     """
     reckoned = _reckoned(profile, settings)
     _affordable(profile, settings, reckoned, days, rollout=rollout)
-    played = play.simulate(profile, settings, days=days, seed=seed, progress=progress)
+    in_turn = profile.restarts_in_turn
+    played = play.simulate(profile, settings, days=days, seed=seed, rollouts=in_turn, progress=progress)
     rolled = _rolled(profile, settings, seed) if rollout else None
     formula = GroupFigures(
         float(reckoned.evictions_per_month[0]),

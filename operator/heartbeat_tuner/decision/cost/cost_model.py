@@ -20,7 +20,7 @@ from heartbeat_tuner.decision.cost.cost_terms import Node, Term
 from heartbeat_tuner.decision.cost.group_members import GroupMembers
 from heartbeat_tuner.decision.cost.hang_terms import HangLimit
 from heartbeat_tuner.decision.cost.rate_tables import RateTable
-from heartbeat_tuner.decision.cost.rebalance_cost import JoinDelay, RebalanceCost, rebalance_cost_in_step
+from heartbeat_tuner.decision.cost.rebalance_cost import JoinDelay, RebalanceCost
 from heartbeat_tuner.decision.cost.session_outcomes import Sessions
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.models.failure_profile import FailureProcess, Profile
@@ -206,14 +206,15 @@ class CostModel:
             orphaned = self._members.participants(0).orphaned
             silent = 0.0 if self._members.leaves else at.weights @ at.left_s * orphaned
             apart = self._members.apart(ways.barrier) if self._members.leaves else 1.0
-            handover = ways.back + apart * ways.out
+            handover = self._members.in_turn(ways.back + apart * ways.out, at.cadence, join_delay, cap_s)
             return cost_terms.departures(group, at, often, handover + silent, ways.rounds + apart)
         if not self._members.leaves:
             return cost_terms.crashes(group, at, ways, self._restarts[0], cap_s)
         if group.alone:
             return cost_terms.departures(group, at, often, group.partitions * (law.mean_s + group.anew_s), 1.0)
         apart = self._members.apart(ways.barrier)
-        return cost_terms.departures(group, at, often, ways.out + apart * ways.back, 1.0 + apart * ways.rounds)
+        each = self._members.in_turn(ways.out + apart * ways.back, at.cadence, join_delay, cap_s)
+        return cost_terms.departures(group, at, often, each, 1.0 + apart * ways.rounds)
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
         """Return the cost of replacing every pod; the arguments are those of `rollout_cost`.
@@ -227,30 +228,17 @@ class CostModel:
         return max(singly, self._group.partitions * (self.profile.restarts.law.mean_s + anew_s))
 
     def _rollout_of_each(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
-        profile, group = self.profile, self._group
-        if not profile.restarts.per_day:
-            once = dataclasses.replace(profile, restarts=FailureProcess(1.0, profile.restarts.law), at_once=False)
+        profile = self.profile
+        if not (profile.restarts.per_day and profile.restarts_in_turn):
+            often = FailureProcess(profile.restarts.per_day or 1.0, profile.restarts.law)
+            once = dataclasses.replace(profile, restarts=often, restarts_in_turn=True, at_once=False)
             return CostModel(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
         cadence = self._members.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._members.cap_s(None)
         join_delay = self._members.join_delay(cadence, cap_s)
         ways = self._members.rebalance_cost(join_delay, cadence, cap_s, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
-        restarts = float(self._restarted(at, join_delay, ways, cap_s, drops=False).cost[0]) / profile.restarts.per_day
-        if (
-            not self._members.in_step
-            or self._members.is_static
-            or not self._members.leaves
-            or (group.alone and not profile.surge)
-        ):
-            return restarts
-        participants = self._members.participants(0 if profile.surge else 1)
-        moved = rebalance_cost_in_step(
-            profile.rebalancing, self._members.joins_together(cap_s), participants, period_s=cadence.period_s
-        )
-        before, after = reversed(moved) if profile.surge else moved
-        later = before + self._members.apart(join_delay.last_of(participants.stay)) * after
-        return restarts / group.members + (group.members - 1) * later
+        return float(self._restarted(at, join_delay, ways, cap_s, drops=False).cost[0]) / profile.restarts.per_day
 
     def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> HangLimit:
         """When a member whose handler hangs is removed: by its library's card."""
@@ -275,8 +263,6 @@ class CostModel:
 
 def rollout_cost(profile: Profile, *, interval_s: float, wait_s: float, session_s: float) -> float:
     """Return the stalled partition-seconds of replacing every pod once.
-
-    The first one meets members out of step; its rebalance sets all beat timers, so that the others meet them in step.
 
     Args:
         profile: the group.

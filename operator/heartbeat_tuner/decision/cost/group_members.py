@@ -129,6 +129,28 @@ class GroupMembers:
         out, back = (ways.out, back) if gone else (out, ways.back)
         return RebalanceCost(out + again, back + again, ways.barrier, ways.hears_s, ways.rounds)
 
+    def in_turn(self, alone: float, cadence: Cadence, join_delay: JoinDelay, cap_s: float) -> float:
+        """Return what one restart costs on average, in stalled partition-seconds, where all members restart in turn.
+
+        The first one meets members out of step. Its rebalance sets all beat timers, so that the others meet members in
+        step, which wait for half a period and not for the longest of all of them.
+
+        Args:
+            alone: what one costs that comes by itself.
+            cadence: of the members.
+            join_delay: the law of t, out of step.
+            cap_s: R.
+        """
+        profile = self._profile
+        if not (profile.restarts_in_turn and self.in_step and self.leaves):
+            return alone
+        participants = self.participants(0 if profile.surge else 1)
+        together, period_s = self.joins_together(cap_s), cadence.period_s
+        out, back = rebalance_cost_in_step(profile.rebalancing, together, participants, period_s=period_s)
+        first, second = (back, out) if profile.surge else (out, back)
+        later = first + self.apart(join_delay.last_of(participants.stay)) * second
+        return (alone + (profile.members - 1) * later) / profile.members
+
     def returning(self, join_delay: JoinDelay, cadence: Cadence, cap_s: float) -> JoinDelay:
         """Return the law of the time from the end of an outage to a member's join."""
         delivery = self._profile.delivery

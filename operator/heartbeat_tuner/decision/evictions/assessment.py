@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.clients.client import Circumstances
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.evictions import outsiders
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Record
@@ -138,7 +139,7 @@ def _others_rebalance_it(inputs: DecisionInput, record: Record, period: timedelt
     others = inputs.strangers or outsiders.outsiders(inputs.group.members, known)
     if not others or not (often or _spends_its_time(record)):
         return None
-    workload = inputs.policy.workload
+    workload = workload_parts.named(inputs.policy)
     return Finding(
         Reason.REBALANCED_BY_OTHERS,
         say(

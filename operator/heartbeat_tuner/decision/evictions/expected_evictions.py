@@ -167,7 +167,7 @@ def outlook(
     parts = [_expectations(model, values, period(values), name) for values, name in whose if values is not None]
     sentences = ", ".join(part for part in parts if part)
     says = f"expects evictions a month: {sentences}" if sentences else "says nothing of the values set"
-    return f"{_source(model)} {says}{_kept(model)}"
+    return f"{_source(model)} {says}{_kept(model)}{_regimes(model)}"
 
 
 def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose: str) -> str:
@@ -194,6 +194,13 @@ def _kept(fitted: Fitted) -> str:
         f"{name} of days until {earlier_tail.until}" for name, earlier_tail in tails.items() if earlier_tail is not None
     )
     return f"; the newest fit was rejected, so these are older: {sentence}" if sentence else ""
+
+
+def _regimes(fitted: Fitted) -> str:
+    """Say which quantities are of a new regime, and so of few days."""
+    begun = {name: model.regime_since for name, model in sorted(fitted.model.quantities.items()) if name in USED}
+    sentence = ", ".join(f"{name} since {day}" for name, day in begun.items() if day is not None)
+    return f"; longer than on all days before, which do not count any more: {sentence}" if sentence else ""
 
 
 def _source(fitted: Fitted) -> str:

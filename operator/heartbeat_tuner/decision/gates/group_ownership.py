@@ -16,6 +16,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Final
 
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
@@ -131,7 +132,7 @@ def _sentence(policy: Policy, workload: Workload) -> Sentence:
         "{lacks}: nothing of the group is shown, not even whether it exists. Start its consumers in these pods; if "
         "they reach the brokers through a proxy, NAT or the node's network, have the operator's configuration grant "
         "the group: kafka.clusters.{cluster}.grants: [{grant}]",
-        lacks=say(lacks, workload=policy.workload, group=group),
+        lacks=say(lacks, workload=workload_parts.named(policy), group=group),
         cluster=policy.cluster,
         grant=grant,
     )

@@ -16,7 +16,7 @@ from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.limits.allowed_values import Infeasible
 from heartbeat_tuner.lint import linting, suggestions
 from heartbeat_tuner.lint.checked_settings import AT_THE_BROKER, NAMES, Expectations, Inspected
-from heartbeat_tuner.lint.rule_catalogue import LintSeverity
+from heartbeat_tuner.lint.rule import LintSeverity
 from heartbeat_tuner.lint.suggestions import Remedy
 
 

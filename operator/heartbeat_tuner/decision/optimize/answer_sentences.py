@@ -1,5 +1,6 @@
 """The sentences of an answer, with the numbers of the day."""
 
+from datetime import timedelta
 from typing import Final
 
 from heartbeat_tuner.decision.evictions.expected_evictions import figure
@@ -38,6 +39,25 @@ def halved(now: LivenessSettings, new: LivenessSettings) -> str:
     short = session < now.session_timeout and session == allowed_values.half_of(now.session_timeout)
     low = limit is not None and before is not None and limit < before and limit == allowed_values.half_of(before)
     return "; one step at most halves a timeout: more may follow after rollout.cooldown" if short or low else ""
+
+
+def shorter_than_seen(now: LivenessSettings, new: LivenessSettings, largest_s: float) -> Sentence | str:
+    """Say that a lower S would end in an absence that the group has had, and on whose word; empty where it would not.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        largest_s: the longest absence seen, in seconds.
+    """
+    session = new.session_timeout
+    if session >= now.session_timeout or session.total_seconds() > largest_s:
+        return ""
+    return say(
+        "; the longest absence seen, {largestAbsence:about}, would end a session of {session}: the model, of this "
+        "group and of all of its library (pool), calls it rare enough for the objective",
+        largestAbsence=Reading(timedelta(seconds=largest_s)),
+        session=session,
+    )
 
 
 def left(now: CostPoint, best: CostPoint, per_month: float) -> Sentence:

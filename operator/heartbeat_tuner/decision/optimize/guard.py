@@ -8,14 +8,21 @@ may take their place that cost less, evict less and are likely to be safe: they 
 
 import enum
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
+from heartbeat_tuner.clients.client import Circumstances, Client
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS, UNSTABLE_SHARE
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint, SessionTable
+from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
+from heartbeat_tuner.domain.sentences import Reading, say
+from heartbeat_tuner.limits import allowed_values
+from heartbeat_tuner.limits.allowed_values import Limit
+from heartbeat_tuner.tails import shape_free
 
 IMPROVEMENT: Final = 0.05
 """A change that saves less of the net cost is none."""
@@ -40,6 +47,61 @@ LEAST_DAYS: Final = 1.0
 
 SURE_DAYS: Final = 7.0
 """Who was not watched for a week may have been seen without its busiest day."""
+
+
+def least_poll_limit(client: Client, days: float) -> timedelta:
+    """Return below which M is not lowered: the library's default, and less from a week on, as the weeks add up.
+
+    What a stalled database does to all members at once shows in no quiet fortnight, and a low M then empties the group.
+    What a low M saves rests on how often handlers hang, which is assumed.
+
+    Args:
+        client: the group's library.
+        days: for which gaps between polls were watched.
+    """
+    default = client.defaults.max_poll_interval or allowed_values.USUAL_POLL_LIMIT
+    supported = default * min(SURE_DAYS / days, 1.0) if days > 0 else default
+    return max(durations.ceil_to_second(supported), allowed_values.USUAL_POLL_LIMIT)
+
+
+def most_poll_limit(client: Client, largest_gap_s: float | None, days: float, per_month: float) -> timedelta:
+    """Return above which M is not raised: what half the objective asks for if nothing is known of longer gaps.
+
+    Until M is over nobody notices a handler that hangs, and a rebalance waits for it.
+
+    Args:
+        client: the group's library.
+        largest_gap_s: the longest time between two polls that was seen, in seconds; None where none was.
+        days: for which they were watched.
+        per_month: false evictions that the objective allows.
+    """
+    default = client.defaults.max_poll_interval or allowed_values.LONGEST
+    if not largest_gap_s or not days > 0:
+        return default
+    if not per_month > 0:
+        return allowed_values.LONGEST  # nothing is ever rare enough
+    seldom_s = shape_free.least_beyond_s(per_month / 2 / MONTH_DAYS, largest_gap_s, days)
+    gap = timedelta(seconds=min(seldom_s, allowed_values.LONGEST.total_seconds() / 2))
+    return max(default, allowed_values.poll_limit_for(client, gap))
+
+
+def survived(client: Client, current: LivenessSettings, brokers: int, largest_s: float | None) -> Limit | None:
+    """Return S that the longest absence seen does not end, below which S is not lowered; what is set may stay.
+
+    A pool may call such an absence rare, for other groups have not had it; this group has.
+
+    Args:
+        client: the group's library.
+        current: what is set.
+        brokers: of the Kafka cluster.
+        largest_s: the longest absence seen, in seconds; None where nobody knows, and 0 where none was.
+    """
+    if not largest_s:
+        return None
+    largest = timedelta(seconds=min(largest_s, allowed_values.LONGEST.total_seconds() / 2))
+    needed = durations.ceil_to_second(client.period(current, Circumstances(brokers)).longest + largest)
+    name = say("the longest absence seen, {largestAbsence:about}, and a heartbeat", largestAbsence=Reading(largest))
+    return Limit(min(needed, current.session_timeout), name)
 
 
 class Leave(enum.Enum):

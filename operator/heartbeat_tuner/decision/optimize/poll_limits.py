@@ -54,7 +54,8 @@ def poll_limits(profile: Profile, rules: Rules, per_month: float) -> PollLimits 
         if now > ceiling.value:
             return PollLimits(now)  # only less is allowed: as where gaps are not measured
         lowest = max(lowest, now)
-    values = grid.settable(lowest.total_seconds(), ceiling.value.total_seconds())
+    highest = max(lowest, min(max(rules.most_poll_limit, now), ceiling.value))
+    values = grid.settable(lowest.total_seconds(), highest.total_seconds())
     stays = floor.value <= now <= ceiling.value
     if stays:
         values = np.append(values, now.total_seconds())

@@ -4,8 +4,8 @@ The cost of a session timeout has more than one minimum in one group of ten, so 
 each H, and no slope is followed. M comes first (`poll_limits`), since few things depend on both. What is uncertain is
 judged twice: a value is the cheapest by what is expected, and within the objective by what is possible (95 %).
 
-Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S likewise: it
-evicts less.
+Of several H the longest is taken whose cost is hardly more than the best: it saves requests. Of several S, too: it
+evicts less; but above a minute the shortest of them, for a crash is noticed sooner.
 """
 
 import dataclasses
@@ -32,6 +32,8 @@ BAND_SHARE: Final = 0.05
 LONGER_SHARE: Final = 0.01
 """So much more may a longer S cost."""
 
+USUAL_SESSION_S: Final = 60.0
+"""Of several S that cost the same the longest is taken, but none above this: the default of `maxDetectionTime`."""
 
 _LONGEST_LOOKED_AT_S: Final = 1_800.0
 """How far is looked for a session that would do: the broker's usual maximum."""
@@ -196,12 +198,14 @@ def _cheapest(table: SessionTable, per_month: float) -> int | None:
 
 
 def _with_band(table: SessionTable, index: int, current: LivenessSettings, per_month: float) -> Choice:
-    """Return the choice of a table whose cheapest S is at `index`: the longest that costs hardly more.
+    """Return the choice of a table whose cheapest S is at `index`: the longest usual one that costs hardly more.
 
     If that is hardly another than what is set, what is set.
     """
     feasible = table.within & (table.upper <= per_month)
-    _, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    shortest, longest = _around(feasible & (table.net <= _hardly_more(table.net[index], LONGER_SHARE)), index)
+    usual = int(np.searchsorted(table.costs.sessions_s, USUAL_SESSION_S, side="right")) - 1
+    longest = min(longest, max(usual, shortest))  # beyond, the longest of equals only hides the dead
     lower, upper = _around(feasible & (table.net <= _hardly_more(table.net[index], BAND_SHARE)), index)
     point, low, high = (table.point(place) for place in (longest, lower, upper))
     current_place = int(np.searchsorted(table.costs.sessions_s, current.session_timeout.total_seconds()))

@@ -22,6 +22,7 @@ from heartbeat_tuner.decision.optimize.questions import SURE, Answer, Question
 from heartbeat_tuner.decision.optimize.remedy import settled
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile import censored
+from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
@@ -91,9 +92,12 @@ def rules_and_costs(question: Question) -> tuple[Rules, CostCache]:
 
 def _rules(question: Question) -> Rules:
     per_month = question.objective.max_false_evictions_per_month
-    consumer = question.profile.rebalancing is Rebalancing.CONSUMER
+    consumer, client = question.profile.rebalancing is Rebalancing.CONSUMER, catalogue.client(question.profile.client)
+    days = min(question.watched_days, question.gaps_watched_days)
+    # One absence like the longest in the time watched may be more than the objective allows: then it is outlasted.
+    outlasted = per_month * question.watched_days < MONTH_DAYS
     return Rules(
-        client=catalogue.client(question.profile.client),
+        client=client,
         current=question.current,
         bounds=question.bounds,
         broker_session=Range(question.least_session, question.most_session),
@@ -102,6 +106,11 @@ def _rules(question: Question) -> Rules:
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
         gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
+        least_poll_limit=guard.least_poll_limit(client, days),
+        most_poll_limit=guard.most_poll_limit(client, question.largest_poll_gap_s, days, per_month),
+        survived=guard.survived(client, question.current, question.brokers, question.largest_absence_s)
+        if outlasted
+        else None,
         held=question.held,
         brokers=question.brokers,
         bounds_assumed=question.bounds_assumed,
@@ -206,9 +215,7 @@ def _changed(
         answer,
         verdict=Verdict.CHANGE,
         reason=Reason.DANGER if urgent else Reason.CHEAPER,
-        message=join(
-            ". ", (answer_sentences.changed(now, new) + answer_sentences.halved(now.settings, new.settings), unmet)
-        ),
+        message=join(". ", (_told(question, now, new), unmet)),
         target=new.settings,
         lower=min(answer.lower or session, session),
         upper=max(answer.upper or session, session),
@@ -219,6 +226,12 @@ def _changed(
         only_recommend=only_recommend,
         confidence=_confidence(days, member_days),
     )
+
+
+def _told(question: Question, now: CostPoint, new: CostPoint) -> str:
+    before, after = now.settings, new.settings
+    seen = answer_sentences.shorter_than_seen(before, after, question.largest_absence_s or 0.0)
+    return join("", (answer_sentences.changed(now, new), answer_sentences.halved(before, after), seen))
 
 
 def _unstable(question: Question, rules: Rules, cost_cache: CostCache, now: CostPoint, answer: Answer) -> Answer:

@@ -101,7 +101,7 @@ def unexplained_rebalances(model: GroupModel, facts: Facts) -> Sentence | None:
     """Return that a group rebalances unplanned far more often than what its model knows explains; None if it does not.
 
     Each crash and each eviction makes two rebalances: somebody leaves, somebody comes. Where there are many more,
-    members are removed of whom no metric tells, and a law of absences that was fitted without them promises too much.
+    members are removed and no metric shows it, and a law of absences that was fitted without them promises too much.
 
     Args:
         model: of the group.
@@ -120,7 +120,7 @@ def unexplained_rebalances(model: GroupModel, facts: Facts) -> Sentence | None:
         return None
     return say(
         "group {group} rebalanced {rebalances:.3g} times a day without a plan, and crashes and counted evictions "
-        "explain {explained:.3g}: members are removed of whom no metric tells, and nothing is promised",
+        "explain {explained:.3g}: members are removed and no metric shows it, so nothing is promised",
         group=model.group,
         rebalances=shown.values / shown.group_days,
         explained=explained,

@@ -91,6 +91,7 @@ def profile(model: GroupModel, facts: Facts) -> Profile:
         restarts=_restarts(model, facts) or USUAL_RESTARTS,
         surge=facts.surge,
         at_once=facts.at_once,
+        restarts_in_turn=True,  # nearly all are those of deploys
         hangs=USUAL_HANGS,
         handlers=handlers,
         slow_handlers=slow,

@@ -6,7 +6,6 @@ client library on one cluster are alike; what those of several namespaces tell e
 (`tails.neighbours`). The same rows give the same models to the last bit, in whatever order they come.
 """
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Final, TypeVar
@@ -17,25 +16,25 @@ import pyarrow as pa
 
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
-from heartbeat_tuner.fitting.models import event_rates
-from heartbeat_tuner.fitting.models.day_series import Day, DaySeries, LineSpan, Place
-from heartbeat_tuner.metrics.absence.blocks import BLOCK_S
-from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE
+from heartbeat_tuner.fitting.models import day_counts, event_rates
+from heartbeat_tuner.fitting.models.day_counts import Age
+from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
+from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE, POLL_GAP
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
 from heartbeat_tuner.tails import day_weights
-from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS, Weighted
 from heartbeat_tuner.tails.fit import tail_estimate
 from heartbeat_tuner.tails.fit.tail_estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, dense_of_table, medians_s
+from heartbeat_tuner.tails.histogram import BUCKETS, EDGES_S, SCHEMA, medians_s
 from heartbeat_tuner.tails.pool import LEAST_ALIKE, Pool
 
 _Kind = TypeVar("_Kind", str, tuple[str, str])
 
-_BLOCK_DAYS: Final = BLOCK_S / 86_400.0
-
 _LONG_S: Final = 1.0
 _MOST: Final = 0.95
+
+_WITH_REGIMES: Final = frozenset({ABSENCE, POLL_GAP})
+"""What values rest on, and whose days before it became worse do not count."""
 
 _POOLED: Final = frozenset({ABSENCE, OUTAGE})
 """What comes upon groups of one kind alike; how long their handlers take is each one's own."""
@@ -64,7 +63,7 @@ def models(
     if series.days and series.days[-1].number > day_number(on):
         raise ValueError(f"day {day_of(series.days[-1].number)}: lies after {on}, the newest day of the fit")
     spans = series.spans()
-    quantities = _quantities(series, spans, _Age(series, on, half_life_days))
+    quantities = _quantities(series, spans, Age(series, on, half_life_days))
     return [
         GroupModel(
             namespace=namespace,
@@ -83,18 +82,7 @@ def models(
     ]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Age:
-    """What days are worth."""
-
-    series: DaySeries
-    on: date
-    half_life_days: float
-
-
-def _quantities(
-    series: DaySeries, spans: Mapping[Place, LineSpan], aged: _Age
-) -> dict[Place, dict[str, QuantityModel]]:
+def _quantities(series: DaySeries, spans: Mapping[Place, LineSpan], aged: Age) -> dict[Place, dict[str, QuantityModel]]:
     """Return what every group is like, quantity by quantity; lines of another library than its newest do not count."""
     models: dict[Place, dict[str, QuantityModel]] = {group: {} for group in spans}
     numbers: dict[str, dict[Place, int]] = {}
@@ -111,7 +99,7 @@ def _quantities(
 
 
 def _of_quantity(
-    name: str, groups: Mapping[Place, int], unended: Mapping[Place, int], clients: Sequence[str], aged: _Age
+    name: str, groups: Mapping[Place, int], unended: Mapping[Place, int], clients: Sequence[str], aged: Age
 ) -> Iterator[tuple[Place, QuantityModel]]:
     """Yield what one quantity is like in every group that has lines of it.
 
@@ -122,7 +110,7 @@ def _of_quantity(
         clients: the library of each group.
         aged: what days are worth.
     """
-    seen = _counts(groups, unended, aged)
+    seen = day_counts.counted(groups, unended, aged, has_regimes=name in _WITH_REGIMES)
     whole, weighed = seen.whole, seen.weighed
     strata = _numbers([(cluster, client) for (cluster, _, _), client in zip(groups, clients, strict=True)])
     homes = _numbers([namespace for _, namespace, _ in groups])
@@ -150,79 +138,9 @@ def _of_quantity(
                 rate=rates[row],
                 duration=durations[row],
                 pool=pools[row],
+                regime_since=seen.regimes[row],
             ),
         )
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Counts:
-    """The values of one quantity, a line for each group.
-
-    Attributes:
-        weighed: with their days weighted by age.
-        unended: how many of these are of values whose end nobody saw; None where there are none.
-        whole: all alike.
-        member_days: for how long its members were watched.
-        group_days: for how long the group was.
-    """
-
-    weighed: Weighted
-    unended: Array | None
-    whole: Array
-    member_days: Array
-    group_days: Array
-
-
-def _counts(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: _Age) -> _Counts:
-    """Return the counts of one quantity: groups with the numbers of their series, and of what has no known end."""
-    height = len(groups)
-    row_of, open_row_of = (_rows_of(groups, numbers, len(aged.series.keys)) for numbers in (groups, unended))
-    whole: Array = np.zeros((height, BUCKETS))
-    member_blocks, group_blocks = np.zeros(height, dtype=np.int64), np.zeros(height, dtype=np.int64)
-
-    def days() -> Iterator[tuple[int, Array]]:
-        """Yield the counts of each day by its age, the newest first, and add up what does not fade."""
-        for day in reversed(aged.series.days):
-            counts = _of_day(day, row_of, height) + _of_day(day, open_row_of, height)
-            np.add(whole, counts, out=whole)
-            rows = row_of[day.series]
-            for kind, blocks in ((MEMBER_BLOCKS, member_blocks), (GROUP_BLOCKS, group_blocks)):
-                watched = (rows >= 0) & (day.buckets == kind)
-                np.add.at(blocks, rows[watched], day.counts[watched])
-            yield day_number(aged.on) - day.number, counts
-
-    def open_days() -> Iterator[tuple[int, Array]]:
-        for day in reversed(aged.series.days):
-            yield day_number(aged.on) - day.number, _of_day(day, open_row_of, height)
-
-    weighed = day_weights.weighted(days(), height=height, half_life_days=aged.half_life_days)
-    without_end: Array | None = None
-    if unended:
-        summed = day_weights.weighted(open_days(), height=height, half_life_days=aged.half_life_days).counts
-        without_end = np.minimum(summed, weighed.counts)  # sums of other terms, in the last bit
-    return _Counts(
-        weighed,
-        without_end,
-        whole,
-        member_blocks.astype(np.float64) * _BLOCK_DAYS,
-        group_blocks.astype(np.float64) * _BLOCK_DAYS,
-    )
-
-
-def _rows_of(groups: Mapping[Place, int], numbers: Mapping[Place, int], size: int) -> npt.NDArray[np.int64]:
-    """Return the row of each series that is of one of the groups, -1 for any other."""
-    rows = np.full(size, -1, dtype=np.int64)
-    for row, group in enumerate(groups):
-        if group in numbers:
-            rows[numbers[group]] = row
-    return rows
-
-
-def _of_day(day: Day, row_of: npt.NDArray[np.int64], height: int) -> Array:
-    """Return the values of a day, rows x `BUCKETS`."""
-    rows = row_of[day.series]
-    seen = (rows >= 0) & (day.buckets >= 0)
-    return dense_of_table(rows[seen], day.buckets[seen], day.counts[seen], height=height)
 
 
 def _largest_s(whole: Array) -> list[float | None]:

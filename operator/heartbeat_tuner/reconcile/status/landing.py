@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import durations, liveness
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -60,7 +61,7 @@ class WrittenChange:
     @property
     def settled(self) -> int:
         """How many pods run with the values and have stayed ready."""
-        return self.workload.settled(self.now) if self.is_in_pods else 0
+        return workload_parts.settled(self.workload, self.now) if self.is_in_pods else 0
 
 
 def landing_of(change: WrittenChange) -> Landing:
@@ -72,7 +73,7 @@ def landing_of(change: WrittenChange) -> Landing:
         for reference, part in change.workload.parts.items()
     ]
     newest = next((each for each in changes if each.workload.uid == change.application.workload_uid), changes[0])
-    has_stayed = newest.workload.has_stayed(change.application.at, change.now)
+    has_stayed = workload_parts.has_stayed(newest.workload, change.application.at, change.now)
     if change.is_new or newest.current != change.application.values or not has_stayed:
         return _landing(newest)
     others = [each for each in changes if each.current != change.application.values]
@@ -113,7 +114,7 @@ def _gone(change: WrittenChange) -> Landing | None:
 def _landed(change: WrittenChange) -> Landing | None:
     if change.is_new or not change.settled:
         return None
-    if not (change.had_landed or change.workload.has_stayed(change.application.at, change.now)):
+    if not (change.had_landed or workload_parts.has_stayed(change.workload, change.application.at, change.now)):
         return None
     landed = "the pods of {workload} run with {values}, and have stayed ready"
     return ConditionStatus.TRUE, Finding(

@@ -1,6 +1,7 @@
 """The view of workloads against an API server in memory: what it holds, and for how long."""
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
@@ -83,6 +84,21 @@ async def test_named_config_maps_come_with_the_first_list(world: tuple[WatchedCl
     await live.cover([*everybody, third])
     assert session_and_beat(await live.read(third))[1] == timedelta(seconds=3)
     assert not [path for path in cluster.gets if path.endswith("/settings")]
+
+
+async def test_each_of_several_workloads_of_a_policy_stays_the_object_that_it_was(
+    world: tuple[WatchedCluster, LiveWorkloads],
+) -> None:
+    """While nothing of it changes: who rests is looked at again for every other object."""
+    cluster, live = world
+    both = [policy("orders"), dataclasses.replace(policy("batch"), key=policy("orders").key)]
+    for one in (policy("orders"), policy("batch")):
+        fill(cluster, one)
+    await live.cover(both)
+    before = [await live.read(one) for one in both]
+    await live.cover(both)
+    assert [await live.read(one) is found for one, found in zip(both, before, strict=True)] == [True, True]
+    assert before[0] is not before[1]
 
 
 async def test_too_many_config_maps_are_a_finding(world: tuple[WatchedCluster, LiveWorkloads]) -> None:

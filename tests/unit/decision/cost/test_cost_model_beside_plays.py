@@ -49,6 +49,27 @@ def test_formula_and_play_agree(changes: dict[str, Any]) -> None:
     assert float(told.rebalances_per_day[0]) == pytest.approx(play.rebalances_per_day, rel=0.1)
 
 
+@pytest.mark.parametrize("surge", [False, True])
+@pytest.mark.parametrize("members", [4, 8, 20])
+@pytest.mark.parametrize("interval_s", [1.0, 10.0])
+def test_restarts_in_turn_cost_what_rollouts_do(members: int, interval_s: float, *, surge: bool) -> None:
+    """All members beat in step after the first one: priced one by one, an H of 10 s cost 20 members twice as much."""
+    shape = {"members": members, "partitions": 4 * members, "surge": surge}
+    profile = group(restarts=FailureProcess(4.0, Law.lognormal(22.0, 0.35)), **shape)
+    in_force = settings(interval_s=interval_s, session_s=45)
+    play = simulate(profile, in_force, days=320 / members, seed=1, rollouts=True)
+    in_turn, alone = (
+        float(
+            costs(one, interval_s=interval_s, wait_s=0.5, poll_limit_s=300.0, sessions_s=np.array([45.0])).terms[
+                "restarts"
+            ][0]
+        )
+        for one in (dataclasses.replace(profile, restarts_in_turn=True), profile)
+    )
+    assert in_turn == pytest.approx(play.stalled_per_day["restarts"], rel=0.1)
+    assert alone > in_turn
+
+
 @pytest.mark.parametrize("rebalancing", [Rebalancing.EAGER, Rebalancing.COOPERATIVE])
 def test_a_rebalance_waits_for_the_dead_no_longer_than_r(rebalancing: Rebalancing) -> None:
     """A session of four minutes holds a rebalance up for R, of one minute; nothing of it is waited for beyond."""

@@ -18,7 +18,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.lint import linting
 from heartbeat_tuner.lint.checked_settings import Expectations, Inspected
-from heartbeat_tuner.lint.rule_catalogue import LintSeverity
+from heartbeat_tuner.lint.rule import LintSeverity
 from heartbeat_tuner.metrics.conventions import known_conventions as measured
 from tests.support import worlds
 from tests.support.pipelines import upheld

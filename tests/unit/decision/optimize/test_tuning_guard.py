@@ -255,8 +255,8 @@ LATE = happening(3.0, 60.0, 0.75)
 @pytest.mark.parametrize("expected_per_day", [0.5, 2.0], ids=["expected to do", "hopeless"])
 def test_a_session_that_cannot_be_had_says_nothing_against_a_longer_poll_limit(expected_per_day: float) -> None:
     """M alone saves most of what late polls cost, and nothing gets shorter."""
-    of = profile(pauses=happening(expected_per_day, 20.0, doubt=30.0), slow_handlers=dataclasses.replace(LATE))
-    asked = question(of)
+    of = profile(pauses=happening(expected_per_day, 20.0, doubt=30.0), slow_handlers=LATE)
+    asked = question(of, largest_poll_gap_s=450.0)
     found = answer(asked)
     assert said(found) == (Verdict.CHANGE, Reason.CHEAPER)
     assert found.target is not None

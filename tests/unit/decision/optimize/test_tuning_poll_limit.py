@@ -25,7 +25,7 @@ def test_a_poll_limit_covers_the_longest_gap_seen() -> None:
 def test_a_poll_limit_keeps_late_polls_within_half_the_objective() -> None:
     """The other half is for silences."""
     slow = happening(1.0, 300.0, 0.6, doubt=2.0)
-    found = target(question(profile(slow_handlers=slow), largest_poll_gap_s=200.0))
+    found = target(question(profile(slow_handlers=slow), largest_poll_gap_s=1_200.0))
     assert found.max_poll_interval is not None
     late = 30 * 8 * 2 * float(slow.law.sf(found.max_poll_interval.total_seconds())) * slow.per_day
     assert late <= 0.5
@@ -33,9 +33,32 @@ def test_a_poll_limit_keeps_late_polls_within_half_the_objective() -> None:
 
 def test_a_poll_limit_falls_where_hung_handlers_are_dear() -> None:
     """They are noticed after M, and until then their partitions stand still; but how often they hang is assumed."""
-    assert target(question(profile(hangs=happening(0.05, 3_600.0)))).max_poll_interval == seconds(60)
+    assert target(question(profile(hangs=happening(0.05, 3_600.0)))).max_poll_interval == seconds(150)
     bounds = {Setting.MAX_POLL_INTERVAL: Range(max=seconds(30))}
     assert target(question(profile(hangs=happening(0.05, 3_600.0)), bounds=bounds)).max_poll_interval == seconds(30)
+
+
+@pytest.mark.parametrize(("days", "limit_s"), [(1.0, 300), (7.0, 300), (14.0, 150), (28.0, 75), (90.0, 60)])
+def test_a_poll_limit_falls_below_the_default_as_the_weeks_add_up(days: float, limit_s: float) -> None:
+    """A stalled database, which stops all handlers at once, shows in no quiet fortnight, and would empty the group."""
+    found = answer(question(HANGS, watched_days=days))
+    assert found.target is not None
+    assert found.target.max_poll_interval == seconds(limit_s)
+
+
+def test_a_longer_poll_limit_than_the_default_falls_to_it_without_weeks() -> None:
+    """The default is what most groups live with."""
+    patient = dataclasses.replace(question().current, max_poll_interval=seconds(1_800))
+    assert target(question(HANGS, current=patient, gaps_watched_days=2.0)).max_poll_interval == seconds(300)
+
+
+def test_a_poll_limit_is_not_raised_to_hours_for_what_nobody_has_seen() -> None:
+    """By a law that knows no end M would be one; no poll took longer than ten minutes in two weeks."""
+    endless = Law.of(lambda times_s: np.minimum((np.maximum(times_s, 1.0) / 60.0) ** -1.2, 1.0))
+    found = answer(question(profile(slow_handlers=FailureProcess(20.0, endless)), largest_poll_gap_s=600.0))
+    assert found.target is not None
+    assert found.target.max_poll_interval is not None
+    assert seconds(780) <= found.target.max_poll_interval <= seconds(1_500)
 
 
 def test_a_poll_limit_that_is_hardly_worth_it_stays() -> None:
@@ -83,25 +106,26 @@ def test_a_poll_limit_above_the_bounds_stays_where_gaps_were_hardly_seen() -> No
     """No number collides with another: nothing is known that would let it fall."""
     bounds = {Setting.MAX_POLL_INTERVAL: Range(max=seconds(120))}
     assert target(question(HANGS, bounds=bounds, gaps_watched_days=0.1)).max_poll_interval == seconds(300)
-    assert target(question(HANGS, bounds=bounds)).max_poll_interval == seconds(60)
+    assert target(question(HANGS, bounds=bounds)).max_poll_interval == seconds(120)
 
 
 @pytest.mark.parametrize(
-    ("days", "only", "sure"),
+    ("days", "only", "sure", "limit_s"),
     [
-        ({"gaps_watched_days": 6.9}, True, Confidence.LOW),
-        ({"gaps_watched_days": 7.0}, False, Confidence.MEDIUM),
-        ({"gaps_member_days": 7.0}, False, Confidence.MEDIUM),
-        ({}, False, Confidence.HIGH),
+        ({"gaps_watched_days": 6.9}, True, Confidence.LOW, 300),
+        ({"gaps_watched_days": 7.0}, False, Confidence.MEDIUM, 300),
+        ({"gaps_member_days": 7.0}, False, Confidence.MEDIUM, 150),
+        ({}, False, Confidence.HIGH, 150),
     ],
 )
 def test_a_lower_poll_limit_rests_on_the_days_of_its_gaps(
-    days: dict[str, Any], *, only: bool, sure: Confidence
+    days: dict[str, Any], *, only: bool, sure: Confidence, limit_s: float
 ) -> None:
     """Under a week of them it is recommended only; a change that leaves M alone does not ask for them."""
-    found = answer(question(HANGS, **days))
+    patient = dataclasses.replace(question().current, max_poll_interval=seconds(600))
+    found = answer(question(HANGS, current=patient, **days))
     assert found.target is not None
-    assert found.target.max_poll_interval == seconds(60)
+    assert found.target.max_poll_interval == seconds(limit_s)
     assert (found.only_recommend, found.confidence) == (only, sure)
     kept = answer(question(**days))
     assert kept.target is not None
@@ -142,7 +166,7 @@ def test_a_poll_limit_that_leaves_too_little_for_silences_goes() -> None:
         settle_s=200.0,
         restarts=happening(0.01, 20.0),
     )
-    found = answer(question(of))
+    found = answer(question(of, largest_poll_gap_s=230.0))
     assert found.target is not None
     assert found.target.max_poll_interval is not None
     assert found.target.max_poll_interval > seconds(300)
@@ -152,7 +176,7 @@ def test_no_poll_limit_within_half_the_objective() -> None:
     """Then the one that evicts least is taken, and the whole objective judges it."""
     upper = np.where(TIMES_S < 1_000, 0.02, 0.01)
     slow = dataclasses.replace(happening(1e-6, 300.0, 0.6), upper_per_day=upper)
-    found = answer(question(profile(slow_handlers=slow)))
+    found = answer(question(profile(slow_handlers=slow), largest_poll_gap_s=700.0))
     assert found.target is not None
     assert found.target.max_poll_interval is not None
     assert found.target.max_poll_interval >= seconds(1_000)
@@ -170,7 +194,7 @@ def test_handlers_that_are_known_need_no_bound() -> None:
 def test_late_polls_without_a_bound_are_what_is_expected() -> None:
     """A happening may be known exactly."""
     slow = FailureProcess(1.0, Law.lognormal(300.0, 0.6))
-    found = target(question(profile(slow_handlers=slow), largest_poll_gap_s=200.0))
+    found = target(question(profile(slow_handlers=slow), largest_poll_gap_s=1_200.0))
     assert found.max_poll_interval is not None
     assert found.max_poll_interval > seconds(1_000)
 

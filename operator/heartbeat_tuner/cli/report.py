@@ -1,0 +1,175 @@
+"""`heartbeat-tuner report`: one page of all consumer groups, ranked by what tuning saves and by risk.
+
+`reporting` gathers what the sources know, `report.page` makes the page of it.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import yaml
+
+from heartbeat_tuner import __version__
+from heartbeat_tuner.adapters.clock import SystemClock
+from heartbeat_tuner.adapters.files.model_files import ModelFiles
+from heartbeat_tuner.api import model_documents
+from heartbeat_tuner.cli.group import prometheus_options
+from heartbeat_tuner.cli.options import duration
+from heartbeat_tuner.cli.problems import UsageProblem
+from heartbeat_tuner.cli.reporting import fleet_members, group_entries
+from heartbeat_tuner.cli.reporting.fleet_members import MeasuredGroup, Sources
+from heartbeat_tuner.cli.wording import shown
+from heartbeat_tuner.models.group_model import Fitted, Unreadable
+from heartbeat_tuner.report import page, ranking
+from heartbeat_tuner.report.report_data import ReportData
+
+_FOLDER: Final = click.Path(exists=True, file_okay=False, readable=True, path_type=Path)
+_FILE: Final = click.Path(exists=True, dir_okay=False, readable=True, allow_dash=True, path_type=Path)
+_OUTPUT: Final = click.Path(dir_okay=False, writable=True, allow_dash=True, path_type=Path)
+_KINDS: Final = ("ConsumerGroupPolicy", "ConsumerGroupModel")
+_SHOWN_ERROR: Final = 300
+_STDIO: Final = "-"
+
+
+@click.command("report", short_help="Write a page of all groups: what tuning saves, and what is at risk.")
+@prometheus_options.optional
+@click.option(
+    "--lookback", type=duration, default="1h", show_default=True, help="How far to look back, a minute to a day."
+)
+@click.option("--models", type=_FOLDER, metavar="FOLDER", help="Models, as `heartbeat-tuner fit` writes them.")
+@click.option(
+    "--filename",
+    "-f",
+    "filenames",
+    type=_FILE,
+    multiple=True,
+    help="Policies and models, as `kubectl get cgp,cgm -A -o json` prints them; - is the standard input.",
+)
+@click.option("--group", "groups", multiple=True, help="Only this consumer group; may be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print the page's data instead.")
+@click.option(
+    "--output", "-o", type=_OUTPUT, help="Where to write it; - is the standard output.  [default: report.html]"
+)
+def command(
+    *,
+    url: str | None,
+    lookback: timedelta,
+    models: Path | None,
+    filenames: tuple[Path, ...],
+    groups: tuple[str, ...],
+    as_json: bool,
+    output: Path | None,
+    namespaces: tuple[str, ...],
+    **given: Any,
+) -> None:
+    """Write one page of all consumer groups: what tuning saves, what is at risk, and why.
+
+    From a Prometheus, from models in a folder, from a cluster's policies, or from all of them. The page is one file
+    that loads nothing and runs no script. Nothing is changed anywhere.
+
+    Exit status: 0 if the report was written, 2 if the command line or a source cannot be used.
+    """
+    if url is None and models is None and not filenames:
+        raise UsageProblem("give --prometheus URL, --models FOLDER or --filename FILE: they say which groups there are")
+    now = SystemClock().now()
+    documents = [document for path in filenames for document in _documents(path)]
+    policies = [document for document in documents if document["kind"] == _KINDS[0]]
+    views, problems = fleet_members.reported_policies(policies, now)
+    for problem in problems:
+        click.echo(f"left out: {shown(problem, _SHOWN_ERROR)}", err=True)
+    stored = list(ModelFiles(models).read()) if models is not None else []
+    stored += [model for document in documents if (model := _model(document)) is not None]
+    watched: list[MeasuredGroup] = []
+    if url is not None:
+        target = prometheus_options.asked(url=url, namespaces=namespaces, lookback=lookback, **given)
+        watched, now = prometheus_options.run(target, lambda source: fleet_members.watch(source, target, groups))
+    known = _only(Sources(stored, views, watched, now, lookback, problems), groups, namespaces)
+    names = [f"Prometheus at {shown(url, _SHOWN_ERROR)}"] if url is not None else []
+    names += ["fitted models"] if stored else []
+    names += ["policies of a cluster"] if views else []
+    data = report_data(known, names or ["sources without a group"])
+    _write(
+        data.model_dump_json(by_alias=True, indent=1) + "\n" if as_json else page.render(data), output, as_json=as_json
+    )
+
+
+def report_data(sources: Sources, names: Sequence[str]) -> ReportData:
+    """Return the values of a report; details are those of the groups that a page shows in full.
+
+    Args:
+        sources: what was read.
+        names: of the sources, for people.
+    """
+    now, fleet = sources.now, fleet_members.members(sources)
+    entries = [group_entries.group_entry(member) for member in fleet]
+    for place in ranking.first(entries, page.SHOWN):
+        entries[place] = group_entries.detailed(entries[place], fleet[place], now)
+    notes = fleet_members.left_out(sources)
+    data = ReportData(made=now, version=__version__, sources=tuple(names), groups=tuple(entries), notes=notes)
+    return group_entries.harmless(data)
+
+
+def _only(sources: Sources, groups: Sequence[str], namespaces: Sequence[str]) -> Sources:
+    """Return what the sources know of the groups that are asked for."""
+
+    def wanted(namespace: str, group: str) -> bool:
+        return (not groups or group in groups) and (not namespaces or namespace in namespaces)
+
+    return dataclasses.replace(
+        sources,
+        models=[model for model in sources.models if wanted(*fleet_members.place_of(model))],
+        policies=[view for view in sources.policies if wanted(view.policy.key.namespace, view.policy.group_id)],
+    )
+
+
+def _model(document: Mapping[str, Any]) -> Fitted | Unreadable | None:
+    if document["kind"] != _KINDS[1]:
+        return None
+    metadata = {"namespace": "", **document["metadata"]}
+    return model_documents.read({**document, "metadata": metadata})
+
+
+def _documents(path: Path) -> list[Mapping[str, Any]]:
+    """Return the policies and models of a file, out of lists too; other kinds are passed over.
+
+    Raises:
+        UsageProblem: the file is neither JSON nor YAML.
+    """
+    with click.open_file(str(path), encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    try:
+        read = [json.loads(text)] if text.lstrip().startswith("{") else list(yaml.safe_load_all(text))
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        where = click.format_filename(path)
+        raise UsageProblem(f"--filename {where}: neither JSON nor YAML: {shown(str(error), _SHOWN_ERROR)}") from None
+    items = [item for document in read if isinstance(document, dict) for item in (document.get("items") or [document])]
+    return [
+        item
+        for item in items
+        if isinstance(item, dict)
+        and item.get("kind") in _KINDS
+        and isinstance(item.get("metadata"), dict)
+        and isinstance(item["metadata"].get("name"), str)
+    ]
+
+
+def _write(text: str, output: Path | None, *, as_json: bool) -> None:
+    """Write to a file, or to the standard output: by default a page goes to a file, data do not.
+
+    Raises:
+        UsageProblem: the file cannot be written.
+    """
+    if output is None and not as_json:
+        output = Path("report.html")
+    if output is None or str(output) == _STDIO:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageProblem(f"--output {click.format_filename(output)}: {error.strerror}") from None
+    click.echo(f"wrote {click.format_filename(output)}", err=True)

@@ -1,0 +1,155 @@
+"""What a policy's status remembers becomes changes, marks, a timeline and a forecast."""
+
+from datetime import timedelta
+from typing import Any
+
+from heartbeat_tuner.cli import report
+from heartbeat_tuner.cli.reporting import fleet_members, policy_entries
+from heartbeat_tuner.cli.reporting.fleet_members import ReportedPolicy
+from tests.support import reports
+from tests.support.worlds import NOW
+
+AT = f"{reports.CURED - timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}"
+BEFORE = {"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
+AFTER = {"sessionTimeout": "10s", "heartbeatInterval": "333ms", "fetchWait": "5s"}
+APPLIED = reports.policy()["status"]["applied"]
+
+
+def reported(**status: Any) -> ReportedPolicy:
+    """Return the policy of the storm and its cure with other fields of status."""
+    (view,), _ = fleet_members.reported_policies([reports.policy(**status)], NOW)
+    return view
+
+
+def test_values_that_failed_are_changes_that_were_taken_back() -> None:
+    """Before the one that holds; the newest comes first."""
+    failed = {
+        "values": AFTER,
+        "previous": BEFORE,
+        "at": AT,
+        "outcome": "Worse",
+        "message": "twice as many",
+        "spec": "f",
+    }
+    newest, oldest = policy_entries.changes(reported(reverted=[failed]))
+    assert (newest.kind, oldest.kind, oldest.outcome, oldest.message) == ("set", "taken back", "Worse", "twice as many")
+    assert [(moved.name, moved.before_ms, moved.after_ms) for moved in oldest.moved] == [
+        ("session timeout", 1000, 10000)
+    ]
+    labels = [mark.label for mark in policy_entries.marks(reported(reverted=[failed]))]
+    assert labels == ["taken back: session timeout 1s → 10s", "set: session timeout 1s → 30s"]
+
+
+def test_a_revert_is_named_as_one() -> None:
+    """It sets back what stood before."""
+    (change,) = policy_entries.changes(reported(applied={**APPLIED, "reverts": AT}))
+    assert change.kind == "set back"
+
+
+def test_values_that_a_person_took_out_are_a_change_of_theirs() -> None:
+    """From ours to what stood before."""
+    noted = {"applied": APPLIED, "seen": f"{NOW:%Y-%m-%dT%H:%M:%SZ}", "generation": 2, "by": "helm"}
+    newest, _ = policy_entries.changes(reported(takenBack=noted))
+    assert newest.kind == "taken out by helm"
+    assert (newest.moved[0].before_ms, newest.moved[0].after_ms) == (30000, 1000)
+    newest, _ = policy_entries.changes(reported(takenBack={**noted, "by": None}))
+    assert newest.kind == "taken out"
+
+
+def test_while_nothing_shows_the_condition_has_the_words() -> None:
+    """A verification of an earlier change says nothing of this one."""
+    said = {
+        "type": "Verified",
+        "status": "Unknown",
+        "reason": "Verifying",
+        "message": "0 episodes yet",
+        "lastTransitionTime": AT,
+        "observedGeneration": 2,
+    }
+    followed = {**reports.policy()["status"]["verification"], "at": AT}
+    (change,) = policy_entries.changes(reported(verification=followed, conditions=[said]))
+    assert (change.outcome, change.message, change.before, change.after) == ("", "0 episodes yet", None, None)
+
+
+def test_a_rate_without_an_upper_end_has_none() -> None:
+    """And a group that was not watched before has no rate before."""
+    verification = reports.policy()["status"]["verification"]
+    effect = {"before": None, "after": {"episodes": 0, "days": 0.0, "perDayLower": 0.0}}
+    (change,) = policy_entries.changes(reported(verification={**verification, "effect": effect}))
+    assert change.before is None
+    assert change.after is not None
+    assert change.after.per_day_upper is None
+
+
+def test_a_policy_that_changed_nothing_has_no_changes() -> None:
+    """Nor a timeline, nor a forecast."""
+    view = reported(applied=None, verification=None, history=None)
+    assert (policy_entries.changes(view), policy_entries.marks(view)) == ((), ())
+    assert policy_entries.timeline(view, NOW) is None
+    assert policy_entries.forecast(view) is None
+
+
+def test_what_is_not_known_of_the_past_is_marked() -> None:
+    """Episodes, and stretches of which nothing is known, at their times."""
+    found = policy_entries.timeline(reported(), NOW)
+    assert found is not None
+    begin_s = (NOW - timedelta(hours=1)).timestamp()
+    assert found.evictions_s == (begin_s, begin_s + 900, begin_s + 1800)
+    assert found.unknown_s == ((begin_s + 2400, begin_s + 2460),)
+    assert [mark.at_s for mark in found.marks] == [reports.CURED.timestamp()]
+
+
+def test_the_operator_s_forecast_goes_first() -> None:
+    """It knows members and partitions."""
+    figures = {
+        "evictionsPerMonth": 3.0,
+        "evictionsPerMonthUpper": 9.0,
+        "stalledPartitionSecondsPerDay": 40.0,
+        "detectionSeconds": 28.0,
+    }
+    predicted = {
+        "current": figures,
+        "recommended": {**figures, "stalledPartitionSecondsPerDay": 10.0},
+        "confidence": "High",
+    }
+    (entry,) = reports.report_of(reports.policy(predicted=predicted)).groups
+    assert entry.forecast is not None
+    assert entry.forecast.recommended is not None
+    assert (entry.forecast.now.evictions_at_most, entry.forecast.recommended.stalled_per_day) == (9.0, 10.0)
+    assert entry.forecast.confidence == "High"
+
+
+def test_the_operator_s_recommendation_goes_first() -> None:
+    """With its reasons, its values and its words."""
+    recommendation = {"target": {**AFTER, "sessionTimeout": "20s"}, "reasons": ["it is cheaper", "and safe"]}
+    status = {"verdict": "Change", "reason": "Cheaper", "recommendation": recommendation}
+    (entry,) = reports.report_of(reports.policy(**status)).groups
+    assert (entry.verdict, entry.reason, entry.message) == ("Change", "Cheaper", "It is cheaper. And safe.")
+    assert entry.settings[0].recommended_ms == 20000
+    assert "KAFKA_SESSION_TIMEOUT_MS" in entry.snippets[0].text
+
+
+def test_the_operator_s_conditions_end_the_chain() -> None:
+    """What a command's options could say is no advice to who reads a page of policies."""
+    said = {
+        "type": "Applied",
+        "status": "False",
+        "reason": "OutsideWindow",
+        "message": "the next window opens at 02:00",
+        "lastTransitionTime": AT,
+        "observedGeneration": 2,
+    }
+    known = reports.sources([], [reports.policy(conditions=[said])], [reports.storm_and_cure()])
+    (entry,) = report.report_data(known, []).groups
+    assert entry.links[-1].sentences == ("Applied is False (OutsideWindow): the next window opens at 02:00",)
+    words = [sentence for link in entry.links for sentence in link.sentences]
+    words += [number.note for link in entry.links for number in link.numbers]
+    assert not [sentence for sentence in words if "--" in sentence or "you say" in sentence]
+
+
+def test_a_policy_that_nobody_looked_at_yet_is_answered_here() -> None:
+    """Without metrics and a model that is unknown."""
+    body = reports.policy()
+    del body["status"]
+    (entry,) = reports.report_of(body).groups
+    assert (entry.verdict, entry.links, entry.costs) == ("Unknown", (), None)

@@ -1,0 +1,102 @@
+"""What a fit counts of days: evictions among absences, and nothing of a regime that is over."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from heartbeat_tuner.fitting import contract
+from heartbeat_tuner.fitting.models import model_estimate
+from heartbeat_tuner.models.group_model import GroupModel
+from heartbeat_tuner.tails.day_weights import GROUP_BLOCKS, MEMBER_BLOCKS
+from heartbeat_tuner.tails.histogram import bucket_of
+from heartbeat_tuner.tails.model import TailModel
+
+LAST = date(2026, 3, 1)
+BLOCKS = 960
+
+
+def rows(days: Mapping[int, Mapping[str, Mapping[float, int]]]) -> pa.Table:
+    """Return rows of one group of six members: by the age of a day and the quantity, how many values of which time."""
+    lines = [
+        (LAST - timedelta(days=age), quantity, bucket, count)
+        for age, quantities in days.items()
+        for quantity, values in quantities.items()
+        for bucket, count in [
+            (MEMBER_BLOCKS, 6 * BLOCKS),
+            (GROUP_BLOCKS, BLOCKS),
+            *((int(bucket_of(value_s)), count) for value_s, count in values.items()),
+        ]
+    ]
+    day, quantity, bucket, n = zip(*lines, strict=True)
+    same = {
+        name: [text] * len(lines) for name, text in (("cluster", "main"), ("namespace", "shop"), ("group", "orders"))
+    }
+    columns = {"day": day, **same, "client": ["kafkajs"] * len(lines), "quantity": quantity, "bucket": bucket, "n": n}
+    return pa.table(columns, schema=contract.ROWS)
+
+
+def fitted(days: Mapping[int, Mapping[str, Mapping[float, int]]]) -> GroupModel:
+    """Return the model of the group."""
+    (model,) = model_estimate.models(rows(days), on=LAST, fitted_at=datetime(2026, 3, 2, tzinfo=UTC), job="fit")
+    return model
+
+
+def absences(factor: float = 1.0, seed: int = 0) -> dict[float, int]:
+    """Return a day's absences: a few hundred of a second or two, fewer the longer they are."""
+    drawn = factor * (1.0 + np.random.default_rng(seed).exponential(1.5, 300))
+    return {float(value_s): 1 for value_s in drawn}
+
+
+def test_evictions_are_absences_whose_end_nobody_saw() -> None:
+    """Ten a day after 25 s: a law of what shows alone would say never."""
+    quiet = fitted({age: {"absence": absences(seed=age)} for age in range(10)})
+    evicting = fitted({age: {"absence": absences(seed=age), "eviction": {25.0: 10}} for age in range(10)})
+    before, after = (model.quantities["absence"].tail for model in (quiet, evicting))
+    assert isinstance(before, TailModel)
+    assert isinstance(after, TailModel)
+    assert float(before.exceedance_upper(30.0)[0]) < 1e-4
+    assert float(after.exceedance_upper(30.0)[0]) > 1e-3
+    assert evicting.quantities["absence"].values == quiet.quantities["absence"].values + 100
+    assert evicting.quantities["absence"].member_days == quiet.quantities["absence"].member_days
+    rate = evicting.quantities["eviction"].rate
+    assert rate is not None
+    assert rate.mean == pytest.approx(10 / 6, rel=0.1)
+
+
+def test_more_evictions_never_give_a_lighter_tail() -> None:
+    """Of one a week, a day, a hundred a day."""
+    uppers = []
+    for evictions in (0, 1, 10, 100):
+        days = {
+            age: {"absence": absences(seed=age), "eviction": {25.0: evictions} if evictions else {}}
+            for age in range(10)
+        }
+        tail = fitted(days).quantities["absence"].tail
+        assert isinstance(tail, TailModel)
+        per_day = fitted(days).quantities["absence"].per_day
+        uppers.append(per_day * float(tail.exceedance_upper(max(26.0, tail.threshold_s))[0]))
+    assert uppers == sorted(uppers)
+
+
+@pytest.mark.parametrize("bad_days", [2, 4])
+def test_days_before_a_worse_regime_do_not_count(bad_days: int) -> None:
+    """Absences three times as long: of the ten days before neither the values nor the time are left."""
+    days = {age: {"absence": absences(3.0 if age < bad_days else 1.0, seed=age)} for age in range(bad_days + 10)}
+    model = fitted(days).quantities["absence"]
+    assert model.regime_since == LAST - timedelta(days=bad_days - 1)
+    assert model.values == 300 * bad_days
+    assert model.group_days == pytest.approx(bad_days)
+    alone = fitted({age: day for age, day in days.items() if age < bad_days}).quantities["absence"]
+    assert model.tail == alone.tail
+
+
+def test_without_a_change_nothing_is_forgotten() -> None:
+    """Nor of a group that became better."""
+    for factor in (1.0, 0.3):
+        days = {age: {"absence": absences(factor if age < 3 else 1.0, seed=age)} for age in range(13)}
+        model = fitted(days).quantities["absence"]
+        assert model.regime_since is None
+        assert model.group_days == pytest.approx(13.0)
