@@ -147,9 +147,8 @@ def _preferred(choice: Choice | Infeasible, other: Choice | Infeasible) -> Choic
 
 
 def tables(cost_cache: CostCache, rules: Rules, poll_limit: timedelta | None) -> list[SessionTable] | Infeasible:
-    """Return what all that may be set with one M costs, of each beat, or what two limits collide."""
-    beats = [beat for interval in rules.intervals() for beat in _beats(rules, interval, poll_limit)]
-    answers = [cost_cache.table(rules, beat) for beat in beats]
+    """Return what all that may be set with one M costs, for each H the shortest first, or what two limits collide."""
+    answers = [cost_cache.table(rules, rules.beat(interval, poll_limit)) for interval in rules.intervals()]
     sound = [table for table in answers if isinstance(table, SessionTable)]
     # A longer H needs a longer S: where the shortest has none, no other has.
     return sound or next(
@@ -163,8 +162,8 @@ def _beats(rules: Rules, interval: timedelta, poll_limit: timedelta | None) -> l
     Else a W that was shortened with a shorter H would offer, with the next longer H, what was never compared before.
     """
     beat = rules.beat(interval, poll_limit)
-    if not rules.client.beat_waits_for_fetch:
-        return [beat]
+    if not rules.client.beat_waits_for_fetch or rules.client.handler_delays_beat:
+        return [beat]  # a loop that handlers delay is dear to compute, and a shorter W hardly makes its beats sooner
     shorter = [wait for wait in reversed(allowed.INTERVALS) if wait < beat.fetch_wait]
     others = (rules.bounded(dataclasses.replace(beat, fetch_wait=wait)) for wait in shorter)
     return list(dict.fromkeys((beat, *others)))
