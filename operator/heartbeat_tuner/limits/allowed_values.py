@@ -37,6 +37,7 @@ USUAL_POLL_LIMIT: Final = timedelta(minutes=1)
 FINE_STEPS_BELOW: Final = timedelta(seconds=60)
 COARSE_STEP: Final = timedelta(seconds=5)
 
+_ANY_POLL_LIMIT: Final = Range(USUAL_POLL_LIMIT, LONGEST)
 _KEPT: Final = "what is set, for live members are being evicted"
 _LEAST_CHANGE: Final = timedelta(seconds=1)
 _LEAST_SHARE: Final = 0.05
@@ -74,9 +75,8 @@ class Rules:
         brokers: of the Kafka cluster.
         held: the least H that the budget of the cluster's heartbeats leaves; None where it leaves any.
         gaps_too_few: M may rise and not fall: gaps between polls were not watched for a whole day.
-        least_poll_limit: M is not lowered below this.
-        most_poll_limit: M is not raised above this.
-        survived: S below which it is not lowered, for what was seen; None where nothing stops it.
+        poll_range: M is not lowered below its least, nor raised above its most.
+        outlasted: the longest absence seen, where S is not lowered below that and a heartbeat.
         consumer_protocol: `broker_session` is the broker's for groups of KIP-848.
     """
 
@@ -92,9 +92,8 @@ class Rules:
     brokers: int = 1
     held: Limit | None = None
     gaps_too_few: bool = False
-    least_poll_limit: timedelta = USUAL_POLL_LIMIT
-    most_poll_limit: timedelta = LONGEST
-    survived: Limit | None = None
+    poll_range: Range = _ANY_POLL_LIMIT
+    outlasted: Limit | None = None
     consumer_protocol: bool = False
 
     def period(self, settings: LivenessSettings) -> Period:
@@ -156,8 +155,10 @@ class Rules:
             self._broker_limit("min", self.broker_session.min or timedelta(0)),
             Limit(self._bounds(Setting.SESSION_TIMEOUT).min or timedelta(0), "bounds.sessionTimeout.min"),
             Limit(self.current.session_timeout if self.upwards else timedelta(0), _KEPT),
-            *([] if self.survived is None else [self.survived]),
         ]
+        if self.outlasted is not None:
+            needed = durations.ceil_to_second(longest + self.outlasted.value)
+            floors.append(Limit(min(needed, self.current.session_timeout), self.outlasted.name))
         ceilings = [
             Limit(self.max_detection_time, "objective.maxDetectionTime"),
             self._broker_limit("max", self.broker_session.max or LONGEST),
@@ -171,13 +172,11 @@ class Rules:
         return tightest(floors, ceilings)
 
     def poll(self) -> tuple[Limit, Limit]:
-        """Return the least and the greatest M, by the limits that say so.
-
-        Where the library refuses an M below S, it is no shorter than the longest S that may be.
-        """
+        """Return the least and the greatest M, by the limits that say so; M covers S where it must."""
         bounds = self._bounds(Setting.MAX_POLL_INTERVAL)
         ceiling = Limit(bounds.max or LONGEST, "bounds.maxPollInterval.max")
-        least = min(self.least_poll_limit, self.current.max_poll_interval or USUAL_POLL_LIMIT, ceiling.value)
+        lowest, current = self.poll_range.min or LONGEST, self.current.max_poll_interval
+        least = min(lowest, current or USUAL_POLL_LIMIT, ceiling.value)
         floors = [
             Limit(least, "the least that the days watched allow"),
             self._gap_borne(),
@@ -188,8 +187,8 @@ class Rules:
             longest = min(allowed, self.broker_session.max or LONGEST, self.max_detection_time)
             covering = min(longest / self.client.poll_limit_factor, ceiling.value)
             floors.append(Limit(min(durations.ceil_to_second(covering), ceiling.value), "the longest session timeout"))
-        if self.upwards and self.current.max_poll_interval is not None:
-            floors.append(Limit(self.current.max_poll_interval, _KEPT))
+        if self.upwards and current is not None:
+            floors.append(Limit(current, _KEPT))
         return tightest(floors, [ceiling])
 
     def unbounded(self) -> "Rules":

@@ -175,7 +175,9 @@ class CostModel:
         if profile.crashes.per_day:
             terms["crashes"] = self._crashed(at, ways, cap_s)
         if profile.restarts.per_day:
-            terms["restarts"] = self._restarted(at, join_delay, ways, cap_s, drops=limit_s != cap_s)
+            terms["restarts"] = self._restarted(
+                at, join_delay, ways, cap_s, drops=limit_s != cap_s, in_turn=profile.restarts_in_turn
+            )
         if at.cadence.turns is not None:
             turns = at.cadence.turns
             share = 1.0 if profile.slow_handlers else turns.busy_per_day * profile.handlers.mean_s / DAY_S
@@ -195,7 +197,7 @@ class CostModel:
         return cost_terms.crashes(self._group, at, ways, self._crashes[0], cap_s)
 
     def _restarted(
-        self, at: Sessions, join_delay: JoinDelay, ways: RebalanceCost, cap_s: float, *, drops: bool
+        self, at: Sessions, join_delay: JoinDelay, ways: RebalanceCost, cap_s: float, *, drops: bool, in_turn: bool
     ) -> Term:
         profile, group = self.profile, self._group
         law, often = profile.restarts.law, profile.restarts.per_day
@@ -206,14 +208,18 @@ class CostModel:
             orphaned = self._members.participants(0).orphaned
             silent = 0.0 if self._members.leaves else at.weights @ at.left_s * orphaned
             apart = self._members.apart(ways.barrier) if self._members.leaves else 1.0
-            handover = self._members.in_turn(ways.back + apart * ways.out, at.cadence, join_delay, cap_s)
+            handover = ways.back + apart * ways.out
+            if in_turn:
+                handover = self._members.in_turn(handover, at.cadence, join_delay, cap_s)
             return cost_terms.departures(group, at, often, handover + silent, ways.rounds + apart)
         if not self._members.leaves:
             return cost_terms.crashes(group, at, ways, self._restarts[0], cap_s)
         if group.alone:
             return cost_terms.departures(group, at, often, group.partitions * (law.mean_s + group.anew_s), 1.0)
         apart = self._members.apart(ways.barrier)
-        each = self._members.in_turn(ways.out + apart * ways.back, at.cadence, join_delay, cap_s)
+        each = ways.out + apart * ways.back
+        if in_turn:
+            each = self._members.in_turn(each, at.cadence, join_delay, cap_s)
         return cost_terms.departures(group, at, often, each, 1.0 + apart * ways.rounds)
 
     def rollout(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
@@ -229,16 +235,16 @@ class CostModel:
 
     def _rollout_of_each(self, *, interval_s: float, wait_s: float, session_s: float) -> float:
         profile = self.profile
-        if not (profile.restarts.per_day and profile.restarts_in_turn):
-            often = FailureProcess(profile.restarts.per_day or 1.0, profile.restarts.law)
-            once = dataclasses.replace(profile, restarts=often, restarts_in_turn=True, at_once=False)
+        if not profile.restarts.per_day:
+            once = dataclasses.replace(profile, restarts=FailureProcess(1.0, profile.restarts.law), at_once=False)
             return CostModel(once).rollout(interval_s=interval_s, wait_s=wait_s, session_s=session_s)
         cadence = self._members.cadence(interval_s=interval_s, wait_s=wait_s)
         cap_s = self._members.cap_s(None)
         join_delay = self._members.join_delay(cadence, cap_s)
         ways = self._members.rebalance_cost(join_delay, cadence, cap_s, drops=False)
         at = Sessions(np.array([session_s]), cadence, self.table, ways.barrier)
-        return float(self._restarted(at, join_delay, ways, cap_s, drops=False).cost[0]) / profile.restarts.per_day
+        restarts = self._restarted(at, join_delay, ways, cap_s, drops=False, in_turn=True)
+        return float(restarts.cost[0]) / profile.restarts.per_day
 
     def _notice(self, at: Sessions, limit_s: float | None, cap_s: float) -> HangLimit:
         """When a member whose handler hangs is removed: by its library's card."""

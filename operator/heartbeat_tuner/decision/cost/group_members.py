@@ -142,7 +142,7 @@ class GroupMembers:
             cap_s: R.
         """
         profile = self._profile
-        if not (profile.restarts_in_turn and self.in_step and self.leaves):
+        if not (self.in_step and self.leaves):
             return alone
         participants = self.participants(0 if profile.surge else 1)
         together, period_s = self.joins_together(cap_s), cadence.period_s

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import numpy as np
@@ -124,9 +125,11 @@ def _intervals(cost_cache: CostCache, rules: Rules, beat: LivenessSettings, per_
     tables = search.tables(cost_cache, rules, beat.max_poll_interval)
     if isinstance(tables, Infeasible):
         return ()
-    intervals = []
-    for table in tables:
+    intervals: dict[timedelta, Interval] = {}
+    for table in tables:  # of each H with the W that costs least
         feasible = table.within & (table.upper <= per_month)
         index = int(np.argmin(np.where(feasible, table.net, np.inf)))
-        intervals.append(Interval(table.beat, table.point(index) if feasible.any() else None))
-    return tuple(intervals)
+        point, before = table.point(index) if feasible.any() else None, intervals.get(table.beat.heartbeat_interval)
+        if before is None or (point and (before.point is None or point.net_per_day < before.point.net_per_day)):
+            intervals[table.beat.heartbeat_interval] = Interval(table.beat, point)
+    return tuple(intervals.values())

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.clients.client import Circumstances, Client
+from heartbeat_tuner.clients.client import Client
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS, UNSTABLE_SHARE
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint, SessionTable
 from heartbeat_tuner.domain import durations
@@ -85,23 +85,21 @@ def most_poll_limit(client: Client, largest_gap_s: float | None, days: float, pe
     return max(default, allowed_values.poll_limit_for(client, gap))
 
 
-def survived(client: Client, current: LivenessSettings, brokers: int, largest_s: float | None) -> Limit | None:
-    """Return S that the longest absence seen does not end, below which S is not lowered; what is set may stay.
+def outlasted(largest_s: float | None, days: float, per_month: float) -> Limit | None:
+    """Return the longest absence seen, where one such in that time is more than the objective allows; else None.
 
-    A pool may call such an absence rare, for other groups have not had it; this group has.
+    A pool may call it rare, for other groups have not had it; this group has.
 
     Args:
-        client: the group's library.
-        current: what is set.
-        brokers: of the Kafka cluster.
         largest_s: the longest absence seen, in seconds; None where nobody knows, and 0 where none was.
+        days: for which the group was watched.
+        per_month: false evictions that the objective allows.
     """
-    if not largest_s:
+    if not largest_s or per_month * days >= MONTH_DAYS:
         return None
     largest = timedelta(seconds=min(largest_s, allowed_values.LONGEST.total_seconds() / 2))
-    needed = durations.ceil_to_second(client.period(current, Circumstances(brokers)).longest + largest)
     name = say("the longest absence seen, {largestAbsence:about}, and a heartbeat", largestAbsence=Reading(largest))
-    return Limit(min(needed, current.session_timeout), name)
+    return Limit(largest, name)
 
 
 class Leave(enum.Enum):

@@ -156,6 +156,32 @@ def tables(cost_cache: CostCache, rules: Rules, poll_limit: timedelta | None) ->
     )
 
 
+def _beats(rules: Rules, interval: timedelta, poll_limit: timedelta | None) -> list[LivenessSettings]:
+    """Return the beats with one H and M, the longest W first: where the beat waits for the fetch, every W up to H.
+
+    Else a W that was shortened with a shorter H would offer, with the next longer H, what was never compared before.
+    """
+    beat = rules.beat(interval, poll_limit)
+    if not rules.client.beat_waits_for_fetch or rules.client.handler_delays_beat:
+        return [beat]  # a loop that handlers delay is dear to compute, and a shorter W hardly makes its beats sooner
+    shorter = [wait for wait in reversed(allowed.INTERVALS) if wait < beat.fetch_wait]
+    others = (rules.bounded(dataclasses.replace(beat, fetch_wait=wait)) for wait in shorter)
+    return list(dict.fromkeys((beat, *others)))
+
+
+def _cheapest_wait(
+    cost_cache: CostCache, rules: Rules, interval: timedelta, poll_limit: timedelta | None, per_month: float
+) -> SessionTable | Infeasible:
+    """Return what each S costs with one H and M, and the W that costs least; of equals the longest."""
+    answers = [cost_cache.table(rules, beat) for beat in _beats(rules, interval, poll_limit)]
+    sound = [table for table in answers if isinstance(table, SessionTable)]
+    if len(answers) == 1 or not sound:
+        return answers[0]
+    places = [_cheapest(table, per_month) for table in sound]
+    nets = [np.inf if place is None else table.net[place] for table, place in zip(sound, places, strict=True)]
+    return sound[int(np.argmin(nets))]
+
+
 def _of_poll_limit(
     cost_cache: CostCache, rules: Rules, per_month: float, poll_limit: timedelta | None
 ) -> Choice | Infeasible:
@@ -168,7 +194,7 @@ def _of_poll_limit(
     intervals = rules.intervals()
     if not intervals:
         return _no_interval(rules)
-    shortest = cost_cache.table(rules, rules.beat(intervals[0], poll_limit))
+    shortest = _cheapest_wait(cost_cache, rules, intervals[0], poll_limit, per_month)
     if isinstance(shortest, Infeasible):
         return shortest
     index = _cheapest(shortest, per_month)
@@ -178,7 +204,7 @@ def _of_poll_limit(
     longest, too_long, stride = 0, len(intervals), 1
     while too_long - longest > 1:
         tried = min(longest + stride, too_long - 1)
-        longer = cost_cache.table(rules, rules.beat(intervals[tried], poll_limit))
+        longer = _cheapest_wait(cost_cache, rules, intervals[tried], poll_limit, per_month)
         cheapest = _cheapest(longer, per_month) if isinstance(longer, SessionTable) else None
         if isinstance(longer, SessionTable) and cheapest is not None and longer.net[cheapest] <= bar:
             longest, table, index, stride = tried, longer, cheapest, 2 * stride

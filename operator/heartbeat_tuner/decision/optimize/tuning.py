@@ -22,7 +22,6 @@ from heartbeat_tuner.decision.optimize.questions import SURE, Answer, Question
 from heartbeat_tuner.decision.optimize.remedy import settled
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.decision.profile import censored
-from heartbeat_tuner.domain.durations import MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Range
 from heartbeat_tuner.domain.reasons import Reason
@@ -94,8 +93,6 @@ def _rules(question: Question) -> Rules:
     per_month = question.objective.max_false_evictions_per_month
     consumer, client = question.profile.rebalancing is Rebalancing.CONSUMER, catalogue.client(question.profile.client)
     days = min(question.watched_days, question.gaps_watched_days)
-    # One absence like the longest in the time watched may be more than the objective allows: then it is outlasted.
-    outlasted = per_month * question.watched_days < MONTH_DAYS
     return Rules(
         client=client,
         current=question.current,
@@ -106,11 +103,11 @@ def _rules(question: Question) -> Rules:
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
         gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
-        least_poll_limit=guard.least_poll_limit(client, days),
-        most_poll_limit=guard.most_poll_limit(client, question.largest_poll_gap_s, days, per_month),
-        survived=guard.survived(client, question.current, question.brokers, question.largest_absence_s)
-        if outlasted
-        else None,
+        poll_range=Range(
+            guard.least_poll_limit(client, days),
+            guard.most_poll_limit(client, question.largest_poll_gap_s, days, per_month),
+        ),
+        outlasted=guard.outlasted(question.largest_absence_s, question.watched_days, per_month),
         held=question.held,
         brokers=question.brokers,
         bounds_assumed=question.bounds_assumed,

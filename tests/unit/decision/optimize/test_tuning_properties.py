@@ -187,7 +187,8 @@ def test_infeasible_is_what_no_values_are_expected_to_meet(asked: Question, per_
     """No H, S or M within the rules; unless the group's own record shows that what is expected is too little."""
     rules, prices = tuning.rules_and_costs(dataclasses.replace(asked, evictions=0))
     choice = search.choose(prices, rules, per_month)
-    if isinstance(choice, Choice | Unsure):
+    floor, ceiling = rules.poll()
+    if isinstance(choice, Choice | Unsure) or floor.value > ceiling.value:
         return
     for limit in poll_limits.where_none_is_safe(asked.profile, rules, per_month):
         by_interval = search.tables(prices, rules, limit)
