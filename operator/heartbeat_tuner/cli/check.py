@@ -4,6 +4,7 @@
 may import the operator's clients: the answer has to come at once (import-linter holds that).
 """
 
+import importlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,8 +15,6 @@ import click
 from heartbeat_tuner.cli.checking import (
     check_config,
     check_output,
-    check_reports,
-    fixing,
     judging,
     request_of_options,
 )
@@ -137,6 +136,7 @@ def command(context: click.Context, /, **options: Any) -> None:
     verdicts = judging.verdicts(gathered, asked.expectations(), asked.selection())
     _write(verdicts, request, asked)
     if options["fix"] or options["diff"]:
+        fixing = _on_demand("fixing")
         files = fixing.fixed(verdicts, gathered)
         click.echo("".join(file.diff for file in files), nl=False, err=options["output"] != "text")
         if options["fix"]:
@@ -144,6 +144,11 @@ def command(context: click.Context, /, **options: Any) -> None:
     failing = _FAILING[options["fail_on"]]
     if any(finding.rule.severity in failing for verdict in verdicts for finding in verdict.findings):
         raise click.exceptions.Exit(1)
+
+
+def _on_demand(name: str) -> Any:
+    """Return a module of `checking` that most calls do without."""
+    return importlib.import_module(f"heartbeat_tuner.cli.checking.{name}")
 
 
 def _write(verdicts: Sequence[CheckVerdict], request: CheckRequest, asked: Asked) -> None:
@@ -154,10 +159,6 @@ def _write(verdicts: Sequence[CheckVerdict], request: CheckRequest, asked: Asked
             text = check_output.as_json(verdicts)
         case "yaml":
             text = check_output.as_yaml(verdicts)
-        case "sarif":
-            text = check_reports.as_sarif(verdicts)
-        case "github":
-            text = check_reports.as_github(verdicts)
-        case _:
-            text = check_reports.as_junit(verdicts)
+        case output:
+            text = getattr(_on_demand("check_reports"), f"as_{output}")(verdicts)
     click.echo(text, nl=False, color=False if os.environ.get("NO_COLOR") else None)

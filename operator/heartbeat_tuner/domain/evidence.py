@@ -222,8 +222,7 @@ class Workload:
         lines: how entries that somebody else owns stand in the template, as lines of a manifest, by setting.
         rollout: how far its pods are. What moves by itself makes no other workload: the group that needs a write most
             has pods that come and go.
-        parts: the workloads of a policy that names several, in its order; this is all of them together then, and what
-            is about a write is of the one that is written next. Empty otherwise.
+        parts: the workloads of a policy that names several, in its order; this is all of them together then.
         canary: the pods with a canary's values.
     """
 

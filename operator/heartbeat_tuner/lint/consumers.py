@@ -22,11 +22,10 @@ from heartbeat_tuner.lint.rules import reading_rules
 def read(place: FoundSettings, options: ReadingOptions) -> list[FoundConsumer]:
     """Return the consumers of a place; one without a library for findings that belong to none."""
     framework = key_meanings.framework_of(place)
-    meant = [pair for pair in _meant(place, options) if pair[1] is not None]
     library = key_meanings.library_of(place, framework)
     groups: dict[tuple[str, str], list[tuple[FileEntry, Recognised]]] = {}
     astray: list[LintFinding] = []
-    for entry, recognised in meant:
+    for entry, recognised in _meant(place, options):
         if recognised.standing is KeyStanding.KNOWN:
             groups.setdefault((recognised.library, recognised.scope), []).append((entry, recognised))
         else:
@@ -83,13 +82,10 @@ def _merged(
     result = {}
     for (own, scope), pairs in named.items():
         siblings = [other for name, other in named if name == own and other]
-        settings = any(recognised.meaning is not Meaning.GROUP_ID for _, recognised in pairs)
         if scope or not siblings:
             base = named.get((own, ""), []) if scope else []
             overlaid = {recognised.meaning for _, recognised in pairs}
             result[own, scope] = [*(pair for pair in base if pair[1].meaning not in overlaid), *pairs]
-        elif settings and not siblings:
-            result[own, scope] = pairs
     return {
         key: pairs
         for key, pairs in result.items()

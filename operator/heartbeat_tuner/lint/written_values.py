@@ -20,7 +20,9 @@ _DURATION_LIKE: Final = re.compile(r"-?[0-9.]{1,12} ?(ms|s|sec|seconds|m|min|h)?
 _REFERENCE: Final = re.compile(r"\$\([^()=\s]{1,253}\)")
 _PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_.-]*?)(?P<default>:-?[^{}]*|-[^{}]*)?\}")
 _WHOLE: Final = re.compile(r"[0-9]{1,15}")
-_ISO: Final = re.compile(r"PT(?:(?P<h>[0-9]+)H)?(?:(?P<m>[0-9]+)M)?(?:(?P<s>[0-9]+(?:\.[0-9]+)?)S)?", re.IGNORECASE)
+_ISO: Final = re.compile(
+    r"PT(?:(?P<h>[0-9]{1,9})H)?(?:(?P<m>[0-9]{1,9})M)?(?:(?P<s>[0-9]{1,9}(?:\.[0-9]{1,9})?)S)?", re.IGNORECASE
+)
 
 
 class DurationForm(enum.Enum):
@@ -97,7 +99,7 @@ def _duration(text: str, writing: DurationForm) -> timedelta:
     iso = _ISO.fullmatch(text)
     if iso is not None and text.upper() != "PT":
         hours, minutes, seconds = (float(iso[part] or 0) for part in ("h", "m", "s"))
-        return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return timedelta(milliseconds=round(((hours * 60 + minutes) * 60 + seconds) * 1_000))
     return durations.parse(text)
 
 

@@ -96,7 +96,7 @@ def _block(verdict: CheckVerdict, wanted: CheckRequest) -> str:
 def _heading(verdict: CheckVerdict) -> str:
     inspected, title = verdict.inspected, verdict.subject.title
     if inspected is None:
-        return f"{title}:" if title else ""
+        return title
     values = ", ".join(f"{NAMES[setting]} {_value(inspected, setting)}" for setting in inspected.client.settings)
     name = inspected.client.name
     if not verdict.known:
@@ -104,7 +104,7 @@ def _heading(verdict: CheckVerdict) -> str:
         values = ", ".join(
             f"{NAMES[setting]} {durations.show(value)}" for setting, value in verdict.subject.consumer.given.items()
         )
-    return f"{title}: {name}: {values}" if title else f"{name}: {values}"
+    return ": ".join(part for part in (title, name, values) if part)
 
 
 def _remedy(verdict: CheckVerdict, remedy: Remedy, inspected: Inspected, wanted: CheckRequest) -> list[str]:

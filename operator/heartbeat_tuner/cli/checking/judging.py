@@ -103,6 +103,7 @@ def _unknown(subject: CheckSubject, expectations: Expectations) -> CheckVerdict:
     consumer = subject.consumer
     every = [consumer.inspected(client) for client in consumer.clients]
     common = linting.common([linting.lint(inspected, expectations) for inspected in every])
+    common = tuple(finding for finding in common if finding.rule is not reading_rules.NOTHING_SET)
     findings = [*consumer.findings, *(_placed(finding, consumer) for finding in common)]
     if consumer.given or consumer.unseen or consumer.others.static_id is not None:
         names = [client.name for client in consumer.clients]
@@ -110,6 +111,9 @@ def _unknown(subject: CheckSubject, expectations: Expectations) -> CheckVerdict:
         phrase = "these settings may be of {may_be}: only what holds of all was checked; say with --client which it is"
         finding = LintFinding(reading_rules.CLIENT_UNKNOWN, say(phrase, may_be=may_be), consumer.line)
         findings.append(finding)
+    elif not consumer.unreadable:
+        phrase = "no setting is given, and the library is not known: nothing was checked; say with --client which it is"
+        findings.append(LintFinding(reading_rules.NOTHING_SET, say(phrase)))
     return CheckVerdict(subject, every[0], known=False, findings=linting.worst_first(findings), remedy=None)
 
 

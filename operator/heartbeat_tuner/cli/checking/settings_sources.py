@@ -22,7 +22,7 @@ from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.lint import consumers
 from heartbeat_tuner.lint.checked_settings import IdSource, LintFinding
 from heartbeat_tuner.lint.found_consumers import FoundConsumer, ReadingOptions
-from heartbeat_tuner.lint.found_settings import FoundSettings
+from heartbeat_tuner.lint.found_settings import FileProblem, FoundSettings
 from heartbeat_tuner.lint.rules import reading_rules, static_id_rules
 
 LARGEST_FILE: Final = 4 * 1024 * 1024
@@ -103,12 +103,7 @@ def from_files(request: CheckRequest, paths: Sequence[Path], env_file: Path | No
     places = list(_chosen(contents.places, request.container))
     read = [consumer for each in places for consumer in _consumers(each, request)]
     read += _perhaps(places, read, request.reading)
-    problems = [
-        FoundConsumer(
-            problem.file, problem.file, (), findings=[LintFinding(reading_rules.UNREADABLE_FILE, problem.message)]
-        )
-        for problem in contents.problems
-    ]
+    problems = list(_unreadable(contents.problems, {file.name: file.path for file in files}))
     silent = list(_silent(named, [*problems, *read], contents))
     everyone = _named_variables(_distinct([*problems, *silent, *read]), places, request.reading)
     return CheckInput(
@@ -143,6 +138,29 @@ def _chosen(places: Iterable[FoundSettings], container: str | None) -> Iterator[
         if workload not in has:
             click.echo(f"not checked: {workload} has no container {container}", err=True)
     yield from (each for each in everything if each.workload is None or each in wanted)
+
+
+def _unreadable(problems: Iterable[FileProblem], paths: Mapping[str, Path | None]) -> Iterator[FoundConsumer]:
+    """Yield a place for each file that cannot be read; the templates of a chart are one, since nobody renders them."""
+    charts: set[Path] = set()
+    for problem in problems:
+        path = paths.get(problem.file)
+        chart = None if path is None else next((up.parent for up in path.parents if _is_templates(up)), None)
+        if chart is None:
+            finding = LintFinding(reading_rules.UNREADABLE_FILE, problem.message)
+            yield FoundConsumer(problem.file, problem.file, (), findings=[finding])
+        elif chart not in charts:
+            charts.add(chart)
+            name = _shown(chart)
+            phrase = (
+                "{name} is a chart, whose templates are no manifests: helm template {name} | heartbeat-tuner check -"
+            )
+            finding = LintFinding(reading_rules.UNREADABLE_FILE, say(phrase, name=name))
+            yield FoundConsumer(name, problem.file, (), findings=[finding])
+
+
+def _is_templates(folder: Path) -> bool:
+    return folder.name == "templates" and (folder.parent / "Chart.yaml").is_file()
 
 
 def _perhaps(

@@ -204,7 +204,7 @@ def _property(key: str, name: str, library: str, scope: str = "") -> Recognised 
     if exact is not None:
         return Recognised(exact, library=library, scope=scope, unit_ms=1)
     meaning, near = _resembles(name)
-    if meaning is None or meaning is Meaning.GROUP_ID or "." in scope:
+    if meaning is None or meaning is Meaning.GROUP_ID:
         return None
     written = PROPERTY[meaning]
     instead = key[: len(key) - len(name)] + (written.replace(".", "_").upper() if upper else written)

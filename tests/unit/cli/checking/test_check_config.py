@@ -124,3 +124,25 @@ def test_what_cannot_be_had_fails(env_file: Path) -> None:
     (subject,) = json.loads(result.stdout)["checked"]
     assert "no-values-fit" in rules(subject)
     assert "--max-detection-time allows at most 5s" in subject["infeasible"]
+
+
+def test_a_chart_is_told_once(tmp_path: Path) -> None:
+    """Dozens of templates are one thing to do: render them."""
+    templates = tmp_path / "orders" / "templates"
+    templates.mkdir(parents=True)
+    (templates.parent / "Chart.yaml").write_text("name: orders\n")
+    for name in ("a.yaml", "b.yaml"):
+        (templates / name).write_text("kind: ConfigMap\nmetadata: {name: {{ .Values.name }}}\n")
+    (subject,) = checked(tmp_path / "orders")
+    (finding,) = subject["findings"]
+    assert finding["rule"] == "unreadable-file"
+    assert "orders is a chart, whose templates are no manifests: helm template " in finding["message"]
+
+
+def test_nothing_is_said_of_a_library_that_nobody_named(tmp_path: Path) -> None:
+    """Where only the brokers are known, there are no defaults to check."""
+    path = tmp_path / "a.env"
+    path.write_text("KAFKA_BROKERS=b\n")
+    text = run("check", path).stdout
+    assert text.startswith(f"{path}: library not known\n\ninfo: HT014 nothing-set\n")
+    assert "the library is not known: nothing was checked" in text

@@ -48,6 +48,8 @@ def seen(recognised: Recognised | None) -> tuple[Meaning, KeyStanding, str, str]
         ("spring.kafka.consumer.auto-offset-reset", None),
         ("spring.kafka.consumer.request-timeout", None),
         ("spring.session.timeout", None),
+        ("spring.kafka.consumer.properties.instance-id", None),
+        ("spring.kafka.consumer.properties.[session.timeout.ms]", (Meaning.SESSION_TIMEOUT, KNOWN, "spring", "")),
     ],
 )
 def test_spring(key: str, expected: tuple[Meaning, KeyStanding, str, str] | None) -> None:
