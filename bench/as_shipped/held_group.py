@@ -8,38 +8,24 @@ no canary, as where the operator may not evict pods, and no budget of rollouts t
 """
 
 import dataclasses
-import functools
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from bench.as_shipped.hours import HOUR_S, Hour
 from bench.as_shipped.lives import Life
-from bench.as_shipped.rows import CLUSTER
+from bench.as_shipped.surroundings import BROKER, CONSUMER_BROKER, START, address, described
 from bench.observed import period_s, settings_of
-from heartbeat_tuner.api import parsing
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.pipeline import decide
-from heartbeat_tuner.domain.errors import InvalidPolicyError
 from heartbeat_tuner.domain.evidence import Pod, Record, Workload
-from heartbeat_tuner.domain.kafka_groups import (
-    CONSUMER_MAX_SESSION,
-    CONSUMER_MIN_SESSION,
-    DEFAULT_MAX_SESSION,
-    DEFAULT_MIN_SESSION,
-    Cluster,
-    Group,
-    GroupState,
-    Member,
-)
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
-from heartbeat_tuner.domain.policies import Mode, Policy
+from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.rollouts import Rollout, UpdatedPod
 from heartbeat_tuner.domain.verdicts import Decision
 from heartbeat_tuner.domain.verifications import MOST_FAILED
 from heartbeat_tuner.metrics.record import SETTLING
-from heartbeat_tuner.models.failure_profile import Rebalancing
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 from heartbeat_tuner.reconcile import applications, following
 from heartbeat_tuner.reconcile.following import Witnesses
@@ -47,42 +33,8 @@ from heartbeat_tuner.reconcile.group_history import FollowMemory, GroupLook
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 
-START: Final = datetime(2026, 1, 5, tzinfo=UTC)
-"""Day 0, a Monday."""
-
 HOUR: Final = timedelta(hours=1)
 _ROLLOUT: Final = timedelta(minutes=5)
-_LIBRARIES: Final = {"java-kip848": "java"}
-"""What a policy calls the library of a group that speaks the consumer protocol."""
-
-_BROKER: Final = Cluster(3, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
-_CONSUMER_BROKER: Final = Cluster(3, CONSUMER_MIN_SESSION, CONSUMER_MAX_SESSION)
-
-
-def policy_of(life: Life) -> Policy | None:
-    """Return a policy that sets nothing but the mode Apply; None where none may name the library."""
-    truth = life.group.truth
-    kind = "Deployment" if truth.surge else "StatefulSet"
-    body = {
-        "metadata": {
-            "name": life.name,
-            "namespace": life.namespace,
-            "uid": f"policy-{life.name}",
-            "generation": 1,
-            "creationTimestamp": (START + timedelta(days=life.joins_on)).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        },
-        "spec": {
-            "groupId": life.name,
-            "clusterRef": CLUSTER,
-            "workloadRef": {"kind": kind, "name": life.name, "container": "app"},
-            "client": {"library": _LIBRARIES.get(truth.client, truth.client)},
-            "mode": Mode.APPLY.value,
-        },
-    }
-    try:
-        return parsing.policy_of(body)
-    except InvalidPolicyError:
-        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +80,7 @@ class HeldGroup:
         self._starts = [start] * truth.members
         self._template = 0
         self._is_ours = False
-        self._group = _described(life)
+        self._group = described(life)
         self.last_record: Record | None = None
         self._quiet_with: Fitted | Unfitted | None = None
         """The model at the last look, if nothing happened in its hour."""
@@ -167,7 +119,7 @@ class HeldGroup:
             self.policy,
             workload,
             self._group,
-            _CONSUMER_BROKER if self._group.consumer_protocol else _BROKER,
+            CONSUMER_BROKER if self._group.consumer_protocol else BROKER,
             record,
             model,
             self._group,
@@ -227,7 +179,7 @@ class HeldGroup:
 
     def _workload(self) -> Workload:
         pods = tuple(
-            Pod(f"{self.life.name}-{number}", f"uid-{number}", _ip(number), start, 0, ready_since=start)
+            Pod(f"{self.life.name}-{number}", f"uid-{number}", address(number), start, 0, ready_since=start)
             for number, start in enumerate(self._starts)
         )
         ready = tuple(UpdatedPod(pod.name, pod.started, 0) for pod in pods)
@@ -283,29 +235,3 @@ class HeldGroup:
 def _gist(decision: Decision) -> tuple[object, ...]:
     hold = None if decision.hold is None else decision.hold.reason
     return decision.verdict, decision.finding.reason, hold, decision.target
-
-
-@functools.cache
-def _ip(number: int) -> str:
-    return f"10.0.0.{number + 1}"
-
-
-def _described(life: Life) -> Group:
-    truth = life.group.truth
-    base, more = divmod(truth.partitions, truth.members)
-    members = tuple(
-        Member(
-            f"member-{number}",
-            _ip(number),
-            instance_id=f"static-{number}" if truth.static else None,
-            partitions=base + (number < more),
-        )
-        for number in range(truth.members)
-    )
-    return Group(
-        life.name,
-        GroupState.STABLE,
-        members,
-        consumer_protocol=truth.rebalancing is Rebalancing.CONSUMER,
-        assignor="cooperative-sticky" if truth.rebalancing is Rebalancing.COOPERATIVE else "range",
-    )

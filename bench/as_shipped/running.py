@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from bench.as_shipped import rows
-from bench.as_shipped.held_group import START, HeldGroup, policy_of
-from bench.as_shipped.hours import Stretch, Watch
+from bench.as_shipped.drawing import Watch
+from bench.as_shipped.held_group import HeldGroup
+from bench.as_shipped.hours import Stretch
 from bench.as_shipped.lives import Life
+from bench.as_shipped.surroundings import START, policy_of
 from bench.fleets import HOURS
 from heartbeat_tuner.decision.optimize.answer_cache import AnswerCache
 from heartbeat_tuner.decision.profile import usable_model

@@ -4,13 +4,14 @@ The pods of the first have to stay ready for a minute before the second is writt
 two, and both are one test: in any other order each would wait by itself.
 """
 
+import json
 import time
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from sandbox import scenario
+from sandbox import consumers, scenario
 from sandbox.processes import wait_until
 from sandbox.scenario import ConsumerSettings, Operator
 from tests.e2e.conftest import NewTeam
@@ -34,11 +35,19 @@ def sessions(team: Team, names: tuple[str, str]) -> list[str | None]:
     return shown
 
 
-def deploy_two(team: Team) -> tuple[str, str]:
-    """Deploy two Deployments of one pod each in one stormy group; return their names."""
+def deploy_two(team: Team, *, dies_with: str = "") -> tuple[str, str]:
+    """Deploy two Deployments of one pod each in one stormy group; return their names.
+
+    Args:
+        team: whose.
+        dies_with: a session timeout with which the second does not start.
+    """
     first, second = team.name, f"{team.name}-second"
     team.sandbox.kafka.create_topic(first, scenario.PARTITIONS)
     manifest = team.consumer_manifest(second, STORMING).replace(f'value: "{second}"', f'value: "{first}"')
+    command = consumers.kafkajs_command()
+    dying = ["sh", "-c", f'[ "${VARIABLE}" = "{dies_with}" ] && exit 7; exec "$@"', "sh", *command]
+    manifest = manifest.replace(json.dumps(command), json.dumps(dying) if dies_with else json.dumps(command))
     for text in (team.manifest(STORMING, replicas=1), manifest.replace("replicas: 3", "replicas: 1")):
         team.apply(text)
     return first, second
@@ -47,7 +56,7 @@ def deploy_two(team: Team) -> tuple[str, str]:
 def test_two_deployments_of_a_group_are_written_one_after_the_other(new_team: NewTeam, operator: Operator) -> None:
     """Whether each has a policy, or both have one."""
     several = new_team("several")
-    refs = [{"name": name, "container": "app"} for name in deploy_two(several)]
+    refs = [{"name": name, "container": "app"} for name in deploy_two(several, dies_with="30000")]
     several.apply_policy_spec(mode="Apply", workloadRef=None, workloadRefs=refs)
     two_policies_agree(new_team("shared"), operator)
     one_policy_goes_on(several, operator)
@@ -81,19 +90,40 @@ def two_policies_agree(team: Team, operator: Operator) -> None:
 
 
 def one_policy_goes_on(several: Team, operator: Operator) -> None:
-    """The second gets the values of the first when the pod of the first has stayed ready with them for a minute."""
+    """The second gets the values when the pod of the first has stayed ready with them for a minute; it dies of them.
+
+    So both get back what they had before, the second first.
+    """
     first, second = names = (several.name, f"{several.name}-second")
     wait_until(lambda: sessions(several, names)[0] == "30000", part=first, what="a write", process=operator.process)
     wait_until(lambda: sessions(several, names) == ["30000"] * 2, part=second, what="both writes", timeout_s=150)
 
-    (pod,) = [name for name in several.pods() if not name.startswith(second)]
-    conditions = {one["type"]: one for one in several.get("pods", pod)["status"]["conditions"]}
-    ready_since = datetime.fromisoformat(conditions["Ready"]["lastTransitionTime"])
-    states = {state["name"]: state for state in several.status()["workloads"]}
+    states = workload_states(several)
     written = {name: datetime.fromisoformat(state["applied"]["at"]) for name, state in states.items()}
+    ready_since = min(ready_times(several, first), default=written[first])
     assert states[second]["applied"]["begun"] == states[first]["applied"]["at"]
-    assert ready_since > written[first]
-    assert written[second] - ready_since >= timedelta(minutes=1)
+    assert written[first] < ready_since <= written[second] - timedelta(minutes=1)
+
+    wait_until(lambda: sessions(several, names) == [None] * 2, part=first, what="both reverts", timeout_s=90)
+    back = {name: state["applied"] for name, state in workload_states(several).items()}
+    assert [back[name]["reverts"] for name in names] == [states[name]["applied"]["at"] for name in names]
+    assert back[second]["at"] < back[first]["at"]
+    assert "code 7" in several.await_condition("Verified", "Reverted", status="False")["message"]
 
     time.sleep(AUDIT_LAG_S)
-    assert [write.code for write in several.operator_writes("deployments")].count(200) == 2
+    assert [write.code for write in several.operator_writes("deployments")].count(200) == 4
+
+
+def workload_states(team: Team) -> dict[str, Any]:
+    """Return what the team's policy shows of each workload, by name."""
+    return {state["name"]: state for state in team.status()["workloads"]}
+
+
+def ready_times(team: Team, name: str) -> list[datetime]:
+    """Return since when the pods of a Deployment's newest template have been ready."""
+    times = []
+    for pod in team.get("pods", labels=f"app={name}")["items"]:
+        conditions = {one["type"]: one for one in pod["status"]["conditions"]}
+        if "deletionTimestamp" not in pod["metadata"] and conditions["Ready"]["status"] == "True":
+            times.append(datetime.fromisoformat(conditions["Ready"]["lastTransitionTime"]))
+    return times

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.cli import report
 from heartbeat_tuner.cli.reporting import fleet_members
-from heartbeat_tuner.cli.reporting.fleet_members import MeasuredGroup, Sources
+from heartbeat_tuner.cli.reporting.fleet_members import FleetMember, MeasuredGroup, Sources
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.metrics.conventions import kafkajs_metrics
 from heartbeat_tuner.models.group_model import Fitted, GroupModel
@@ -172,3 +172,8 @@ def fresh(group_model: GroupModel) -> GroupModel:
 def report_of(*policies: dict[str, Any]) -> ReportData:
     """Return the report of some policies alone."""
     return report.report_data(sources([], policies), ["policies"])
+
+
+def members(known: Sources) -> list[FleetMember]:
+    """Return all groups of some sources."""
+    return [fleet_members.member(known, group) for group in fleet_members.wanted(known)]

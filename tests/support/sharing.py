@@ -4,8 +4,9 @@ import dataclasses
 from typing import Any
 
 from heartbeat_tuner.domain.evidence import Workload
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy, WorkloadRef
+from heartbeat_tuner.domain.policies import ObjectKey, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.reconcile.outcomes import Decided

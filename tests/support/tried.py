@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.domain.errors import ApiServerError
-from heartbeat_tuner.domain.evidence import CanaryPods, MissingWorkload, Pod, Workload
+from heartbeat_tuner.domain.evidence import MissingWorkload, Pod, Workload
 from heartbeat_tuner.domain.policies import Policy
-from heartbeat_tuner.domain.rollouts import Failing, Rollout, UpdatedPod
+from heartbeat_tuner.domain.rollouts import CanaryPods, Failing, Rollout, UpdatedPod
 from heartbeat_tuner.metrics.measured import ABSENCE, CRASH_DOWNTIME
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle

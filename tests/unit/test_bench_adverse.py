@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from bench.as_shipped import adverse
-from bench.as_shipped.held_group import policy_of
 from bench.as_shipped.lives import Life
+from bench.as_shipped.surroundings import policy_of
 from bench.fleets import Kind
 
 FEW = 10

@@ -9,11 +9,13 @@ import pytest
 
 from bench import fleets
 from bench.as_shipped import judged_figures, judgement, raw_beats, rows
-from bench.as_shipped.held_group import START, HeldGroup, policy_of
-from bench.as_shipped.hours import Hour, Watch
+from bench.as_shipped.drawing import Watch
+from bench.as_shipped.held_group import HeldGroup
+from bench.as_shipped.hours import Hour
 from bench.as_shipped.judgement import Standing, Yardstick
 from bench.as_shipped.lives import Life
 from bench.as_shipped.running import Plan, Running
+from bench.as_shipped.surroundings import START, policy_of
 from bench.fleets import Group, Kind
 from bench.observed import settings_of
 from bench.quality_figures import Outcome

@@ -34,10 +34,10 @@ from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ContradictedStatus as S
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain import durations
 from heartbeat_tuner.domain.errors import InvalidPolicyError
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership
 from heartbeat_tuner.domain.liveness import TUNED, Setting
 from heartbeat_tuner.domain.policies import (
     Contradicted,
-    GroupOwnership,
     Naming,
     Objective,
     ObjectKey,

@@ -5,10 +5,12 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 import yaml
@@ -33,6 +35,8 @@ _OUTPUT: Final = click.Path(dir_okay=False, writable=True, allow_dash=True, path
 _KINDS: Final = ("ConsumerGroupPolicy", "ConsumerGroupModel")
 _SHOWN_ERROR: Final = 300
 _STDIO: Final = "-"
+
+_T = TypeVar("_T")
 
 
 @click.command("report", short_help="Write a page of all groups: what tuning saves, and what is at risk.")
@@ -104,25 +108,33 @@ def report_data(sources: Sources, names: Sequence[str]) -> ReportData:
         sources: what was read.
         names: of the sources, for people.
     """
-    now, fleet = sources.now, fleet_members.members(sources)
+    now = sources.now
+    with _progress("deciding", fleet_members.wanted(sources)) as deciding:
+        fleet = [fleet_members.member(sources, group) for group in deciding]
     entries = [group_entries.group_entry(member) for member in fleet]
-    for place in ranking.first(entries, page.SHOWN):
-        entries[place] = group_entries.detailed(entries[place], fleet[place], now)
+    with _progress("explaining", ranking.first(entries, page.SHOWN)) as explaining:
+        for place in explaining:
+            entries[place] = group_entries.detailed(entries[place], fleet[place], now)
     notes = fleet_members.left_out(sources)
     data = ReportData(made=now, version=__version__, sources=tuple(names), groups=tuple(entries), notes=notes)
     return group_entries.harmless(data)
 
 
+def _progress(label: str, items: Sequence[_T]) -> AbstractContextManager[Iterable[_T]]:
+    """Return items, with how far they are where somebody looks at a terminal."""
+    return click.progressbar(items, label=label, file=sys.stderr, hidden=not sys.stderr.isatty())
+
+
 def _only(sources: Sources, groups: Sequence[str], namespaces: Sequence[str]) -> Sources:
     """Return what the sources know of the groups that are asked for."""
 
-    def wanted(namespace: str, group: str) -> bool:
+    def is_asked_for(namespace: str, group: str) -> bool:
         return (not groups or group in groups) and (not namespaces or namespace in namespaces)
 
     return dataclasses.replace(
         sources,
-        models=[model for model in sources.models if wanted(*fleet_members.place_of(model))],
-        policies=[view for view in sources.policies if wanted(view.policy.key.namespace, view.policy.group_id)],
+        models=[model for model in sources.models if is_asked_for(*fleet_members.place_of(model))],
+        policies=[view for view in sources.policies if is_asked_for(view.policy.key.namespace, view.policy.group_id)],
     )
 
 

@@ -14,13 +14,14 @@ from typing import Final, TypeVar
 from heartbeat_tuner.decision.evictions import assessment, eviction_evidence
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.input import DecisionInput
+from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.questions import Answer, ModelHistory, Question
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.decision.profile.group_facts import Facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.sentences import Sentence
+from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
 from heartbeat_tuner.models.group_model import QuantityModel, Unfitted
@@ -86,16 +87,31 @@ class Derived:
         """What weeks of evictions say of the values that are set; None where nothing was counted with them yet."""
         return evidence_of(self._inputs)
 
-    def evicted_before(self, target: LivenessSettings) -> EvictionEvidence | None:
-        """Return the evictions before our last change, where a session is to be no longer than then; None if few.
+    def evidence_refuses(self, answer: Answer, change: tuple[LivenessSettings, LivenessSettings]) -> str:
+        """Return why weeks of evictions refuse shorter limits, as a sentence; empty if they do not.
 
-        A law that does not know of them would find the session too long again.
+        A law that does not know of evictions before our last change would find the session too long again.
+
+        Args:
+            answer: that asks for them.
+            change: what is set, and what it asks for.
         """
-        inputs, change = self._inputs, self._inputs.policy.application
-        if change is None or target.session_timeout > change.previous.session_timeout:
-            return None
+        inputs, written = self._inputs, self._inputs.policy.application
+        if not guard.tightens(*change):
+            return ""
+        if not self.is_founded(answer):
+            return "more evictions were counted than it promises of the values set"
+        if written is None or change[1].session_timeout > written.previous.session_timeout:
+            return ""
         before = eviction_evidence.before_the_change(inputs.history, inputs.policy, self.current.settings)
-        return before if before is not None and before.is_dangerous(inputs.per_month) else None
+        if before is None or not before.is_dangerous(inputs.per_month):
+            return ""
+        return say(
+            "before the last change, with no shorter a session, members were evicted {episodes} times within "
+            "{watchedDays:.3g} days",
+            episodes=before.episodes,
+            watchedDays=before.days,
+        )
 
     @property
     def is_endangered(self) -> bool:

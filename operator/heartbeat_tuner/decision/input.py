@@ -9,13 +9,21 @@ from datetime import datetime
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Circumstances, Client, Period
-from heartbeat_tuner.domain.evidence import CanaryLook, Pod, Record, Unknown, Workload
-from heartbeat_tuner.domain.kafka_groups import Cluster, Group, Member
+from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupOwnership, Member
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import GroupOwnership, Policy
+from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from heartbeat_tuner.limits.allowed_values import Limit
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CanaryLook:
+    """What a look shows of the members at a canary's pods: their record, and why the values are not in force, if so."""
+
+    record: Record | Unknown
+    contradiction: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from heartbeat_tuner.decision.derived import Derived, needed
 from heartbeat_tuner.decision.evictions import assessment, contradictions
 from heartbeat_tuner.decision.gates import record_consent
 from heartbeat_tuner.decision.input import DecisionInput
-from heartbeat_tuner.decision.optimize import guard, remedy, tuning
+from heartbeat_tuner.decision.optimize import remedy, tuning
 from heartbeat_tuner.decision.optimize.questions import Answer
 from heartbeat_tuner.decision.profile import group_facts
 from heartbeat_tuner.domain.evidence import Record, Unknown, Unwatched
@@ -26,10 +26,6 @@ from heartbeat_tuner.limits import allowed_values, plausibility
 from heartbeat_tuner.models.group_model import Unfitted
 
 _NO_CURE: Final = "Nothing is changed: look for what makes members join and leave"
-
-
-_CURED_OR_NOT: Final = frozenset({Verdict.CHANGE, Verdict.INFEASIBLE})
-"""Answers to a danger; by others the rule has to cure it."""
 
 
 Step = Callable[[DecisionInput, Derived], Decision | None]
@@ -190,10 +186,9 @@ def history_demands_other_values(inputs: DecisionInput, derived: Derived) -> Dec
     if evidence is None or not derived.is_endangered:
         return None
     counted, answer = evidence.shown(inputs.per_month), derived.answer
-    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.verdict in _CURED_OR_NOT:
-        verdict, reason = Verdict.CHANGE, Reason.DANGER
-        if answer.target is None:
-            verdict, reason = answer.verdict, answer.reason
+    answers = (Verdict.CHANGE, Verdict.INFEASIBLE)  # to a danger; by any other one the rule has to cure it
+    if isinstance(answer, Answer) and derived.is_founded(answer) and answer.verdict in answers:
+        verdict, reason = answer.verdict, Reason.DANGER if answer.target is not None else answer.reason
         advice, forecast = _advice(inputs, answer), tuning.forecast(answer)
         return Decision(verdict, Finding(reason, counted), advice=advice, target=answer.target, forecast=forecast)
     # The rule asks a record whether anybody was evicted: of these weeks, and not of the hour.
@@ -235,16 +230,7 @@ def record_refuses_shorter_limits(inputs: DecisionInput, derived: Derived) -> De
     """Leave the values where a model asks for shorter limits, and the group's own record does not agree."""
     answer, change = _answer(derived), (derived.current.settings, _target(derived))
     refused = record_consent.refusal(derived.record, change, inputs.client, inputs.period, now=inputs.now)
-    if not derived.is_founded(answer) and guard.tightens(*change):
-        refused = say("more evictions were counted than it promises of the values set")
-    before = derived.evicted_before(change[1])
-    if before is not None and guard.tightens(*change):
-        refused = say(
-            "before the last change, with no shorter a session, members were evicted {episodes} times within "
-            "{watchedDays:.3g} days",
-            episodes=before.episodes,
-            watchedDays=before.days,
-        )
+    refused = derived.evidence_refuses(answer, change) or refused
     if not refused:
         return None
     forecast = tuning.forecast(answer)

@@ -115,6 +115,8 @@ def together(parts: Mapping[WorkloadRef, Workload]) -> Workload:
         unlike_template=frozenset(setting for part in all_parts for setting in part.unlike_template),
         template=_fingerprint(all_parts),
         rollout=_rollout([part.rollout for part in all_parts]),
+        # Begun when the policy named one workload alone: its pods are taken back.
+        canary=next((part.canary for part in all_parts if part.canary.uids), all_parts[0].canary),
         parts=parts,
     )
 

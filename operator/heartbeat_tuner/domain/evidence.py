@@ -14,7 +14,7 @@ from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Application, Policy, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import Rollout, Strategy
+from heartbeat_tuner.domain.rollouts import CanaryPods, Rollout, Strategy
 
 T = TypeVar("T")
 
@@ -196,29 +196,6 @@ class Holdings:
     uid: str
     revision: int | None
     containers: tuple[str, ...] = ()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CanaryPods:
-    """The pods of a workload that have a canary's values, whether they run or not.
-
-    Attributes:
-        uids: by name; pods that are being deleted are left out.
-        rollout: how far they are.
-        total: how many pods the workload has in all.
-    """
-
-    uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    rollout: Rollout = dataclasses.field(default=Rollout())
-    total: int = 0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CanaryLook:
-    """What a look shows of the members at a canary's pods: their record, and why the values are not in force, if so."""
-
-    record: Record | Unknown
-    contradiction: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

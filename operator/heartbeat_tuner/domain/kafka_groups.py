@@ -2,7 +2,7 @@
 
 import dataclasses
 import enum
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from heartbeat_tuner.domain.liveness import CurrentSettings, Setting, ValueSource
@@ -131,3 +131,22 @@ class Cluster:
     min_session_timeout: timedelta
     max_session_timeout: timedelta
     bounds_assumed: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupOwnership:
+    """That a member of a group was seen in a workload's pods, as the policy's status notes it.
+
+    Attributes:
+        cluster: by its name in the operator's configuration.
+        group_id: of the group.
+        workload_uid: of the workload.
+        since: when it was seen first.
+        consumer_protocol: whether the group spoke the consumer protocol when it was seen last.
+    """
+
+    cluster: str
+    group_id: str
+    workload_uid: str
+    since: datetime
+    consumer_protocol: bool = False

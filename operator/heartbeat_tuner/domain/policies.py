@@ -11,6 +11,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from heartbeat_tuner.domain import durations
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verifications import (
@@ -162,25 +163,6 @@ class TakenBack:
     generation: int
     by: str = ""
     spec: str = ""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class GroupOwnership:
-    """That a member of a group was seen in a workload's pods, as the policy's status notes it.
-
-    Attributes:
-        cluster: by its name in the operator's configuration.
-        group_id: of the group.
-        workload_uid: of the workload.
-        since: when it was seen first.
-        consumer_protocol: whether the group spoke the consumer protocol when it was seen last.
-    """
-
-    cluster: str
-    group_id: str
-    workload_uid: str
-    since: datetime
-    consumer_protocol: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ for a change of ours.
 
 import dataclasses
 import enum
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -107,6 +108,21 @@ class Rollout:
         """Whether a rollout that began at `since` has made no progress for longer than its deadline."""
         last = since if self.progressed is None else max(since, self.progressed)
         return self.exceeded or now - last >= min(self.deadline, LONGEST_DEADLINE)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CanaryPods:
+    """The pods of a workload that have a canary's values, whether they run or not.
+
+    Attributes:
+        uids: by name; pods that are being deleted are left out.
+        rollout: how far they are.
+        total: how many pods the workload has in all.
+    """
+
+    uids: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rollout: Rollout = dataclasses.field(default=Rollout())
+    total: int = 0
 
 
 def has_settled(ready_since: datetime | None, restarts: int, now: datetime) -> bool:

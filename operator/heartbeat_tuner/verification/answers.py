@@ -7,7 +7,8 @@ from typing import Final
 
 from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verifications import Effect, EpisodeRate, Outcome
-from heartbeat_tuner.verification import counts, e_process, fast_paths, scatter
+from heartbeat_tuner.tails import count_bounds
+from heartbeat_tuner.verification import e_process, fast_paths, scatter
 from heartbeat_tuner.verification.change import HORIZON, Change, Verification
 from heartbeat_tuner.verification.references import Before
 
@@ -46,7 +47,7 @@ class Known:
         """The rates before and after with their bounds."""
         record = self.before
         before = EpisodeRate(record.episodes, record.days, record.lower, record.upper) if record.is_known else None
-        bounds = counts.garwood(self.episodes, self.days, alpha=e_process.ALPHA, dispersion=record.dispersion)
+        bounds = count_bounds.garwood(self.episodes, self.days, alpha=e_process.ALPHA, dispersion=record.dispersion)
         return Effect(before, EpisodeRate(self.episodes, self.days, *bounds))
 
     @property

@@ -16,7 +16,8 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.verification import counts, e_process, scatter
+from heartbeat_tuner.tails import count_bounds
+from heartbeat_tuner.verification import e_process, scatter
 from heartbeat_tuner.verification.e_process import ALPHA, HARMFUL
 from heartbeat_tuner.verification.verify import EpisodeCount
 
@@ -54,16 +55,16 @@ def log_sum(groups: Sequence[EpisodeCount]) -> float:
     episodes = sum(group.times_s.size for group in groups)
     if seen:
         part = math.fsum(group.before.mean * group.exposed for group in groups) / seen
-        expected = counts.garwood(seen, 1.0, alpha=ALPHA, dispersion=scatter).upper * part
+        expected = count_bounds.garwood(seen, 1.0, alpha=ALPHA, dispersion=scatter).upper * part
     else:
         days = math.fsum(group.before.days for group in groups)
-        expected = counts.garwood(0, days, alpha=ALPHA).upper * math.fsum(group.exposed for group in groups)
+        expected = count_bounds.garwood(0, days, alpha=ALPHA).upper * math.fsum(group.exposed for group in groups)
     return float(e_process.log_e(episodes, expected, HARMFUL, scatter))
 
 
 def _log_single(group: EpisodeCount, alpha: float) -> float:
     record = group.before
-    upper = counts.garwood(record.episodes, record.days, alpha=alpha, dispersion=record.dispersion).upper
+    upper = count_bounds.garwood(record.episodes, record.days, alpha=alpha, dispersion=record.dispersion).upper
     return float(e_process.log_e(group.times_s.size, upper * group.exposed, HARMFUL, record.dispersion))
 
 

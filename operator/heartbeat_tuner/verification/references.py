@@ -16,8 +16,9 @@ from typing import Final
 import numpy as np
 
 from heartbeat_tuner.domain.durations import DAY_S
+from heartbeat_tuner.tails import count_bounds
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.verification import counts, scatter
+from heartbeat_tuner.verification import scatter
 from heartbeat_tuner.verification.e_process import ALPHA, PastCount
 from heartbeat_tuner.verification.exposure import ExposureClock
 
@@ -86,7 +87,7 @@ def before(episodes_s: Array, since_s: float, until_s: float, clock: ExposureClo
     edges = _days(since_s, until_s)
     by_day, exposure = scatter.daily(episodes_s, edges), np.diff(clock.days(edges[0], edges))
     dispersion = scatter.shown(by_day, exposure)
-    lower, upper = counts.garwood(episodes_s.size, days, alpha=ALPHA, dispersion=dispersion)
+    lower, upper = count_bounds.garwood(episodes_s.size, days, alpha=ALPHA, dispersion=dispersion)
     plain = Before(
         episodes=episodes_s.size,
         days=days,
@@ -118,9 +119,9 @@ def _without_incident(
         exposed = float(clock.days(max(until_s - hours * 3600.0, since_s), until_s))
         if not 0.0 < exposed < days:
             continue
-        last = counts.garwood(lately, exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
+        last = count_bounds.garwood(lately, exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
         others = episodes_s.size - lately
-        rest = counts.garwood(others, days - exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
+        rest = count_bounds.garwood(others, days - exposed, alpha=_INCIDENT_ERROR, dispersion=quiet)
         if last.lower > rest.upper:
             return PastCount(others, days - exposed), rest.lower
     return None

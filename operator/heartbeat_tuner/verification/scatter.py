@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
+from heartbeat_tuner.tails import count_bounds
 from heartbeat_tuner.tails.gpd import Array
-from heartbeat_tuner.verification import counts
 from heartbeat_tuner.verification.e_process import ALPHA
 
 ENOUGH_DAYS: Final = 8
@@ -65,7 +65,7 @@ def possible(daily: Array, exposure: Array, episodes: int, days: float) -> float
     freedom = daily.size - 1
     single = float((apart**2).sum()) / freedom
     seen = max(0.0, single - 1.0) / daily_mean
-    most = single * freedom / (2.0 * counts.gamma_quantile(0.5 * freedom, 0.5 * ALPHA))
+    most = single * freedom / (2.0 * count_bounds.gamma_quantile(0.5 * freedom, 0.5 * ALPHA))
     added = max(_USUAL_DAYS, ENOUGH_DAYS - daily.size)
     usually = min(_USUAL, max(0.0, most - 1.0) / daily_mean)
     variation = (freedom * seen + added * usually) / (freedom + added)

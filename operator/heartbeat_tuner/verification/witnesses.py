@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from heartbeat_tuner.domain.durations import DAY_S
 from heartbeat_tuner.domain.policies import ObjectKey
 from heartbeat_tuner.domain.verifications import EvictionHistory
-from heartbeat_tuner.verification import counts, episodes, fleet
+from heartbeat_tuner.tails import count_bounds
+from heartbeat_tuner.verification import episodes, fleet
 
 MOST: Final = 20
 """Witnesses."""
@@ -43,7 +44,7 @@ MOST: Final = 20
 BY_CHANCE: Final = 1e-4
 """The probability, at most, that three episodes of witnesses begin in the same 15 minutes by chance."""
 
-MOST_PER_DAY: Final = counts.gamma_quantile(episodes.WITNESSES, BY_CHANCE) / episodes.WITHIN_S * DAY_S
+MOST_PER_DAY: Final = count_bounds.gamma_quantile(episodes.WITNESSES, BY_CHANCE) / episodes.WITHIN_S * DAY_S
 """Episodes of all witnesses together: the third of a Poisson process comes after a time that has a gamma law of shape
 three, and that time must be longer than a window."""
 

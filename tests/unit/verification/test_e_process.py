@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from heartbeat_tuner.verification import counts, e_process
+from heartbeat_tuner.tails import count_bounds
+from heartbeat_tuner.verification import e_process
 from heartbeat_tuner.verification.e_process import HARMFUL, HARMFUL_OF_RECORD, HELPFUL, LEAST_EPISODES, PastCount
 
 COUNTS = st.integers(0, 200)
@@ -98,7 +99,7 @@ def test_a_bet_on_the_record_sees_harm_sooner_than_its_upper_bound() -> None:
     """Five times the rate of one a day, after a fortnight."""
     days = np.arange(1.0, 41.0) / 5.0
     by_bound = e_process.first(
-        e_process.harm(counts.garwood(14, 14.0, alpha=e_process.ALPHA).upper * days) >= e_process.THRESHOLD
+        e_process.harm(count_bounds.garwood(14, 14.0, alpha=e_process.ALPHA).upper * days) >= e_process.THRESHOLD
     )
     by_record = e_process.first(e_process.harm_of_record(days, PastCount(14, 14.0)) >= e_process.THRESHOLD)
     assert by_bound is not None

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from heartbeat_tuner.verification import counts, e_process, fleet, references
+from heartbeat_tuner.tails import count_bounds
+from heartbeat_tuner.verification import e_process, fleet, references
 from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
 from heartbeat_tuner.verification.verify import EpisodeCount
 
@@ -32,7 +33,7 @@ def test_the_mean_is_the_mean_of_what_each_shows() -> None:
     """With bounds that hold for all of two at once: one group in a storm counts half."""
     single = fleet.log_mean([group(6)])
     assert single == pytest.approx(float(e_process.log_e(6, RECORD.upper, e_process.HARMFUL)))
-    upper = counts.garwood(14, 14.0, alpha=0.025).upper
+    upper = count_bounds.garwood(14, 14.0, alpha=0.025).upper
     each = e_process.log_e([6, 0], [upper, upper], e_process.HARMFUL)
     assert fleet.log_mean([group(6), group(0)]) == pytest.approx(float(np.log(np.exp(each).mean())))
 

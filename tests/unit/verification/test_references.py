@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from heartbeat_tuner.verification import counts, references
+from heartbeat_tuner.tails import count_bounds
+from heartbeat_tuner.verification import references
 from heartbeat_tuner.verification.e_process import PastCount
 from heartbeat_tuner.verification.exposure import EVEN, ExposureClock
 from heartbeat_tuner.verification.references import Before
@@ -23,7 +24,7 @@ def test_an_even_record_has_garwood_s_bounds() -> None:
     """One a day for a fortnight."""
     even = record(*(day + 0.5 for day in range(14)))
     assert (even.episodes, even.days, even.dispersion, even.in_incident) == (14, 14.0, 1.0, False)
-    assert (even.lower, even.upper) == counts.garwood(14, 14.0, alpha=0.05)
+    assert (even.lower, even.upper) == count_bounds.garwood(14, 14.0, alpha=0.05)
     assert even.mean == 1.0
     assert even.whole == even.calm == PastCount(14, 14.0)
     assert even.possible_dispersion == 1.0
@@ -52,13 +53,13 @@ def test_a_storm_in_the_last_hours_is_an_incident() -> None:
     quiet = [day + 0.5 for day in range(13)]
     stormy = record(*quiet, *(13.9 + 0.01 * place for place in range(8)))
     assert stormy.in_incident
-    assert stormy.upper >= counts.garwood(21, 14.0, alpha=0.05).upper
+    assert stormy.upper >= count_bounds.garwood(21, 14.0, alpha=0.05).upper
     short = record(1.5, 3.5, 5.5, 7.5, 9.5, 11.5, 13.96, 13.97, 13.98, 13.99)
     assert short.in_incident
     assert short.whole.episodes == 10
     assert short.calm.episodes == 6
     assert short.calm.days == pytest.approx(14.0 - 1 / 24)
-    assert short.lower == pytest.approx(counts.garwood(6, 14.0 - 1 / 24, alpha=0.1).lower, rel=0.05)
+    assert short.lower == pytest.approx(count_bounds.garwood(6, 14.0 - 1 / 24, alpha=0.1).lower, rel=0.05)
 
 
 def test_three_in_the_last_day_of_a_busy_group_are_none() -> None:

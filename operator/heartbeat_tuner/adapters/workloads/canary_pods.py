@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heartbeat_tuner.adapters.workloads import manifests, rollout_state
-from heartbeat_tuner.domain.evidence import CanaryPods
 from heartbeat_tuner.domain.policies import Policy
+from heartbeat_tuner.domain.rollouts import CanaryPods
 
 _Pod = Mapping[str, Any]
 

@@ -92,6 +92,21 @@ class FleetMember:
     view: ReportedPolicy | None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class WantedGroup:
+    """A group that some source knows.
+
+    Attributes:
+        place: its namespace and id.
+        cluster: the Kafka cluster's name; may be empty.
+        view: its policy; None without one.
+    """
+
+    place: _Place
+    cluster: str
+    view: ReportedPolicy | None
+
+
 def reported_policies(documents: Sequence[Mapping[str, Any]], now: datetime) -> tuple[list[ReportedPolicy], list[str]]:
     """Return policies as they were read, and why others cannot be, as sentences.
 
@@ -132,19 +147,22 @@ async def watch(
     ], inventory.now
 
 
-def members(sources: Sources) -> list[FleetMember]:
-    """Return all groups, each once for each of its policies."""
-    by_place = {(watched.group.namespace, watched.group.group): watched for watched in sources.watched}
-    wanted: list[tuple[_Place, str, ReportedPolicy | None]] = [
-        ((view.policy.key.namespace, view.policy.group_id), view.policy.cluster, view) for view in sources.policies
+def wanted(sources: Sources) -> list[WantedGroup]:
+    """Return the groups that the sources know, each once for each of its policies."""
+    groups = [
+        WantedGroup((view.policy.key.namespace, view.policy.group_id), view.policy.cluster, view)
+        for view in sources.policies
     ]
-    known = {place for place, _, _ in wanted}
-    wanted += [(place, _only_cluster(sources, place), None) for place in by_place if place not in known]
-    known |= by_place.keys()
-    wanted += [
-        (place_of(model), model.model.cluster, None) for model in _usable(sources) if place_of(model) not in known
+    known = {group.place for group in groups}
+    measured = [(watched.group.namespace, watched.group.group) for watched in sources.watched]
+    groups += [WantedGroup(place, _only_cluster(sources, place), None) for place in measured if place not in known]
+    known |= set(measured)
+    groups += [
+        WantedGroup(place_of(model), model.model.cluster, None)
+        for model in _usable(sources)
+        if place_of(model) not in known
     ]
-    return [_member(sources, place, cluster, by_place.get(place), view) for place, cluster, view in wanted]
+    return groups
 
 
 def left_out(sources: Sources) -> tuple[str, ...]:
@@ -164,14 +182,11 @@ def _usable(sources: Sources) -> list[Fitted]:
     return [model for model in sources.models if isinstance(model, Fitted) and model.model.client in catalogue.CLIENTS]
 
 
-def _member(
-    sources: Sources,
-    place: _Place,
-    cluster: str,
-    watched: MeasuredGroup | None,
-    view: ReportedPolicy | None,
-) -> FleetMember:
-    now = sources.now
+def member(sources: Sources, group: WantedGroup) -> FleetMember:
+    """Return what is known of a group, and what follows: some hundredths of a second of a processor."""
+    place, cluster, view, now = group.place, group.cluster, group.view, sources.now
+    shown = (known for known in sources.watched if (known.group.namespace, known.group.group) == place)
+    watched = next(shown, None)
     mine = [model for model in sources.models if place_of(model) == place]
     facts, assumed = _facts(place, watched, mine, view)
     policy = dataclasses.replace(from_metrics.policy(facts, now), cluster=cluster)

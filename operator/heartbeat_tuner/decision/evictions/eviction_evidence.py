@@ -11,8 +11,6 @@ import math
 from datetime import datetime
 from typing import Final
 
-import numpy as np
-
 from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
 from heartbeat_tuner.domain.durations import DAY_S, MONTH_DAYS
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -20,7 +18,7 @@ from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
 from heartbeat_tuner.domain.verdicts import Forecast, Prediction
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
-from heartbeat_tuner.tails import gamma
+from heartbeat_tuner.tails import count_bounds
 
 _SURE: Final = 0.95
 
@@ -53,12 +51,12 @@ class EvictionEvidence:
         """At 95 %, the rate in 30 days is above it; 0 without an episode."""
         if not self.episodes:
             return 0.0
-        return float(gamma.quantile(np.array([float(self.episodes)]), 1.0 - _SURE)[0]) / self.days * MONTH_DAYS
+        return count_bounds.gamma_quantile(float(self.episodes), 1.0 - _SURE) / self.days * MONTH_DAYS
 
     @property
     def upper_per_month(self) -> float:
         """At 95 %, the rate in 30 days is below it."""
-        return float(gamma.quantile(np.array([self.episodes + 1.0]), _SURE)[0]) / self.days * MONTH_DAYS
+        return count_bounds.gamma_quantile(self.episodes + 1.0, _SURE) / self.days * MONTH_DAYS
 
     def is_dangerous(self, per_month: float) -> bool:
         """Whether live members are removed more often than an objective allows, and not by a single bad moment."""

@@ -19,8 +19,8 @@ from typing import Final
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.kafka_groups import Group, GroupState, UnreadableGroup
-from heartbeat_tuner.domain.policies import GroupOwnership, Policy
+from heartbeat_tuner.domain.kafka_groups import Group, GroupOwnership, GroupState, UnreadableGroup
+from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding

@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Callable
 
 from heartbeat_tuner.decision.evictions import contradictions
-from heartbeat_tuner.domain.evidence import CanaryLook, Record, Unknown, Workload
+from heartbeat_tuner.decision.input import CanaryLook
+from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.kafka_groups import Group
 from heartbeat_tuner.domain.liveness import CurrentSettings, ValueSource
 from heartbeat_tuner.domain.policies import Policy

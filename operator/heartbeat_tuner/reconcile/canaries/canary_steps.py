@@ -151,17 +151,17 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
         return CanaryStep(dataclasses.replace(canary, landed=now, seen_until=now))
     if outcome.decision.target is None or hold is None or hold.reason is not Reason.CANARY_RUNNING:
         return CanaryStep(canary)  # something else holds: nothing more begins
-    waiting = next((pod for pod in workload.pods if canary.ticket and pod.uid == canary.replaced), None)
-    if waiting is not None:  # the leader fell before it was done, or it was refused
-        return CanaryStep(canary, (waiting.name, waiting.uid))
-    if len(pods.rollout.ready) < canary.ticket or canary.ticket >= canary.pods:
+    if len(pods.rollout.ready) < canary.ticket:
+        waiting = next((pod for pod in workload.pods if pod.uid == canary.replaced), None)
+        return CanaryStep(canary, None if waiting is None else (waiting.name, waiting.uid))
+    if canary.ticket >= canary.pods:
         return CanaryStep(canary)
     ready = [pod for pod in workload.pods if pod.ready_since is not None and pod.name not in pods.uids]
     if not ready or pods.total < workload.rollout.wanted:
         return CanaryStep(canary)
     oldest = min(ready, key=lambda pod: (pod.started, pod.name))
-    noted = dataclasses.replace(canary, ticket=canary.ticket + 1, replaced=oldest.uid, replaced_at=now)
-    return CanaryStep(noted, (oldest.name, oldest.uid))
+    # Evicted at the next look: by then the webhook's watches know of the ticket, too.
+    return CanaryStep(dataclasses.replace(canary, ticket=canary.ticket + 1, replaced=oldest.uid, replaced_at=now))
 
 
 def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:

@@ -19,8 +19,8 @@ from heartbeat_tuner.decision.gates.group_ownership import Described, Proven
 from heartbeat_tuner.domain import grants, members_at_pods, sentences
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.grants import Grants
-from heartbeat_tuner.domain.kafka_groups import UnreadableGroup
-from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership, UnreadableGroup
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.liveness.turns import Turns
 

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from heartbeat_tuner.domain.evidence import Pod, Workload
-from heartbeat_tuner.domain.kafka_groups import Cluster, Group
-from heartbeat_tuner.domain.policies import GroupOwnership, ObjectKey, Policy
+from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupOwnership
+from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.models.group_model import Fitted, Unfitted
 from heartbeat_tuner.reconcile.series.reading_plan import RECORD_WINDOW
 

@@ -9,7 +9,7 @@ from datetime import UTC
 from typing import Final
 
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionType, OwnershipStatus, Status
-from heartbeat_tuner.domain.policies import GroupOwnership
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership
 
 OF_OUR_WRITES: Final = (
     "observed_generation",

@@ -1,6 +1,5 @@
 """Which groups there are, and what is assumed of each."""
 
-from heartbeat_tuner.cli.reporting import fleet_members
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.models.failure_profile import Rebalancing
 from tests.support import reports, worlds
@@ -10,7 +9,7 @@ def test_each_group_comes_once_with_all_that_its_sources_know() -> None:
     """The same group of a policy, of a Prometheus and of a model is one."""
     orders = reports.model("orders", 1.0, client="kafkajs")
     known = reports.sources([orders, reports.model("other", 1.0)], [reports.policy()], [reports.storm_and_cure()])
-    first, second = fleet_members.members(known)
+    first, second = reports.members(known)
     assert first.view is not None
     assert first.case.seen is not None
     assert (first.case.told.group, second.case.told.group) == ("orders", "other")
@@ -22,7 +21,7 @@ def test_each_group_comes_once_with_all_that_its_sources_know() -> None:
 
 def test_a_group_s_size_is_that_of_its_model_where_metrics_do_not_tell() -> None:
     """Its partitions nobody tells: that is said."""
-    (member,) = fleet_members.members(reports.sources([reports.model("orders", 1.0, members=7)]))
+    (member,) = reports.members(reports.sources([reports.model("orders", 1.0, members=7)]))
     assert (member.case.told.members, member.case.told.partitions) == (7, 7)
     assert "that it has 7 members, as its model saw on average" in member.case.assumed
     assert any("one partition" in assumed for assumed in member.case.assumed)
@@ -32,7 +31,7 @@ def test_a_group_s_size_is_that_of_its_model_where_metrics_do_not_tell() -> None
 def test_a_group_s_library_is_the_one_that_its_exporter_allows() -> None:
     """A model of another library says nothing of it."""
     known = reports.sources([reports.model("orders", 1.0, client="java")], [], [reports.storm_and_cure()])
-    (member,) = fleet_members.members(known)
+    (member,) = reports.members(known)
     assert member.case.told.client.name == "kafkajs"
     assert member.case.found is None
 
@@ -41,6 +40,6 @@ def test_a_group_of_the_consumer_protocol_has_the_broker_s_values() -> None:
     """As the operator's status says."""
     body = reports.policy(groupProtocol="Consumer", current=None)
     body["spec"]["client"] = {"library": "java"}
-    (member,) = fleet_members.members(reports.sources([], [body]))
+    (member,) = reports.members(reports.sources([], [body]))
     assert member.case.told.rebalancing is Rebalancing.CONSUMER
     assert member.case.told.current.settings.heartbeat_interval == worlds.seconds(5)

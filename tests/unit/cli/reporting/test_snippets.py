@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from heartbeat_tuner.api import parsing
-from heartbeat_tuner.cli.reporting import fleet_members
 from heartbeat_tuner.cli.reporting.snippets import snippets
 from heartbeat_tuner.domain.policies import Mode
 from tests.support import reports, worlds
@@ -16,7 +15,7 @@ def test_the_values_are_entries_of_the_container_s_environment() -> None:
     """Under the names of the policy where there is one; only those that change."""
     body = reports.policy(current={"sessionTimeout": "1s", "heartbeatInterval": "333ms", "fetchWait": "1s"})
     body["spec"]["client"]["env"] = {"sessionTimeout": {"name": "MY_SESSION"}}
-    (member,) = fleet_members.members(reports.sources([], [body]))
+    (member,) = reports.members(reports.sources([], [body]))
     (pasted,) = snippets(member, worlds.settings("30s", "1s", "1s"))
     assert yaml.safe_load(pasted.text) == {
         "env": [
@@ -29,7 +28,7 @@ def test_the_values_are_entries_of_the_container_s_environment() -> None:
 @pytest.mark.parametrize("group", ["orders", "$(reboot); 'x' #", "- {a: b}\n---\n"])
 def test_the_policy_is_accepted_once_its_gaps_are_filled(group: str) -> None:
     """Whatever the group is called."""
-    (member,) = fleet_members.members(reports.sources([reports.model(group, 1.0)]))
+    (member,) = reports.members(reports.sources([reports.model(group, 1.0)]))
     (pasted,) = snippets(member, None)
     text = pasted.text.replace("CLUSTER", "main").replace("WORKLOAD", "orders").replace("CONTAINER", "app")
     body = yaml.safe_load(text)
@@ -44,7 +43,7 @@ def test_what_the_broker_says_is_set_at_the_broker() -> None:
     """The group's name is one word of the command, whatever it is."""
     body = reports.policy(groupProtocol="Consumer", current=None)
     body["spec"] |= {"client": {"library": "java"}, "groupId": "a'; reboot"}
-    (member,) = fleet_members.members(reports.sources([], [body]))
+    (member,) = reports.members(reports.sources([], [body]))
     (pasted,) = snippets(member, worlds.java_settings(session="30s", interval="5s"))
     words = shlex.split(pasted.text)
     assert words[words.index("--entity-name") + 1] == "a'; reboot"

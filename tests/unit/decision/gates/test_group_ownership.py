@@ -12,8 +12,8 @@ from heartbeat_tuner.decision.gates import group_ownership
 from heartbeat_tuner.decision.gates.group_ownership import Described, Proven
 from heartbeat_tuner.domain import sentences
 from heartbeat_tuner.domain.evidence import Pod, Workload
-from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupState, Member, UnreadableGroup
-from heartbeat_tuner.domain.policies import GroupOwnership, Policy
+from heartbeat_tuner.domain.kafka_groups import Group, GroupConfig, GroupOwnership, GroupState, Member, UnreadableGroup
+from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from tests.support import worlds

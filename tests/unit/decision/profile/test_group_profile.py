@@ -318,3 +318,30 @@ def test_days_of_less_than_a_moment_are_none(days: float) -> None:
     """A model may hold the least number there is, and a rate over it is beyond all bounds."""
     absences = dataclasses.replace(fitted.quantity(), member_days=days)
     assert group_facts.unfit(model(absence=absences)) is not None
+
+
+def test_members_are_absent_at_least_as_often_as_they_were_evicted() -> None:
+    """A law of thousands of short absences passes by a few dozen long ones, and so does a pool that saw none."""
+    evicted = QuantityModel(
+        values=84, member_days=42.0, group_days=14.0, largest_s=28.0, tail=BAD, median_s=27.5, rate=Rate(2.0, 2.4)
+    )
+    pool = Pool(1_000.0, 20, (3.0, 30.0), (0.1, 1e-6), (1.0, 1.0))
+    absences = fitted.quantity(median_s=0.1, pool=pool)
+    quiet = profile(fitted.model(quantities={"absence": absences}), client="kafkajs").slow_handlers
+    found = profile(fitted.model(quantities={"absence": absences, "eviction": evicted}), client="kafkajs").slow_handlers
+    assert quiet is not None
+    assert found is not None
+    assert found.upper_per_day is not None
+    assert quiet.per_day * float(quiet.law.sf(27.0)) < 0.01
+    assert found.per_day * float(found.law.sf(27.0)) == pytest.approx(2.0, rel=0.02)
+    assert float(np.interp(27.0, TIMES_S, found.upper_per_day)) > 2.0
+
+
+def test_evictions_under_several_sessions_count_by_half() -> None:
+    """Half of them outlasted the middle one; of the others nobody knows it."""
+    some = QuantityModel(
+        values=84, member_days=42.0, group_days=14.0, largest_s=90.0, tail=BAD, median_s=27.5, rate=Rate(2.0, 2.4)
+    )
+    found = profile(model(eviction=some), client="kafkajs").slow_handlers
+    assert found is not None
+    assert found.per_day * float(found.law.sf(27.0)) == pytest.approx(1.0, rel=0.03)

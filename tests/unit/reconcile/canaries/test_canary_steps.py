@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heartbeat_tuner.domain.evidence import CanaryLook, CanaryPods, Record, Unknown, Workload
+from heartbeat_tuner.decision import workload_parts
+from heartbeat_tuner.decision.input import CanaryLook
+from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
 from heartbeat_tuner.domain.policies import Application, Mode, WorkloadRef
 from heartbeat_tuner.domain.reasons import Reason
-from heartbeat_tuner.domain.rollouts import Failing, Rollout, UpdatedPod
+from heartbeat_tuner.domain.rollouts import CanaryPods, Failing, Rollout, UpdatedPod
 from heartbeat_tuner.domain.verdicts import Decision, Finding, Verdict
 from heartbeat_tuner.domain.verifications import Canary, CanaryPhase, Outcome, PromisedRate
 from heartbeat_tuner.reconcile.canaries import canary_steps
@@ -295,6 +297,8 @@ def test_no_step_evicts_more_than_it_may(
     )
     has = workload(tried=tried, unready=min(unready, tried))
     taken = step(canary, has=has, suspended=suspended)
+    if taken.canary is not None and taken.canary.ticket > ticket:
+        assert taken.evicted is None, "the webhook has to know of a ticket first"
     if taken.canary is not None:
         assert ticket <= taken.canary.ticket <= min(ticket + 1, max(ticket, canary.pods))
     if taken.evicted is None:
@@ -307,3 +311,17 @@ def test_no_step_evicts_more_than_it_may(
     assert has_values or (taken.canary.phase is CanaryPhase.RUNNING and 0 < taken.canary.ticket <= canary.pods)
     if has_values and replaced != uid:
         assert taken.canary.is_taking_back
+
+
+def test_a_policy_of_several_workloads_has_none_and_takes_back_what_it_began_with_one() -> None:
+    """It was edited meanwhile to name another workload too, and that one stands first."""
+    first, own = (
+        WorkloadRef("Deployment", dataclasses.replace(worlds.policy().key, name=name), "app") for name in "ab"
+    )
+    whole = workload_parts.together({first: workload(tried=0), own: workload()})
+    both: dict[str, Any] = {"workload": own, "workloads": (first, own)}
+    free = outcome(whole, decision=dataclasses.replace(ASKED, hold=None), **both)
+    assert canary_steps.pods_first(free, may_evict=True) == 0
+    ended = after(LANDED, has=whole, spec="another", **both)
+    assert ended.phase is CanaryPhase.ENDED
+    assert step(ended, has=whole, spec="another", **both).evicted == ("orders-0", "uid-0")

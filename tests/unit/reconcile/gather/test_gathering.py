@@ -11,8 +11,16 @@ import pytest
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.errors import MetricsUnavailableError
 from heartbeat_tuner.domain.evidence import Record, Unknown
-from heartbeat_tuner.domain.kafka_groups import Cluster, Group, GroupConfig, GroupState, Member, UnreadableGroup
-from heartbeat_tuner.domain.policies import Application, GroupOwnership, ObjectKey, Policy
+from heartbeat_tuner.domain.kafka_groups import (
+    Cluster,
+    Group,
+    GroupConfig,
+    GroupOwnership,
+    GroupState,
+    Member,
+    UnreadableGroup,
+)
+from heartbeat_tuner.domain.policies import Application, ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.metrics.raw.samples import Series

@@ -15,7 +15,8 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.errors import ApiServerError
 from heartbeat_tuner.domain.evidence import Unknown
-from heartbeat_tuner.domain.policies import Application, GroupOwnership, Mode, Policy
+from heartbeat_tuner.domain.kafka_groups import GroupOwnership
+from heartbeat_tuner.domain.policies import Application, Mode, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.reconcile.liveness.progress import nobody_looks

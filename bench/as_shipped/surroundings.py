@@ -1,0 +1,85 @@
+"""What stands around a group: the policy that names it, and the coordinator that describes it."""
+
+import functools
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from bench.as_shipped.lives import Life
+from bench.as_shipped.rows import CLUSTER
+from heartbeat_tuner.api import parsing
+from heartbeat_tuner.domain.errors import InvalidPolicyError
+from heartbeat_tuner.domain.kafka_groups import (
+    CONSUMER_MAX_SESSION,
+    CONSUMER_MIN_SESSION,
+    DEFAULT_MAX_SESSION,
+    DEFAULT_MIN_SESSION,
+    Cluster,
+    Group,
+    GroupState,
+    Member,
+)
+from heartbeat_tuner.domain.policies import Mode, Policy
+from heartbeat_tuner.models.failure_profile import Rebalancing
+
+START: Final = datetime(2026, 1, 5, tzinfo=UTC)
+"""Day 0, a Monday."""
+
+_LIBRARIES: Final = {"java-kip848": "java"}
+"""What a policy calls the library of a group that speaks the consumer protocol."""
+
+BROKER: Final = Cluster(3, DEFAULT_MIN_SESSION, DEFAULT_MAX_SESSION)
+CONSUMER_BROKER: Final = Cluster(3, CONSUMER_MIN_SESSION, CONSUMER_MAX_SESSION)
+
+
+def policy_of(life: Life) -> Policy | None:
+    """Return a policy that sets nothing but the mode Apply; None where none may name the library."""
+    truth = life.group.truth
+    kind = "Deployment" if truth.surge else "StatefulSet"
+    body = {
+        "metadata": {
+            "name": life.name,
+            "namespace": life.namespace,
+            "uid": f"policy-{life.name}",
+            "generation": 1,
+            "creationTimestamp": (START + timedelta(days=life.joins_on)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        },
+        "spec": {
+            "groupId": life.name,
+            "clusterRef": CLUSTER,
+            "workloadRef": {"kind": kind, "name": life.name, "container": "app"},
+            "client": {"library": _LIBRARIES.get(truth.client, truth.client)},
+            "mode": Mode.APPLY.value,
+        },
+    }
+    try:
+        return parsing.policy_of(body)
+    except InvalidPolicyError:
+        return None
+
+
+@functools.cache
+def address(number: int) -> str:
+    """Return the address of a pod."""
+    return f"10.0.0.{number + 1}"
+
+
+def described(life: Life) -> Group:
+    """Return the group as its coordinator describes it at rest."""
+    truth = life.group.truth
+    base, more = divmod(truth.partitions, truth.members)
+    members = tuple(
+        Member(
+            f"member-{number}",
+            address(number),
+            instance_id=f"static-{number}" if truth.static else None,
+            partitions=base + (number < more),
+        )
+        for number in range(truth.members)
+    )
+    return Group(
+        life.name,
+        GroupState.STABLE,
+        members,
+        consumer_protocol=truth.rebalancing is Rebalancing.CONSUMER,
+        assignor="cooperative-sticky" if truth.rebalancing is Rebalancing.COOPERATIVE else "range",
+    )
