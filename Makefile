@@ -64,7 +64,7 @@ bench-admission: $(INSTALLED)  ## Measure what admission costs pods with and wit
 bench-agreement: $(INSTALLED)  ## Compare the formulas of the cost with groups played out, in 5 minutes
 	@$(PYTHON) -m bench.agreement
 
-bench-check: $(INSTALLED)  ## Compare what `check` finds with verdicts written by hand, in two minutes; build/bench/check.json
+bench-check: $(INSTALLED)  ## Compare what `check` finds with verdicts written by hand, in five minutes; build/bench/check.json
 	@$(PYTHON) -m bench.check
 
 bench-verify: $(INSTALLED)  ## Judge the verification of changes on groups whose truth is known, in 10 minutes (N=200 for a quick look)

@@ -70,6 +70,7 @@ def test_whatever_a_document_is_it_is_walked(document: object) -> None:
         ("a=1\n# b=2\n! c=3\nd : 4", [("a", "1", 1), ("d", "4", 4)]),
         ("a=b,\\\n  c\nd=e", [("a", "b,c", 1), ("d", "e", 3)]),
         ("[section]\nx = 'y'", [("x", "y", 2)]),
+        ("a=c\\\\\nd=e", [("a", "c\\\\", 1), ("d", "e", 2)]),
         ("", []),
     ],
 )
