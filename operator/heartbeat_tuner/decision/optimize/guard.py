@@ -22,7 +22,6 @@ from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.sentences import Reading, say
 from heartbeat_tuner.limits import allowed_values
 from heartbeat_tuner.limits.allowed_values import Limit
-from heartbeat_tuner.tails import shape_free
 
 IMPROVEMENT: Final = 0.05
 """A change that saves less of the net cost is none."""
@@ -62,27 +61,6 @@ def least_poll_limit(client: Client, days: float) -> timedelta:
     default = client.defaults.max_poll_interval or allowed_values.USUAL_POLL_LIMIT
     supported = default * min(SURE_DAYS / days, 1.0) if days > 0 else default
     return max(durations.ceil_to_second(supported), allowed_values.USUAL_POLL_LIMIT)
-
-
-def most_poll_limit(client: Client, largest_gap_s: float | None, days: float, per_month: float) -> timedelta:
-    """Return above which M is not raised: what half the objective asks for if nothing is known of longer gaps.
-
-    Until M is over nobody notices a handler that hangs, and a rebalance waits for it.
-
-    Args:
-        client: the group's library.
-        largest_gap_s: the longest time between two polls that was seen, in seconds; None where none was.
-        days: for which they were watched.
-        per_month: false evictions that the objective allows.
-    """
-    default = client.defaults.max_poll_interval or allowed_values.LONGEST
-    if not largest_gap_s or not days > 0:
-        return default
-    if not per_month > 0:
-        return allowed_values.LONGEST  # nothing is ever rare enough
-    seldom_s = shape_free.least_beyond_s(per_month / 2 / MONTH_DAYS, largest_gap_s, days)
-    gap = timedelta(seconds=min(seldom_s, allowed_values.LONGEST.total_seconds() / 2))
-    return max(default, allowed_values.poll_limit_for(client, gap))
 
 
 def outlasted(largest_s: float | None, days: float, per_month: float) -> Limit | None:

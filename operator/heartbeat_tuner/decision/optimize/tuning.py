@@ -103,10 +103,7 @@ def _rules(question: Question) -> Rules:
         largest_poll_gap_s=question.largest_poll_gap_s,
         upwards=guard.endangered(question.evictions, question.evictions_days, per_month),
         gaps_too_few=min(question.gaps_watched_days, question.gaps_member_days) < guard.LEAST_DAYS,
-        poll_range=Range(
-            guard.least_poll_limit(client, days),
-            guard.most_poll_limit(client, question.largest_poll_gap_s, days, per_month),
-        ),
+        poll_range=Range(guard.least_poll_limit(client, days)),
         outlasted=guard.outlasted(question.largest_absence_s, question.watched_days, per_month),
         held=question.held,
         brokers=question.brokers,

@@ -52,15 +52,6 @@ def test_a_longer_poll_limit_than_the_default_falls_to_it_without_weeks() -> Non
     assert target(question(HANGS, current=patient, gaps_watched_days=2.0)).max_poll_interval == seconds(300)
 
 
-def test_a_poll_limit_is_not_raised_to_hours_for_what_nobody_has_seen() -> None:
-    """By a law that knows no end M would be one; no poll took longer than ten minutes in two weeks."""
-    endless = Law.of(lambda times_s: np.minimum((np.maximum(times_s, 1.0) / 60.0) ** -1.2, 1.0))
-    found = answer(question(profile(slow_handlers=FailureProcess(20.0, endless)), largest_poll_gap_s=600.0))
-    assert found.target is not None
-    assert found.target.max_poll_interval is not None
-    assert seconds(780) <= found.target.max_poll_interval <= seconds(1_500)
-
-
 def test_a_poll_limit_that_is_hardly_worth_it_stays() -> None:
     """A hang in a decade is no reason."""
     assert target(question(profile(hangs=happening(1e-6, 3_600.0)))).max_poll_interval == seconds(300)
