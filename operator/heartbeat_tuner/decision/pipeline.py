@@ -141,7 +141,7 @@ PIPELINE: Final = Pipeline(
         write_gates.mode_is_initial,
         write_gates.values_were_taken_back,
         # Can what nothing urgent demands wait?
-        write_gates.restart_comes_anyway,
+        write_gates.rollout_does_not_pay,
         write_gates.group_is_rebalancing,
         write_gates.last_change_is_being_verified,
         # Is now the time?

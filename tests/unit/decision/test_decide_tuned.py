@@ -50,7 +50,8 @@ def test_what_a_rollout_would_stop_is_told_before(changes: dict[str, Any]) -> No
     def changed(of: DecisionInput) -> DecisionInput:
         return dataclasses.replace(of, workload=dataclasses.replace(of.workload, **changes))
 
-    decision, usual, initial = (decide(one) for one in (changed(known()), known(), changed(known(mode=Mode.INITIAL))))
+    rolled, new_pods = known(horizon=timedelta(hours=1)), known(mode=Mode.INITIAL)
+    decision, usual, initial = (decide(inputs) for inputs in (changed(rolled), rolled, changed(new_pods)))
     assert (decision.outlook != usual.outlook) is bool(changes)
     assert "rollout stops" not in initial.outlook
     assert decision.forecast is not None

@@ -1,6 +1,7 @@
 """The order of a decision: which step speaks, what the trace says of it, and what happens out of order."""
 
 import dataclasses
+from datetime import timedelta
 
 import pytest
 
@@ -54,8 +55,8 @@ def spoke(of: DecisionInput) -> list[tuple[str, Reason]]:
             ],
         ),
         (
-            known(),
-            [("other_values_are_better", Reason.CHEAPER), ("restart_comes_anyway", Reason.NOT_WORTH_RESTART)],
+            known(horizon=timedelta(hours=1)),
+            [("other_values_are_better", Reason.CHEAPER), ("rollout_does_not_pay", Reason.NOT_WORTH_RESTART)],
         ),
     ],
     ids=[

@@ -155,11 +155,6 @@ def _saving_needed(asked: Question, now: float) -> str:
 def _economics(asked: Question, answer: Answer, explanation: Explanation, saving: float) -> Link:
     horizon_d = asked.horizon / _DAY
     rows = [Row("a rollout", explanation.rollout, "partition-s", note="replaces every pod once")]
-    days = horizon_d
-    if asked.profile.restarts.per_day > 0:
-        between_d = 1 / asked.profile.restarts.per_day
-        rows.append(Row("pods are replaced every", between_d, "d", note="anyway"))
-        days = min(days, between_d)
     rows.append(Row("horizon", horizon_d, "d"))
     target = answer.target or asked.current
     beats = {Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT}
@@ -171,10 +166,10 @@ def _economics(asked: Question, answer: Answer, explanation: Explanation, saving
     elif answer.reason is not Reason.CHEAPER:
         sentence = "Whether it pays for a rollout of its own is not asked: it is urgent."
     elif answer.wait_for_restart:
-        sentence = "It does not pay for a rollout of its own: it waits for the next deploy."
+        sentence = "It does not pay for a rollout of its own: set it with the next deploy."
     else:
         sentence = "It pays for a rollout of its own."
-    rows.append(Row("saved until then", saving * days, "partition-s", note=needed))
+    rows.append(Row("saved until then", saving * horizon_d, "partition-s", note=needed))
     return Link("economics", "is it worth the restarts", tuple(rows), (sentence,))
 
 

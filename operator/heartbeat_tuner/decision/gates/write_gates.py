@@ -236,16 +236,16 @@ def group_is_rebalancing(inputs: DecisionInput, change: ProposedChange) -> Findi
     return Finding(Reason.REBALANCING, say(moving, group=inputs.policy.group_id, state=state))
 
 
-def restart_comes_anyway(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
-    """Hold what does not earn back a rollout of its own before pods are replaced anyway."""
+def rollout_does_not_pay(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
+    """Hold what does not earn back a rollout of its own within the horizon."""
     if change.saving is None or not change.saving.wait_for_restart:
         return None
     at_once = ", which would stop all pods at once" if inputs.workload.at_once else ""
     return Finding(
         Reason.NOT_WORTH_RESTART,
         say(
-            "what it saves until pods are replaced anyway, or within rollout.horizon ({horizon}), does not pay for a "
-            "rollout of its own{atOnce}; set the values with the next deploy",
+            "what it saves within rollout.horizon ({horizon}) does not pay for a rollout of its own{atOnce}; set the "
+            "values with the next deploy, or use mode Initial, which sets them in new pods",
             horizon=inputs.policy.horizon,
             atOnce=at_once,
         ),

@@ -1,9 +1,10 @@
 """Is a change worth the restarts that bring it about?
 
-Every pod has to be replaced for new values to come into force, and that makes the group stand still too. Pods are
-replaced anyway, with every deploy: what a change saves until then, or until the horizon, has to pay for a rollout of
-its own. Else it waits for that deploy, which costs nothing. The session and the heartbeat of a KIP-848 group are the
-broker's, and change without a restart.
+Every pod has to be replaced for new values to come into force, and that makes the group stand still too. What a change
+saves within the horizon has to pay for that. Deploys of somebody else do not end the horizon: their pods start with the
+template as it is, without the values, so a change that waited for them would wait for ever (design note 0012). Mode
+Initial is for those: there the webhook sets values in pods that are replaced anyway. The session and the heartbeat of a
+KIP-848 group are the broker's, and change without a restart.
 """
 
 from datetime import timedelta
@@ -25,8 +26,10 @@ _BEAT: Final = {Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT}
 _BROKERS: Final = {Setting.HEARTBEAT_INTERVAL, Setting.SESSION_TIMEOUT}
 
 
-def waits(profile: Profile, now: CostPoint, new: CostPoint, rollout: float, horizon: timedelta) -> bool:
-    """Whether a change had better wait for the next restart that comes anyway.
+def is_not_worth_a_rollout(
+    profile: Profile, now: CostPoint, new: CostPoint, rollout: float, horizon: timedelta
+) -> bool:
+    """Whether a change does not pay for a rollout of its own within the horizon.
 
     Args:
         profile: the group.
@@ -38,8 +41,5 @@ def waits(profile: Profile, now: CostPoint, new: CostPoint, rollout: float, hori
     moved = set(liveness.changed(now.settings, new.settings))
     if profile.rebalancing is Rebalancing.CONSUMER and moved <= _BROKERS:
         return False
-    days = horizon / _DAY
-    if profile.restarts.per_day > 0:
-        days = min(days, 1 / profile.restarts.per_day)
     margin = BEAT_SHARE if moved <= _BEAT else ERROR_SHARE
-    return (now.net_per_day - new.net_per_day) * days <= margin * rollout
+    return (now.net_per_day - new.net_per_day) * (horizon / _DAY) <= margin * rollout

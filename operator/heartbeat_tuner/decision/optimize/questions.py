@@ -136,7 +136,7 @@ class Answer:
         now: what the values set bring; None where that is unknown.
         new: what the target brings.
         objective_met: whether false evictions are within the objective, at 95 %, with what will be in force.
-        wait_for_restart: the change does not pay for a rollout of its own: the next restart brings it for nothing.
+        wait_for_restart: the change does not pay for a rollout of its own within the horizon.
         only_recommend: there is too little data to make the change, and enough to show it.
         confidence: how much data all this rests on.
     """

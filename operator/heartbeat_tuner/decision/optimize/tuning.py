@@ -216,7 +216,9 @@ def _changed(
         new=_predicted(cost_cache, new),
         objective_met=in_force.evictions_upper <= question.objective.max_false_evictions_per_month,
         wait_for_restart=not urgent
-        and economics.waits(question.profile, now, new, cost_cache.rollout(now.settings), question.horizon),
+        and economics.is_not_worth_a_rollout(
+            question.profile, now, new, cost_cache.rollout(now.settings), question.horizon
+        ),
         only_recommend=only_recommend,
         confidence=_confidence(days, member_days),
     )

@@ -26,7 +26,7 @@ def point(settings: LivenessSettings, net_per_day: float) -> CostPoint:
 def waits(new: LivenessSettings, saved: float, profile: Profile | None = None) -> bool:
     """Return whether a change waits that saves so much in ten days."""
     before, after = point(NOW, 1_000.0), point(new, 1_000.0 - saved / DAYS)
-    return economics.waits(profile or calm(), before, after, ROLLOUT, timedelta(days=DAYS))
+    return economics.is_not_worth_a_rollout(profile or calm(), before, after, ROLLOUT, timedelta(days=DAYS))
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_a_change_saves_more_than_its_rollout_costs(new: LivenessSettings, saved
     assert waits(new, saved * ROLLOUT) is is_left
 
 
-def test_pods_that_are_replaced_anyway_bring_the_change_sooner() -> None:
-    """Only what it saves until then counts; a group that is never deployed saves for the whole horizon."""
+def test_deploys_of_others_do_not_end_the_horizon() -> None:
+    """Their pods come without the values: a group that is deployed daily would never get what pays in two days."""
     daily, yearly = (calm(restarts=FailureProcess(rate, Law.constant(20.0))) for rate in (1.0, 1 / 365))
-    assert waits(SESSION, 5 * ROLLOUT, daily)
+    assert not waits(SESSION, 5 * ROLLOUT, daily)
     assert not waits(SESSION, 5 * ROLLOUT, yearly)
-    assert not waits(SESSION, 15 * ROLLOUT, daily)
+    assert waits(SESSION, 1.25 * ROLLOUT, daily)
 
 
 def test_values_that_the_broker_has_need_no_restart() -> None:
