@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from heartbeat_tuner.decision.evictions import assessment, eviction_evidence
+from heartbeat_tuner.decision.evictions import assessment, eviction_evidence, expected_evictions
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize import guard
@@ -254,6 +254,9 @@ def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:
     if isinstance(inputs.model, Unfitted):
         return None
     model, change = inputs.model.model, inputs.policy.application
-    if change is not None and model.since <= change.at.date():
+    current = inputs.workload.current
+    if current is None or (change is not None and model.since <= change.at.date()):
         return None
-    return group_facts.unexplained_rebalances(model, facts)
+    values = current.settings
+    expected_per_day = expected_evictions.per_day_at_most(inputs.model, values, inputs.period(values))
+    return group_facts.unexplained_rebalances(model, facts, expected_per_day)

@@ -136,6 +136,23 @@ def expected(quantity: QuantityModel, limit: timedelta, age: timedelta = timedel
     )
 
 
+def per_day_at_most(fitted: Fitted, values: LivenessSettings, beats: Period) -> float:
+    """Return how many members a day a model expects to be evicted at most, for silence and for not polling.
+
+    Args:
+        fitted: the model.
+        values: that are set.
+        beats: between two heartbeats.
+
+    Returns:
+        The group's evictions a day, at 95 %; infinite where a limit lies below what a tail knows.
+    """
+    expectations = [each for each in (_silent(fitted, values, beats), _late(fitted, values)) if each is not None]
+    if any(each.unbounded for each in expectations):
+        return math.inf
+    return sum(each.upper for each in expectations) / MONTH_DAYS
+
+
 def outlook(
     model: Fitted | Unfitted,
     period: Callable[[LivenessSettings], Period],
@@ -171,12 +188,9 @@ def outlook(
 
 
 def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose: str) -> str:
-    gaps, silent = fitted.model.quantities.get(POLL_GAP), _silent(fitted, values, beats)
-    limit = values.max_poll_interval
-    late = None if gaps is None or limit is None else expected(gaps, limit)
     expectations = [
         f"{expectation} for {why}"
-        for expectation, why in ((silent, "silence"), (late, "not polling"))
+        for expectation, why in ((_silent(fitted, values, beats), "silence"), (_late(fitted, values), "not polling"))
         if expectation is not None
     ]
     return f"{' and '.join(expectations)} at {whose}" if expectations else ""
@@ -185,6 +199,11 @@ def _expectations(fitted: Fitted, values: LivenessSettings, beats: Period, whose
 def _silent(fitted: Fitted, values: LivenessSettings, beats: Period) -> Expectation | None:
     absences = fitted.model.quantities.get(ABSENCE)
     return None if absences is None else expected(absences, values.session_timeout, beats.longest)
+
+
+def _late(fitted: Fitted, values: LivenessSettings) -> Expectation | None:
+    gaps, limit = fitted.model.quantities.get(POLL_GAP), values.max_poll_interval
+    return None if gaps is None or limit is None else expected(gaps, limit)
 
 
 def _kept(fitted: Fitted) -> str:

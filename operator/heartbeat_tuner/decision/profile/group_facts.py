@@ -97,34 +97,40 @@ def unfit(model: GroupModel) -> Unfitted | None:
     return Unfitted(no_tail(model.group, absences))
 
 
-def unexplained_rebalances(model: GroupModel, facts: Facts) -> Sentence | None:
+def unexplained_rebalances(model: GroupModel, facts: Facts, evictions_per_day: float) -> Sentence | None:
     """Return that a group rebalances unplanned far more often than what its model knows explains; None if it does not.
 
-    Each crash and each eviction makes two rebalances: somebody leaves, somebody comes. Where there are many more,
-    members are removed and no metric shows it, and a law of absences that was fitted without them promises too much.
+    Each crash and each eviction makes two rebalances: somebody leaves, somebody comes. Evictions are those that were
+    counted, or that the model expects itself: a group whose handlers are slow loses members that poll too late, and
+    few clients count these. Where there are many more rebalances, members are removed and no metric shows it, and a
+    law of absences that was fitted without them promises too much.
 
     Args:
         model: of the group.
         facts: the group as it is now.
+        evictions_per_day: that the model expects at most with the values that are set; infinite if nobody knows.
     """
     shown = model.quantities.get(UNPLANNED_REBALANCE)
     if shown is None or shown.rate is None or shown.group_days < 1.0:
         return None
-    sources = (model.quantities.get(name) for name in (CRASH_DOWNTIME, EVICTION))
-    per_day = facts.members * sum(
-        source.rate.upper for source in sources if source is not None and source.rate is not None
-    )
-    explained = 2.0 * per_day + _OUTAGES_A_DAY
+    crashes, evictions = (facts.members * _upper_rate(model, name) for name in (CRASH_DOWNTIME, EVICTION))
+    explained = 2.0 * (crashes + max(evictions, evictions_per_day)) + _OUTAGES_A_DAY
     least = (shown.values - Z_95 * math.sqrt(shown.values)) / shown.group_days
     if shown.values < _ENOUGH_REBALANCES or least <= _UNEXPLAINED * explained:
         return None
     return say(
-        "group {group} rebalanced {rebalances:.3g} times a day without a plan, and crashes and counted evictions "
-        "explain {explained:.3g}: members are removed and no metric shows it, so nothing is promised",
+        "group {group} rebalanced {rebalances:.3g} times a day without a plan, and crashes and evictions, counted or "
+        "expected, explain {explained:.3g}: members are removed and no metric shows it, so nothing is promised",
         group=model.group,
         rebalances=shown.values / shown.group_days,
         explained=explained,
     )
+
+
+def _upper_rate(model: GroupModel, name: str) -> float:
+    """Return how often a quantity happens to a member in a day at most; 0 where the model does not know it."""
+    quantity = model.quantities.get(name)
+    return 0.0 if quantity is None or quantity.rate is None else quantity.rate.upper
 
 
 def consumer_protocol(group: Group) -> Finding:
