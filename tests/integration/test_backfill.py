@@ -38,7 +38,7 @@ FLEET: Final = tuple(
 """Two Java groups that poll quickly, one whose handlers take seconds, and a KafkaJS group."""
 
 CONVENTION: Final = {JAVA: "jmx-exporter", KAFKAJS: "kafkajs"}
-NOT_EXPORTED: Final = {JAVA: set(), KAFKAJS: {"poll_gaps", "outages", "rebalance_latencies"}}
+NOT_EXPORTED: Final = {JAVA: {"evictions"}, KAFKAJS: {"poll_gaps", "outages", "rebalance_latencies"}}
 
 
 @dataclasses.dataclass(frozen=True)
