@@ -160,10 +160,12 @@ def crashed(found: object, of: Recording, began_s: float) -> None:
 def evicted(found: object, of: Recording, began_s: float) -> None:
     """As the broker's log has them, each with no more than the member was surely silent for."""
     assert isinstance(found, Evictions), found
-    true = [(event["pod"], began_s + event["at_s"]) for event in of.meta["truth"]["evictions"]]
-    assert [event.pod for event in found.events] == [pod for pod, _ in true]
-    for event, (_, at_s) in zip(found.events, true, strict=True):
-        assert _held(event, at_s)
+    true = of.meta["truth"]["evictions"]
+    assert [event.pod for event in found.events] == [removal["pod"] for removal in true]
+    for event, removal in zip(found.events, true, strict=True):
+        # It shows at the first scrape after the member learnt of it, which may be in the next block.
+        shown_by_s = began_s + removal["learnt_s"] + of.meta["settings"]["scrape_interval_s"]
+        assert _held(event, began_s + removal["at_s"]) or _held(event, shown_by_s)
         assert 0.0 < event.value_s <= PAUSE_S
 
 
