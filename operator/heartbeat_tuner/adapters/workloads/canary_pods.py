@@ -14,13 +14,21 @@ from heartbeat_tuner.domain.rollouts import CanaryPods
 _Pod = Mapping[str, Any]
 
 
-def parted(policy: Policy, pods: Sequence[_Pod]) -> tuple[Sequence[_Pod], Sequence[_Pod]]:
+def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) -> tuple[Sequence[_Pod], Sequence[_Pod]]:
     """Return the pods without a canary's values, and those with them; none of the latter where there is no canary.
 
-    Pods that are being deleted are in neither.
+    Pods that are being deleted are in neither. Where the template itself has the values, since somebody deployed them,
+    or the workload is another one, no pod has them from the canary: evicted, each would come back with them for ever.
+
+    Args:
+        policy: with its canary.
+        workload: the Deployment or StatefulSet.
+        pods: all that belong to it.
     """
     canary, name = policy.canary, policy.workload.container
-    if canary is None or not canary.entries:
+    if canary is None or not canary.entries or workload["metadata"]["uid"] != canary.workload_uid:
+        return pods, ()
+    if _has(manifests.container_of(workload["spec"]["template"]["spec"], name), canary.entries):
         return pods, ()
     there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
     others, tried = list[_Pod](), list[_Pod]()

@@ -166,7 +166,7 @@ class LiveWorkloads:
             ApiServerError: the API server did not answer.
         """
         reference, namespace = policy.workload, policy.workload.key.namespace
-        tried = None if policy.canary is None else policy.canary.entries
+        tried = None if policy.canary is None else (policy.canary.workload_uid, policy.canary.entries)
         asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy), tried)
         known = self._made.get(_part(policy))
         texts = (workload, *pods)

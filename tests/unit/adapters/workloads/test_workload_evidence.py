@@ -55,11 +55,11 @@ CANARY: Final = Canary(
 )
 
 
-def _seen(*pods: dict[str, Any], canary: Canary | None = CANARY) -> Workload:
-    """Return what is made of a Deployment of three whose template has a session of 30 s."""
+def _seen(*pods: dict[str, Any], canary: Canary | None = CANARY, session: str = "30000") -> Workload:
+    """Return what is made of a Deployment of three whose template has a session timeout in ms, of 30 s for one."""
     deployment = manifests.deployment()
     deployment["metadata"] |= {"uid": "workload-1", "resourceVersion": "7"}
-    template = manifests.container(env=[manifests.literal(SESSION, "30000")])
+    template = manifests.container(env=[manifests.literal(SESSION, session)])
     deployment["spec"] |= {"replicas": 3, "template": {"spec": {"containers": [template]}}}
     made = workload_evidence.workload_of(worlds.policy(canary=canary), deployment, pods, {}, template="1")
     assert isinstance(made, Workload)
@@ -100,3 +100,12 @@ def test_a_pod_that_has_a_part_of_the_values_is_none_of_it() -> None:
     other["spec"]["containers"][0]["env"] = [{"name": SESSION, "valueFrom": {"fieldRef": {"fieldPath": "x"}}}]
     assert dict(_seen(_pod(0, "20000", ready=True), canary=two).canary.uids) == {}
     assert dict(_seen(_pod(0, "30000", ready=True), other).canary.uids) == {}
+
+
+def test_pods_have_their_values_of_a_template_that_has_them_or_of_another_workload() -> None:
+    """Somebody deployed what was tried: evicted, each pod would come back with the values, and be evicted for ever."""
+    pods = [_pod(number, "20000", ready=True) for number in range(3)]
+    deployed = _seen(*pods, session="20000")
+    assert (dict(deployed.canary.uids), deployed.canary.total) == ({}, 3)
+    another = _seen(*pods, canary=dataclasses.replace(CANARY, workload_uid="workload-0"))
+    assert dict(another.canary.uids) == {}
