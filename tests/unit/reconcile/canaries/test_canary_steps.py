@@ -261,13 +261,25 @@ def test_once_the_template_was_written_there_is_none() -> None:
 
 def test_taking_back_waits_until_the_others_are_whole_but_not_for_ever() -> None:
     """Another pod that is away for a reason of its own holds it up for ten minutes."""
-    ended = dataclasses.replace(LANDED, phase=CanaryPhase.ENDED, replaced_at=NOW - MINUTE)
+    ended = dataclasses.replace(LANDED, phase=CanaryPhase.ENDED, until=NOW - 10 * MINUTE, replaced_at=NOW - MINUTE)
     has = workload()
     has = dataclasses.replace(has, canary=dataclasses.replace(has.canary, total=7))
     assert step(ended, has=has).evicted is None
     late = dataclasses.replace(ended, replaced_at=NOW - 10 * MINUTE)
     assert step(late, has=has).evicted == ("orders-0", "uid-0")
     assert step(late, has=has, suspended=True).evicted is None
+
+
+@pytest.mark.parametrize(
+    "seen", [{}, {"contradiction": "there is a heartbeat every 1 s"}], ids=["a deploy", "a deploy as values fail"]
+)
+def test_a_deploy_that_ends_a_canary_loses_no_pod_beyond_those_it_replaces(seen: dict[str, Any]) -> None:
+    """Its last pod was replaced long ago, which says nothing of the rollout that began just now."""
+    has = workload(rolling_out=True, template="another" if not seen else "t")
+    has = dataclasses.replace(has, canary=dataclasses.replace(has.canary, total=6))
+    ended = after(LANDED, has=has, **seen)
+    assert (ended.is_taking_back, ended.until) == (True, NOW)
+    assert step(ended, has=has).evicted is None
 
 
 def test_taking_back_asks_for_the_same_pod_until_it_is_gone() -> None:
@@ -318,7 +330,7 @@ def test_a_policy_of_several_workloads_has_none_and_takes_back_what_it_began_wit
     first, own = (
         WorkloadRef("Deployment", dataclasses.replace(worlds.policy().key, name=name), "app") for name in "ab"
     )
-    whole = workload_parts.together({first: workload(tried=0), own: workload()})
+    whole = workload_parts.together({first: workload(tried=0, uid="workload-0"), own: workload()})
     both: dict[str, Any] = {"workload": own, "workloads": (first, own)}
     free = outcome(whole, decision=dataclasses.replace(ASKED, hold=None), **both)
     assert canary_steps.pods_first(free, may_evict=True) == 0
