@@ -253,6 +253,19 @@ def test_which_changes_have_one(policy: dict[str, Any], pods: int) -> None:
         assert canary_steps.pods_first(dataclasses.replace(free, decision=decision), may_evict=True) == 0
 
 
+def test_scaled_down_it_never_becomes_more_than_half_of_the_pods() -> None:
+    """An autoscaler left four of sixteen, and three have the values: the last one must not get them, too."""
+    coming = dataclasses.replace(COMING, pods=4, ticket=3)
+    assert after(coming, has=workload(tried=3)).ticket == 4
+    taken = step(coming, has=workload(tried=3, wanted=4))
+    assert taken.canary is not None
+    assert (taken.evicted, taken.canary.phase, taken.canary.ticket) == (None, CanaryPhase.ENDED, 3)
+    assert "more than half of the 4" in taken.canary.message
+    landed = dataclasses.replace(LANDED, pods=4)
+    assert after(landed, has=workload(tried=3, wanted=4)).phase is CanaryPhase.ENDED
+    assert after(landed, has=workload(tried=2, wanted=4)).phase is CanaryPhase.RUNNING
+
+
 def test_once_the_template_was_written_there_is_none() -> None:
     """Whoever wrote it: a cure, or a leader who fell right after that."""
     written = Application(TRIED, worlds.settings(), LANDED.since, "workload-1", "app")
