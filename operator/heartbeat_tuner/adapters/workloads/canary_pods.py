@@ -5,7 +5,7 @@ leaves is for people: anybody who may edit a pod may write any text there.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import manifests, rollout_state
 from heartbeat_tuner.domain.policies import Policy
@@ -13,12 +13,16 @@ from heartbeat_tuner.domain.rollouts import CanaryPods
 
 _Pod = Mapping[str, Any]
 
+_ENDED: Final = frozenset({"Failed", "Succeeded"})
+"""Phases of pods that their controller has replaced, and that lie about: of a node that was shut down, say."""
+
 
 def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) -> tuple[Sequence[_Pod], Sequence[_Pod]]:
     """Return the pods without a canary's values, and those with them; none of the latter where there is no canary.
 
-    Pods that are being deleted are in neither. Where the template itself has the values, since somebody deployed them,
-    or the workload is another one, no pod has them from the canary: evicted, each would come back with them for ever.
+    Pods that are being deleted, or are over, are in neither. Where the template itself has the values, since somebody
+    deployed them, or the workload is another one, no pod has them from the canary: evicted, each would come back with
+    them for ever.
 
     Args:
         policy: with its canary.
@@ -30,7 +34,7 @@ def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) ->
         return pods, ()
     if _has(manifests.container_of(workload["spec"]["template"]["spec"], name), canary.entries):
         return pods, ()
-    there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+    there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"] and not _is_over(pod)]
     others, tried = list[_Pod](), list[_Pod]()
     for pod in there:
         (tried if _has(manifests.container_of(pod["spec"], name), canary.entries) else others).append(pod)
@@ -50,6 +54,11 @@ def seen(workload: Mapping[str, Any], kind: str, tried: Sequence[_Pod], others: 
         return CanaryPods(total=others)
     uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in tried}
     return CanaryPods(uids, rollout_state.rollout_of(workload, kind, tried), len(tried) + others)
+
+
+def _is_over(pod: _Pod) -> bool:
+    """Whether a pod never runs again."""
+    return pod.get("status", {}).get("phase") in _ENDED
 
 
 def _has(container: Mapping[str, Any] | None, entries: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ _OF_METADATA: Final = ("name", "uid", "resourceVersion", "generation", "deletion
 _OF_SPEC: Final = ("replicas", "strategy", "updateStrategy", "paused", "progressDeadlineSeconds")
 _OF_STATUS: Final = ("observedGeneration", "updatedReplicas", "replicas")
 _OF_CONDITION: Final = ("type", "status", "reason", "lastTransitionTime", "lastUpdateTime")
-_OF_ADDRESSES: Final = ("podIP", "podIPs", "hostIP", "hostIPs")
+_OF_POD_STATUS: Final = ("phase", "podIP", "podIPs", "hostIP", "hostIPs")
 _OF_MANAGER: Final = ("manager", "operation", "time")
 _CONDITIONS: Final = frozenset({"Ready", "Progressing"})
 
@@ -78,7 +78,7 @@ def pod(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     return {
         "metadata": _picked(metadata, _OF_METADATA),
         "spec": {**_picked(spec, ("hostNetwork",)), "containers": containers},
-        "status": {**_picked(status, _OF_ADDRESSES), "conditions": _conditions(status), **statuses},
+        "status": {**_picked(status, _OF_POD_STATUS), "conditions": _conditions(status), **statuses},
     }
 
 

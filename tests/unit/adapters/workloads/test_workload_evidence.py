@@ -109,3 +109,14 @@ def test_pods_have_their_values_of_a_template_that_has_them_or_of_another_worklo
     assert (dict(deployed.canary.uids), deployed.canary.total) == ({}, 3)
     another = _seen(*pods, canary=dataclasses.replace(CANARY, workload_uid="workload-0"))
     assert dict(another.canary.uids) == {}
+
+
+def test_a_pod_that_is_over_is_none_of_it_and_none_of_the_others() -> None:
+    """Its node was shut down, and its controller has made another: for it no canary would ever be complete."""
+    over = [_pod(number, session, ready=False) for number, session in ((2, "20000"), (3, "30000"))]
+    for pod in over:
+        ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-03-02T11:59:00Z"}}
+        pod["status"] |= {"phase": "Failed", "containerStatuses": [{"name": "app", "restartCount": 0, "state": ended}]}
+    seen = _seen(_pod(0, "30000", ready=True), _pod(1, "20000", ready=True), *over)
+    assert (dict(seen.canary.uids), seen.canary.total) == ({"orders-1": "uid-1"}, 2)
+    assert seen.canary.rollout.failing == ()
