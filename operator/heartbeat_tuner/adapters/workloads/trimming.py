@@ -22,14 +22,15 @@ _CONDITIONS: Final = frozenset({"Ready", "Progressing"})
 
 
 def names_of(policy: Policy) -> frozenset[str]:
-    """Return the environment variables that a policy asks about: its own, and those that were written for it before."""
+    """Return the environment variables that a policy asks about: its own, and those that were set for it before."""
     written = [
         policy.application,
         None if policy.intent is None else policy.intent.application,
         None if policy.taken_back is None else policy.taken_back.application,
     ]
     before = [name for application in written if application is not None for name in application.entries]
-    return frozenset({*policy.env_names.values(), *before})
+    tried = () if policy.canary is None else policy.canary.entries
+    return frozenset({*policy.env_names.values(), *before, *tried})
 
 
 def workload(body: Mapping[str, Any], names: Collection[str], *, us: str) -> dict[str, Any]:

@@ -120,3 +120,11 @@ def test_a_pod_that_is_over_is_none_of_it_and_none_of_the_others() -> None:
     seen = _seen(_pod(0, "30000", ready=True), _pod(1, "20000", ready=True), *over)
     assert (dict(seen.canary.uids), seen.canary.total) == ({"orders-1": "uid-1"}, 2)
     assert seen.canary.rollout.failing == ()
+
+
+def test_the_pods_of_a_canary_are_known_when_the_policy_names_other_variables_by_now() -> None:
+    """Else they would keep the values, and nobody would take them back."""
+    renamed = dataclasses.replace(CANARY, entries={"OLD_SESSION_MS": "20000"})
+    pod = _pod(1, "30000", ready=True)
+    pod["spec"]["containers"][0]["env"].append(manifests.literal("OLD_SESSION_MS", "20000"))
+    assert dict(_seen(_pod(0, "30000", ready=True), pod, canary=renamed).canary.uids) == {"orders-1": "uid-1"}
