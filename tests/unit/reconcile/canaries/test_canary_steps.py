@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heartbeat_tuner.api.canary_notes import canary_of, canary_status
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.input import CanaryLook
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
@@ -141,6 +142,16 @@ def many(count: int, *, canary: Canary = LANDED, others: int = 0, **changes: Any
     hits, rest = (tuple((landed + number * worlds.HOUR).timestamp() for number in range(n)) for n in (count, others))
     times = {"since": landed, "landed": landed, "hits_s": hits, "others_s": rest}
     return dataclasses.replace(canary, **{**times, **changes})
+
+
+def test_a_status_has_room_for_the_episodes_of_a_week_of_trouble() -> None:
+    """Values that passed wait for a window for eight days; a note with no room would stand in its way for ever."""
+    landed = NOW - timedelta(days=8)
+    others = tuple((landed + number * 15 * MINUTE).timestamp() for number in range(760))
+    long = dataclasses.replace(LANDED, phase=CanaryPhase.PASSED, since=landed, landed=landed, others_s=others)
+    noted = after(long, others=record(2 * MINUTE))
+    assert noted.others_s[-1] == (NOW - 2 * MINUTE).timestamp()
+    assert canary_of(canary_status(noted)) == noted
 
 
 @pytest.mark.parametrize(("hits", "others"), [(2, 0), (3, 5), (0, 12)])
