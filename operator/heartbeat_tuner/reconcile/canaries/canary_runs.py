@@ -94,7 +94,7 @@ class CanaryRuns:
                 self._tell(policy, noted, step.canary)
         except (WriteConflictError, ApiServerError) as error:
             self._troubles.add("canary not noted, the next cycle tries again", key, error)
-            return outcome
+            return _waiting(outcome)
         if step.canary is None:
             self._known.pop(key, None)
         else:
@@ -159,11 +159,24 @@ def _with(outcome: Decided, canary: Canary | None, failed: tuple[FailedValues, .
     inputs = outcome.inputs
     policy = dataclasses.replace(inputs.policy, canary=canary, failed=failed)
     decision = outcome.decision
-    if decision.to_apply is not None and not decision.reverts and not budget.is_cure(outcome):
+    if _writes_a_saving(outcome):
         decision = dataclasses.replace(decision, hold=canary_words.hold(policy, inputs.workload, inputs.now))
     if canary is not None and canary.phase is CanaryPhase.PASSED and canary_steps.is_wanted(canary, outcome):
         decision = dataclasses.replace(decision, target=canary.values)
     return dataclasses.replace(outcome, inputs=dataclasses.replace(inputs, policy=policy), decision=decision)
+
+
+def _waiting(outcome: Decided) -> Decided:
+    """Return an outcome whose canary's step could not be noted: what it would end is not written either."""
+    if not _writes_a_saving(outcome):
+        return outcome
+    hold = Finding(Reason.CANARY_RUNNING, "what its canary has next could not be noted; the next cycle tries again")
+    return dataclasses.replace(outcome, decision=dataclasses.replace(outcome.decision, hold=hold))
+
+
+def _writes_a_saving(outcome: Decided) -> bool:
+    """Whether a change is written in this cycle that a canary may hold."""
+    return outcome.decision.to_apply is not None and not outcome.decision.reverts and not budget.is_cure(outcome)
 
 
 def _is_news(noted: Canary, canary: Canary | None, policy: Policy) -> bool:
