@@ -5,11 +5,16 @@ leaves is for people: anybody who may edit a pod may write any text there.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import manifests, rollout_state
 from heartbeat_tuner.domain.policies import Policy
 from heartbeat_tuner.domain.rollouts import CanaryPods
+from heartbeat_tuner.domain.verifications import Canary
+
+LATE: Final = timedelta(minutes=2)
+"""So long after the end of a canary a webhook whose watch lags behind may still give its values to a pod."""
 
 _Pod = Mapping[str, Any]
 
@@ -37,7 +42,8 @@ def parted(policy: Policy, workload: Mapping[str, Any], pods: Sequence[_Pod]) ->
     there = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"] and not _is_over(pod)]
     others, tried = list[_Pod](), list[_Pod]()
     for pod in there:
-        (tried if _has(manifests.container_of(pod["spec"], name), canary.entries) else others).append(pod)
+        has_values = _has(manifests.container_of(pod["spec"], name), canary.entries)
+        (tried if has_values and not _came_later(canary, pod) else others).append(pod)
     return others, tried
 
 
@@ -54,6 +60,14 @@ def seen(workload: Mapping[str, Any], kind: str, tried: Sequence[_Pod], others: 
         return CanaryPods(total=others)
     uids = {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in tried}
     return CanaryPods(uids, rollout_state.rollout_of(workload, kind, tried), len(tried) + others)
+
+
+def _came_later(canary: Canary, pod: _Pod) -> bool:
+    """Whether somebody else gave a pod the values, since it was created when the webhook gave them no more."""
+    created = pod["metadata"].get("creationTimestamp")
+    if canary.is_trying or created is None:
+        return False
+    return datetime.fromisoformat(created) > canary.until + LATE
 
 
 def _is_over(pod: _Pod) -> bool:

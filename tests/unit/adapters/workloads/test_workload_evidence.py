@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import workload_evidence
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.verifications import Canary
+from heartbeat_tuner.domain.verifications import Canary, CanaryPhase
 from tests.support import manifests, worlds
 
 SESSION: Final = "KAFKA_SESSION_TIMEOUT_MS"
@@ -128,3 +128,14 @@ def test_the_pods_of_a_canary_are_known_when_the_policy_names_other_variables_by
     pod = _pod(1, "30000", ready=True)
     pod["spec"]["containers"][0]["env"].append(manifests.literal("OLD_SESSION_MS", "20000"))
     assert dict(_seen(_pod(0, "30000", ready=True), pod, canary=renamed).canary.uids) == {"orders-1": "uid-1"}
+
+
+def test_a_pod_that_came_with_the_values_after_the_end_is_none_of_it() -> None:
+    """Something else gives them to new pods: each would be evicted, and come back with them, for ever."""
+    ended = dataclasses.replace(CANARY, phase=CanaryPhase.ENDED, until=worlds.NOW)
+    before, later = _pod(1, "20000", ready=True), _pod(2, "20000", ready=True)
+    before["metadata"]["creationTimestamp"] = "2026-03-02T11:59:00Z"
+    later["metadata"]["creationTimestamp"] = "2026-03-02T12:02:01Z"
+    pods = (_pod(0, "30000", ready=True), before, later)
+    assert set(_seen(*pods, canary=ended).canary.uids) == {"orders-1"}
+    assert set(_seen(*pods).canary.uids) == {"orders-1", "orders-2"}
