@@ -91,7 +91,7 @@ class Canary:
 
     Attributes:
         since: when it began: which one it is.
-        until: its end, whatever is known by then.
+        until: its end, whatever is known by then; once it failed or ended, when it did.
         values: that are tried.
         previous: those of the other pods.
         entries: what the pods of the canary have in their environment, by variable: by it they are known.

@@ -166,7 +166,8 @@ class LiveWorkloads:
             ApiServerError: the API server did not answer.
         """
         reference, namespace = policy.workload, policy.workload.key.namespace
-        tried = None if policy.canary is None else policy.canary.entries
+        canary = policy.canary
+        tried = None if canary is None else (canary.workload_uid, canary.entries, canary.is_trying, canary.until)
         asked = (reference, policy.library, policy.env_names, policy.declared, trimming.names_of(policy), tried)
         known = self._made.get(_part(policy))
         texts = (workload, *pods)

@@ -16,20 +16,21 @@ _OF_METADATA: Final = ("name", "uid", "resourceVersion", "generation", "deletion
 _OF_SPEC: Final = ("replicas", "strategy", "updateStrategy", "paused", "progressDeadlineSeconds")
 _OF_STATUS: Final = ("observedGeneration", "updatedReplicas", "replicas")
 _OF_CONDITION: Final = ("type", "status", "reason", "lastTransitionTime", "lastUpdateTime")
-_OF_ADDRESSES: Final = ("podIP", "podIPs", "hostIP", "hostIPs")
+_OF_POD_STATUS: Final = ("phase", "podIP", "podIPs", "hostIP", "hostIPs")
 _OF_MANAGER: Final = ("manager", "operation", "time")
 _CONDITIONS: Final = frozenset({"Ready", "Progressing"})
 
 
 def names_of(policy: Policy) -> frozenset[str]:
-    """Return the environment variables that a policy asks about: its own, and those that were written for it before."""
+    """Return the environment variables that a policy asks about: its own, and those that were set for it before."""
     written = [
         policy.application,
         None if policy.intent is None else policy.intent.application,
         None if policy.taken_back is None else policy.taken_back.application,
     ]
     before = [name for application in written if application is not None for name in application.entries]
-    return frozenset({*policy.env_names.values(), *before})
+    tried = () if policy.canary is None else policy.canary.entries
+    return frozenset({*policy.env_names.values(), *before, *tried})
 
 
 def workload(body: Mapping[str, Any], names: Collection[str], *, us: str) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def pod(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     return {
         "metadata": _picked(metadata, _OF_METADATA),
         "spec": {**_picked(spec, ("hostNetwork",)), "containers": containers},
-        "status": {**_picked(status, _OF_ADDRESSES), "conditions": _conditions(status), **statuses},
+        "status": {**_picked(status, _OF_POD_STATUS), "conditions": _conditions(status), **statuses},
     }
 
 

@@ -86,7 +86,7 @@ def workload_of(
     workload = trimming.workload(workload, names, us=US)
     # A watch has pods as they came, a list by name: what is gathered must be what is read again before a write.
     pods = sorted((trimming.pod(pod, names) for pod in pods), key=lambda pod: str(pod["metadata"]["name"]))
-    others, tried = canary_pods.parted(policy, pods)
+    others, tried = canary_pods.parted(policy, workload, pods)
     config_maps = {name: trimming.config_map(data, keys.get(name, ())) for name, data in config_maps.items()}
     spec, reference = workload["spec"]["template"]["spec"], policy.workload
     container = manifests.container_of(spec, reference.container)

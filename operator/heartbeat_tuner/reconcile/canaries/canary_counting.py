@@ -8,11 +8,15 @@ import dataclasses
 import math
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 from heartbeat_tuner.domain.evidence import Record, Unknown
 from heartbeat_tuner.domain.verifications import Canary
 from heartbeat_tuner.reconcile.outcomes import Decided
 from heartbeat_tuner.verification.episodes import WITHIN_S
+
+MOST_EPISODES: Final = 400
+"""That are remembered, the newest: a status has room for them, and what they show does not hang on more."""
 
 
 def counted(canary: Canary, outcome: Decided) -> Canary:
@@ -55,7 +59,8 @@ def _episodes(
             continue
         (hits_s if is_hit else others_s).append(at_s)
         last_s = at_s
-    return tuple(hits_s), tuple(others_s)
+    oldest_s = min(sorted([*hits_s, *others_s])[-MOST_EPISODES:], default=-math.inf)
+    return tuple(at_s for at_s in hits_s if at_s >= oldest_s), tuple(at_s for at_s in others_s if at_s >= oldest_s)
 
 
 def _since(landed: datetime, record: Record, *, is_hit: bool) -> Iterable[tuple[float, bool]]:

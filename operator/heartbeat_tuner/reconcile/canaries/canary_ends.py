@@ -25,6 +25,9 @@ from heartbeat_tuner.verification import fast_paths, rollout_blame, scatter
 COMES_WITHIN: Final = timedelta(minutes=2)
 """When all pods are ready so long after an eviction, and one with the values is missing, it came without them."""
 
+LARGEST_PART: Final = 0.5
+"""Of the pods: the others are what a canary is compared with, and what is left of the group where it fails."""
+
 SURE: Final = frozenset({Verdict.HEALTHY, Verdict.INFEASIBLE})
 """Verdicts that ask for no change, though all that is needed is known."""
 
@@ -76,12 +79,10 @@ def _changed(canary: Canary, policy: Policy, workload: Workload) -> Sentence | N
 def by_itself(canary: Canary, outcome: Decided) -> Sentence | None:
     """Return why nothing can be found out any more; None while something can."""
     inputs = outcome.inputs
-    pods, now = inputs.workload.canary, inputs.now
-    if len(pods.uids) > canary.pods:
-        phrase = "{has} pods run with the values, more than the {pods} that were to have them"
-        return say(phrase, has=len(pods.uids), pods=canary.pods)
-    if canary.landed is not None and not pods.uids:
-        return say("no pod runs with the values any more, whatever replaced the ones that did")
+    workload, now = inputs.workload, inputs.now
+    unlike = _unlike(canary, workload)
+    if unlike is not None:
+        return unlike
     if canary.landed is None and _came_without(canary, outcome):
         return say(
             "a pod that was created for it runs without the values: the webhook did not answer, or something else "
@@ -98,6 +99,21 @@ def by_itself(canary: Canary, outcome: Decided) -> Sentence | None:
         duration=inputs.policy.canary_rules.duration,
         hours=(canary.until - canary.since) / timedelta(hours=1),
     )
+
+
+def _unlike(canary: Canary, workload: Workload) -> Sentence | None:
+    """Return how its pods are too many, too large a part or none any more."""
+    pods = workload.canary
+    if len(pods.uids) > canary.pods:
+        phrase = "{has} pods run with the values, more than the {pods} that were to have them"
+        return say(phrase, has=len(pods.uids), pods=canary.pods)
+    part, wanted = canary.pods if canary.landed is None else len(pods.uids), workload.rollout.wanted
+    if part > wanted * LARGEST_PART:
+        phrase = "the values were for {part} pods, more than half of the {wanted} that there are to be by now"
+        return say(phrase, part=part, wanted=wanted)
+    if canary.landed is not None and not pods.uids:
+        return say("no pod runs with the values any more, whatever replaced the ones that did")
+    return None
 
 
 def not_wanted(outcome: Decided) -> Sentence:

@@ -13,6 +13,7 @@ import structlog
 from heartbeat_tuner.api import parsing
 from heartbeat_tuner.api.applied import failed_statuses
 from heartbeat_tuner.api.canary_notes import canary_status
+from heartbeat_tuner.decision.gates import canary_words
 from heartbeat_tuner.domain.errors import ApiServerError, WriteConflictError
 from heartbeat_tuner.domain.policies import ObjectKey, Policy
 from heartbeat_tuner.domain.reasons import Reason
@@ -21,6 +22,7 @@ from heartbeat_tuner.domain.verdicts import Finding
 from heartbeat_tuner.domain.verifications import MOST_FAILED, Canary, CanaryPhase, FailedValues
 from heartbeat_tuner.ports.kubernetes_workloads import Workloads
 from heartbeat_tuner.ports.stored_policies import Policies
+from heartbeat_tuner.reconcile import budget
 from heartbeat_tuner.reconcile.canaries import canary_steps
 from heartbeat_tuner.reconcile.canaries.canary_steps import CanaryStep
 from heartbeat_tuner.reconcile.outcomes import Decided
@@ -92,7 +94,7 @@ class CanaryRuns:
                 self._tell(policy, noted, step.canary)
         except (WriteConflictError, ApiServerError) as error:
             self._troubles.add("canary not noted, the next cycle tries again", key, error)
-            return outcome
+            return _waiting(outcome)
         if step.canary is None:
             self._known.pop(key, None)
         else:
@@ -149,12 +151,32 @@ def _failed_after(policy: Policy, step: CanaryStep) -> tuple[FailedValues, ...]:
 
 
 def _with(outcome: Decided, canary: Canary | None, failed: tuple[FailedValues, ...]) -> Decided:
-    """Return an outcome after a step; values that passed are written as they were tried."""
-    policy = dataclasses.replace(outcome.inputs.policy, canary=canary, failed=failed)
+    """Return an outcome after a step; values that passed are written as they were tried.
+
+    Where it was decided before the step that nothing holds a write, what came of the canary holds it: another one would
+    take the place of its note, and its pods would be taken back by nobody.
+    """
+    inputs = outcome.inputs
+    policy = dataclasses.replace(inputs.policy, canary=canary, failed=failed)
     decision = outcome.decision
+    if _writes_a_saving(outcome):
+        decision = dataclasses.replace(decision, hold=canary_words.hold(policy, inputs.workload, inputs.now))
     if canary is not None and canary.phase is CanaryPhase.PASSED and canary_steps.is_wanted(canary, outcome):
         decision = dataclasses.replace(decision, target=canary.values)
-    return dataclasses.replace(outcome, inputs=dataclasses.replace(outcome.inputs, policy=policy), decision=decision)
+    return dataclasses.replace(outcome, inputs=dataclasses.replace(inputs, policy=policy), decision=decision)
+
+
+def _waiting(outcome: Decided) -> Decided:
+    """Return an outcome whose canary's step could not be noted: what it would end is not written either."""
+    if not _writes_a_saving(outcome):
+        return outcome
+    hold = Finding(Reason.CANARY_RUNNING, "what its canary has next could not be noted; the next cycle tries again")
+    return dataclasses.replace(outcome, decision=dataclasses.replace(outcome.decision, hold=hold))
+
+
+def _writes_a_saving(outcome: Decided) -> bool:
+    """Whether a change is written in this cycle that a canary may hold."""
+    return outcome.decision.to_apply is not None and not outcome.decision.reverts and not budget.is_cure(outcome)
 
 
 def _is_news(noted: Canary, canary: Canary | None, policy: Policy) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.clients.client import Protocol
+from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.domain.evidence import Workload
 from heartbeat_tuner.domain.policies import DEPLOYMENT, Application, Mode
 from heartbeat_tuner.domain.reasons import Reason
@@ -112,14 +113,14 @@ def _carried_on(canary: Canary, outcome: Decided) -> CanaryStep:
     """Return what comes next with a canary whose values are tried."""
     end = canary_ends.by_people(canary, outcome)
     if end is not None:
-        return CanaryStep(_ended(canary, end, None))
+        return CanaryStep(_ended(canary, outcome, end, None))
     canary = canary_counting.counted(canary, outcome)
     failure = canary_ends.failure(canary, outcome)
     if failure is not None:
         return _failed(canary, outcome, failure)
     end = canary_ends.by_itself(canary, outcome)
     if end is not None:
-        return CanaryStep(_ended(canary, end, _second(outcome) + LONGEST))
+        return CanaryStep(_ended(canary, outcome, end, _second(outcome) + LONGEST))
     is_coming = canary.landed is None and canary.phase is CanaryPhase.RUNNING
     return _next_pod(canary, outcome) if is_coming else _watched(canary, outcome)
 
@@ -139,7 +140,7 @@ def _watched(canary: Canary, outcome: Decided) -> CanaryStep:
     if canary.phase is CanaryPhase.RUNNING and is_due:
         canary = dataclasses.replace(canary, phase=CanaryPhase.PASSED, until=now + PASSED_STANDS)
     if canary.phase is CanaryPhase.PASSED and wanted is False:
-        return CanaryStep(_ended(canary, canary_ends.not_wanted(outcome), None))
+        return CanaryStep(_ended(canary, outcome, canary_ends.not_wanted(outcome), None))
     return CanaryStep(canary)
 
 
@@ -166,7 +167,9 @@ def _next_pod(canary: Canary, outcome: Decided) -> CanaryStep:
 
 def _taken_back(canary: Canary, outcome: Decided) -> CanaryStep:
     """Return a canary that is over: its next pod is evicted when the one before has come back."""
-    policy, workload, now = outcome.inputs.policy, outcome.inputs.workload, _second(outcome)
+    policy, whole, now = outcome.inputs.policy, outcome.inputs.workload, _second(outcome)
+    parts = workload_parts.each(policy, whole).values()  # several where the policy was edited meanwhile
+    workload = next((part for part in parts if part.uid == canary.workload_uid), whole)
     uids = workload.canary.uids
     if not uids:
         return CanaryStep(dataclasses.replace(canary, phase=CanaryPhase.OVER) if _is_told(canary, outcome) else None)
@@ -188,10 +191,13 @@ def _is_told(canary: Canary, outcome: Decided) -> bool:
 
 
 def _is_whole(canary: Canary, workload: Workload, now: datetime) -> bool:
-    """Whether all other pods are there and ready; what else keeps them from it does not keep values for ever."""
-    if canary.replaced_at is not None and now - canary.replaced_at >= DEFAULT_DEADLINE:
-        return True
-    return canary_ends.is_complete(workload)
+    """Whether all other pods are there and ready; what else keeps them from it does not keep values for ever.
+
+    A deploy ends a canary, hours after its last pod was replaced: no pod is evicted at once beyond those it replaces.
+    """
+    ended = min(canary.until, now)
+    since = ended if canary.replaced_at is None else max(ended, canary.replaced_at)
+    return now - since >= DEFAULT_DEADLINE or canary_ends.is_complete(workload)
 
 
 def _second(outcome: Decided) -> datetime:
@@ -199,8 +205,8 @@ def _second(outcome: Decided) -> datetime:
     return outcome.inputs.now.replace(microsecond=0)
 
 
-def _ended(canary: Canary, why: str, again: datetime | None) -> Canary:
-    return dataclasses.replace(canary, phase=CanaryPhase.ENDED, message=why, again=again)
+def _ended(canary: Canary, outcome: Decided, why: str, again: datetime | None) -> Canary:
+    return dataclasses.replace(canary, phase=CanaryPhase.ENDED, until=_second(outcome), message=why, again=again)
 
 
 def _failed(canary: Canary, outcome: Decided, failure: canary_ends.CanaryFailure) -> CanaryStep:
@@ -213,5 +219,11 @@ def _failed(canary: Canary, outcome: Decided, failure: canary_ends.CanaryFailure
         spec=outcome.inputs.policy.spec,
         promised_per_day=None if canary.promise is None else canary.promise.upper_per_day,
     )
-    noted = dataclasses.replace(canary, phase=CanaryPhase.FAILED, outcome=failure.outcome, message=failure.message)
+    noted = dataclasses.replace(
+        canary,
+        phase=CanaryPhase.FAILED,
+        until=_second(outcome),
+        outcome=failure.outcome,
+        message=failure.message,
+    )
     return CanaryStep(noted, failed=failed)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from heartbeat_tuner.adapters.workloads import workload_evidence
 from heartbeat_tuner.domain.evidence import Workload
-from heartbeat_tuner.domain.verifications import Canary
+from heartbeat_tuner.domain.verifications import Canary, CanaryPhase
 from tests.support import manifests, worlds
 
 SESSION: Final = "KAFKA_SESSION_TIMEOUT_MS"
@@ -55,11 +55,11 @@ CANARY: Final = Canary(
 )
 
 
-def _seen(*pods: dict[str, Any], canary: Canary | None = CANARY) -> Workload:
-    """Return what is made of a Deployment of three whose template has a session of 30 s."""
+def _seen(*pods: dict[str, Any], canary: Canary | None = CANARY, session: str = "30000") -> Workload:
+    """Return what is made of a Deployment of three whose template has a session timeout in ms, of 30 s for one."""
     deployment = manifests.deployment()
     deployment["metadata"] |= {"uid": "workload-1", "resourceVersion": "7"}
-    template = manifests.container(env=[manifests.literal(SESSION, "30000")])
+    template = manifests.container(env=[manifests.literal(SESSION, session)])
     deployment["spec"] |= {"replicas": 3, "template": {"spec": {"containers": [template]}}}
     made = workload_evidence.workload_of(worlds.policy(canary=canary), deployment, pods, {}, template="1")
     assert isinstance(made, Workload)
@@ -100,3 +100,42 @@ def test_a_pod_that_has_a_part_of_the_values_is_none_of_it() -> None:
     other["spec"]["containers"][0]["env"] = [{"name": SESSION, "valueFrom": {"fieldRef": {"fieldPath": "x"}}}]
     assert dict(_seen(_pod(0, "20000", ready=True), canary=two).canary.uids) == {}
     assert dict(_seen(_pod(0, "30000", ready=True), other).canary.uids) == {}
+
+
+def test_pods_have_their_values_of_a_template_that_has_them_or_of_another_workload() -> None:
+    """Somebody deployed what was tried: evicted, each pod would come back with the values, and be evicted for ever."""
+    pods = [_pod(number, "20000", ready=True) for number in range(3)]
+    deployed = _seen(*pods, session="20000")
+    assert (dict(deployed.canary.uids), deployed.canary.total) == ({}, 3)
+    another = _seen(*pods, canary=dataclasses.replace(CANARY, workload_uid="workload-0"))
+    assert dict(another.canary.uids) == {}
+
+
+def test_a_pod_that_is_over_is_none_of_it_and_none_of_the_others() -> None:
+    """Its node was shut down, and its controller has made another: for it no canary would ever be complete."""
+    over = [_pod(number, session, ready=False) for number, session in ((2, "20000"), (3, "30000"))]
+    for pod in over:
+        ended = {"terminated": {"exitCode": 137, "reason": "Error", "finishedAt": "2026-03-02T11:59:00Z"}}
+        pod["status"] |= {"phase": "Failed", "containerStatuses": [{"name": "app", "restartCount": 0, "state": ended}]}
+    seen = _seen(_pod(0, "30000", ready=True), _pod(1, "20000", ready=True), *over)
+    assert (dict(seen.canary.uids), seen.canary.total) == ({"orders-1": "uid-1"}, 2)
+    assert seen.canary.rollout.failing == ()
+
+
+def test_the_pods_of_a_canary_are_known_when_the_policy_names_other_variables_by_now() -> None:
+    """Else they would keep the values, and nobody would take them back."""
+    renamed = dataclasses.replace(CANARY, entries={"OLD_SESSION_MS": "20000"})
+    pod = _pod(1, "30000", ready=True)
+    pod["spec"]["containers"][0]["env"].append(manifests.literal("OLD_SESSION_MS", "20000"))
+    assert dict(_seen(_pod(0, "30000", ready=True), pod, canary=renamed).canary.uids) == {"orders-1": "uid-1"}
+
+
+def test_a_pod_that_came_with_the_values_after_the_end_is_none_of_it() -> None:
+    """Something else gives them to new pods: each would be evicted, and come back with them, for ever."""
+    ended = dataclasses.replace(CANARY, phase=CanaryPhase.ENDED, until=worlds.NOW)
+    before, later = _pod(1, "20000", ready=True), _pod(2, "20000", ready=True)
+    before["metadata"]["creationTimestamp"] = "2026-03-02T11:59:00Z"
+    later["metadata"]["creationTimestamp"] = "2026-03-02T12:02:01Z"
+    pods = (_pod(0, "30000", ready=True), before, later)
+    assert set(_seen(*pods, canary=ended).canary.uids) == {"orders-1"}
+    assert set(_seen(*pods).canary.uids) == {"orders-1", "orders-2"}

@@ -268,6 +268,31 @@ async def test_an_edit_of_what_is_asked_for_ends_it_and_another_begins() -> None
     assert stage.canary["values"]["sessionTimeout"] == "20s"
 
 
+async def test_no_other_begins_before_the_pods_of_one_that_passed_went_back() -> None:
+    """It ends in the very cycle in which its values would be written: nothing held a write when that was decided."""
+    stage = await landed()
+    await until(stage, lambda: stage.canary.get("phase") == "Passed", cycles=10)
+    first = stage.canary["since"]
+    stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"min": "20s"}})
+    await stage.cycle()
+    assert (stage.canary["phase"], stage.canary["since"]) == ("Ended", first)
+    assert stage.condition("Applied") == ("False", "CanaryEnded")
+    await until(stage, lambda: not stage.workloads.tried, cycles=4)
+
+
+async def test_other_values_are_not_written_where_the_end_of_a_canary_is_not_noted() -> None:
+    """They were tried in no pod."""
+    stage = await landed()
+    await until(stage, lambda: stage.canary.get("phase") == "Passed", cycles=10)
+    stage.policies.edit(ORDERS, bounds={"sessionTimeout": {"min": "20s"}})
+    stage.policies.error = ApiServerError("no answer")
+    await stage.cycle()
+    assert stage.workloads.writes == []
+    stage.policies.error = None
+    await stage.cycle()
+    assert (stage.canary["phase"], stage.workloads.writes) == ("Ended", [])
+
+
 async def test_somebodys_deploy_ends_it() -> None:
     """What shows then may be of the deploy."""
     stage = await landed()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heartbeat_tuner.api.canary_notes import canary_of, canary_status
 from heartbeat_tuner.decision import workload_parts
 from heartbeat_tuner.decision.input import CanaryLook
 from heartbeat_tuner.domain.evidence import Record, Unknown, Workload
@@ -143,6 +144,16 @@ def many(count: int, *, canary: Canary = LANDED, others: int = 0, **changes: Any
     return dataclasses.replace(canary, **{**times, **changes})
 
 
+def test_a_status_has_room_for_the_episodes_of_a_week_of_trouble() -> None:
+    """Values that passed wait for a window for eight days; a note with no room would stand in its way for ever."""
+    landed = NOW - timedelta(days=8)
+    others = tuple((landed + number * 15 * MINUTE).timestamp() for number in range(760))
+    long = dataclasses.replace(LANDED, phase=CanaryPhase.PASSED, since=landed, landed=landed, others_s=others)
+    noted = after(long, others=record(2 * MINUTE))
+    assert noted.others_s[-1] == (NOW - 2 * MINUTE).timestamp()
+    assert canary_of(canary_status(noted)) == noted
+
+
 @pytest.mark.parametrize(("hits", "others"), [(2, 0), (3, 5), (0, 12)])
 def test_episodes_as_chance_has_them_fail_nothing(hits: int, others: int) -> None:
     """It has a quarter of the pods."""
@@ -253,6 +264,19 @@ def test_which_changes_have_one(policy: dict[str, Any], pods: int) -> None:
         assert canary_steps.pods_first(dataclasses.replace(free, decision=decision), may_evict=True) == 0
 
 
+def test_scaled_down_it_never_becomes_more_than_half_of_the_pods() -> None:
+    """An autoscaler left four of sixteen, and three have the values: the last one must not get them, too."""
+    coming = dataclasses.replace(COMING, pods=4, ticket=3)
+    assert after(coming, has=workload(tried=3)).ticket == 4
+    taken = step(coming, has=workload(tried=3, wanted=4))
+    assert taken.canary is not None
+    assert (taken.evicted, taken.canary.phase, taken.canary.ticket) == (None, CanaryPhase.ENDED, 3)
+    assert "more than half of the 4" in taken.canary.message
+    landed = dataclasses.replace(LANDED, pods=4)
+    assert after(landed, has=workload(tried=3, wanted=4)).phase is CanaryPhase.ENDED
+    assert after(landed, has=workload(tried=2, wanted=4)).phase is CanaryPhase.RUNNING
+
+
 def test_once_the_template_was_written_there_is_none() -> None:
     """Whoever wrote it: a cure, or a leader who fell right after that."""
     written = Application(TRIED, worlds.settings(), LANDED.since, "workload-1", "app")
@@ -261,13 +285,25 @@ def test_once_the_template_was_written_there_is_none() -> None:
 
 def test_taking_back_waits_until_the_others_are_whole_but_not_for_ever() -> None:
     """Another pod that is away for a reason of its own holds it up for ten minutes."""
-    ended = dataclasses.replace(LANDED, phase=CanaryPhase.ENDED, replaced_at=NOW - MINUTE)
+    ended = dataclasses.replace(LANDED, phase=CanaryPhase.ENDED, until=NOW - 10 * MINUTE, replaced_at=NOW - MINUTE)
     has = workload()
     has = dataclasses.replace(has, canary=dataclasses.replace(has.canary, total=7))
     assert step(ended, has=has).evicted is None
     late = dataclasses.replace(ended, replaced_at=NOW - 10 * MINUTE)
     assert step(late, has=has).evicted == ("orders-0", "uid-0")
     assert step(late, has=has, suspended=True).evicted is None
+
+
+@pytest.mark.parametrize(
+    "seen", [{}, {"contradiction": "there is a heartbeat every 1 s"}], ids=["a deploy", "a deploy as values fail"]
+)
+def test_a_deploy_that_ends_a_canary_loses_no_pod_beyond_those_it_replaces(seen: dict[str, Any]) -> None:
+    """Its last pod was replaced long ago, which says nothing of the rollout that began just now."""
+    has = workload(rolling_out=True, template="another" if not seen else "t")
+    has = dataclasses.replace(has, canary=dataclasses.replace(has.canary, total=6))
+    ended = after(LANDED, has=has, **seen)
+    assert (ended.is_taking_back, ended.until) == (True, NOW)
+    assert step(ended, has=has).evicted is None
 
 
 def test_taking_back_asks_for_the_same_pod_until_it_is_gone() -> None:
@@ -318,7 +354,7 @@ def test_a_policy_of_several_workloads_has_none_and_takes_back_what_it_began_wit
     first, own = (
         WorkloadRef("Deployment", dataclasses.replace(worlds.policy().key, name=name), "app") for name in "ab"
     )
-    whole = workload_parts.together({first: workload(tried=0), own: workload()})
+    whole = workload_parts.together({first: workload(tried=0, uid="workload-0"), own: workload()})
     both: dict[str, Any] = {"workload": own, "workloads": (first, own)}
     free = outcome(whole, decision=dataclasses.replace(ASKED, hold=None), **both)
     assert canary_steps.pods_first(free, may_evict=True) == 0
