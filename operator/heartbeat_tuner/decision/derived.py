@@ -106,7 +106,8 @@ class Derived:
         if written is None or change[1].session_timeout > written.previous.session_timeout:
             return ""
         before = eviction_evidence.before_the_change(inputs.history, inputs.policy, self.current.settings)
-        if before is None or not before.is_dangerous(inputs.per_month):
+        is_promised = answer.new is None or (before is not None and not before.refutes(answer.new.evictions_upper))
+        if before is None or (is_promised and not before.is_dangerous(inputs.per_month)):
             return ""
         return say(
             "before the last change, with no shorter a session, members were evicted {episodes} times within "
@@ -253,6 +254,8 @@ def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
         return record.evictions, max(1.0, math.floor(record.span / _DAY))
     evidence = evidence_of(inputs)
     if evidence is None or not evidence.episodes:
+        return 0, 1.0
+    if evidence.episodes < assessment.ENOUGH_EVICTIONS and evidence.days < guard.SURE_DAYS:
         return 0, 1.0
     return evidence.episodes, max(1.0, math.floor(evidence.days))
 
