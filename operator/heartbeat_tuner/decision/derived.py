@@ -278,5 +278,8 @@ def _rebalances_of(
     inputs: DecisionInput, model: Fitted, facts: Facts, values: tuple[LivenessSettings, ...]
 ) -> Sentence | None:
     """Return that a model's rebalances are far more than it expects of the values of which it expects most."""
-    most = max(expected_evictions.per_day_at_most(model, each, inputs.period(each)) for each in values)
+
+    def most() -> float:
+        return max(expected_evictions.per_day_at_most(model, each, inputs.period(each)) for each in values)
+
     return group_facts.unexplained_rebalances(model.model, facts, most)
