@@ -24,7 +24,7 @@ from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import Sentence, say
 from heartbeat_tuner.domain.verdicts import Finding, Forecast, StaticAdvice
 from heartbeat_tuner.metrics.measured import ABSENCE, POLL_GAP
-from heartbeat_tuner.models.group_model import QuantityModel, Unfitted
+from heartbeat_tuner.models.group_model import Fitted, QuantityModel, Unfitted
 
 _T = TypeVar("_T")
 
@@ -101,10 +101,13 @@ class Derived:
             return ""
         if not self.is_founded(answer):
             return "more evictions were counted than it promises of the values set"
+        if self._unexplained_before is not None:
+            return self._unexplained_before
         if written is None or change[1].session_timeout > written.previous.session_timeout:
             return ""
         before = eviction_evidence.before_the_change(inputs.history, inputs.policy, self.current.settings)
-        if before is None or not before.is_dangerous(inputs.per_month):
+        is_promised = answer.new is None or (before is not None and not before.refutes(answer.new.evictions_upper))
+        if before is None or (is_promised and not before.is_dangerous(inputs.per_month)):
             return ""
         return say(
             "before the last change, with no shorter a session, members were evicted {episodes} times within "
@@ -127,6 +130,15 @@ class Derived:
         """That a model's own rebalances contradict whatever it would promise; None where they do not."""
         facts = _facts(self._inputs)
         return None if isinstance(facts, Unknown) else _unexplained(self._inputs, facts)
+
+    @functools.cached_property
+    def _unexplained_before(self) -> Sentence | None:
+        """The same of days that reach back before our last change, with what a model expects of those values too."""
+        inputs, written, model = self._inputs, self._inputs.policy.application, self._inputs.model
+        facts = _facts(inputs)
+        if written is None or isinstance(facts, Unknown) or isinstance(model, Unfitted):
+            return None
+        return _rebalances_of(inputs, model, facts, (written.previous, self.current.settings))
 
     @functools.cached_property
     def question(self) -> Question | Unfitted:
@@ -234,8 +246,8 @@ def evidence_of(inputs: DecisionInput) -> EvictionEvidence | None:
 def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
     """Return how many evictions an answer rests on, and in how many days.
 
-    One in an hour is none in the next, and no rate of anything: values would follow it up and down. Of less than a day
-    they count from as many on as are acted on; else those of weeks count. Days are whole ones: a record grows by the
+    One in an hour, or on the first day, is none in the next, and no rate of anything: values would follow it up and
+    down. Of less than a week they count from as many on as are acted on. Days are whole ones: a record grows by the
     minute, and an answer would never be the same.
     """
     if assessment.silences_are_dangerous(record, inputs.per_month) or record.span >= _DAY:
@@ -243,13 +255,15 @@ def _counted(inputs: DecisionInput, record: Record) -> tuple[int, float]:
     evidence = evidence_of(inputs)
     if evidence is None or not evidence.episodes:
         return 0, 1.0
+    if evidence.episodes < assessment.ENOUGH_EVICTIONS and evidence.days < guard.SURE_DAYS:
+        return 0, 1.0
     return evidence.episodes, max(1.0, math.floor(evidence.days))
 
 
 def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:
     """Return that a model's own rebalances contradict whatever it would promise; None where they do not.
 
-    Those of days before our last change are of other values.
+    Those of days before our last change are of other values, and refuse shorter limits only (`Derived`).
     """
     if isinstance(inputs.model, Unfitted):
         return None
@@ -257,6 +271,15 @@ def _unexplained(inputs: DecisionInput, facts: Facts) -> Sentence | None:
     current = inputs.workload.current
     if current is None or (change is not None and model.since <= change.at.date()):
         return None
-    values = current.settings
-    expected_per_day = expected_evictions.per_day_at_most(inputs.model, values, inputs.period(values))
-    return group_facts.unexplained_rebalances(model, facts, expected_per_day)
+    return _rebalances_of(inputs, inputs.model, facts, (current.settings,))
+
+
+def _rebalances_of(
+    inputs: DecisionInput, model: Fitted, facts: Facts, values: tuple[LivenessSettings, ...]
+) -> Sentence | None:
+    """Return that a model's rebalances are far more than it expects of the values of which it expects most."""
+
+    def most() -> float:
+        return max(expected_evictions.per_day_at_most(model, each, inputs.period(each)) for each in values)
+
+    return group_facts.unexplained_rebalances(model.model, facts, most)

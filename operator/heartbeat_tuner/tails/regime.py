@@ -25,6 +25,9 @@ LEAST_OLD: Final = 7
 SHARES: Final = (0.05, 0.01, 0.001)
 """Of all values: the times beyond which days are compared are exceeded by these."""
 
+LEAST_PART: Final = 0.1
+"""Of a group's longest day: a day that was watched for less has no rate of its own, which one value would make high."""
+
 _LARGE: Final = 2.0
 _SURE: Final = 4.0  # standard deviations: many groups, and many days, are looked at
 _HALF: Final = 0.5  # an event, so that none at all is not infinitely far away
@@ -35,12 +38,13 @@ def newest_days(exceeding: Array, watched: Array) -> npt.NDArray[np.int64]:
 
     Args:
         exceeding: how many values exceeded some times, days x groups x times, the newest day first.
-        watched: for how long each group was watched on each day, days x groups; a day of 0 does not count.
+        watched: for how long each group was watched on each day, days x groups; a day of 0, or of less than
+            `LEAST_PART` of the longest, is compared with no other.
     """
     days, groups = watched.shape
     begun, sure = np.zeros(groups, dtype=np.int64), np.full(groups, _SURE)
     rates = exceeding / np.maximum(watched, 1e-300)[:, :, None]
-    there = watched > 0
+    there = (watched > 0) & (watched >= LEAST_PART * watched.max(axis=0, initial=0.0))
     for new in range(LEAST_NEW, days - LEAST_OLD + 1):
         enough = (there[:new].sum(axis=0) >= LEAST_NEW) & (there[new:].sum(axis=0) >= LEAST_OLD) & there[new - 1]
         least = np.where(there[:new, :, None], rates[:new], np.inf).min(axis=0)

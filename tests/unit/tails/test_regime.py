@@ -69,3 +69,14 @@ def test_days_that_nobody_watched_do_not_count() -> None:
     watched = np.where(np.arange(14) < 6, 0.0, BLOCKS)
     rates = np.where(np.arange(14) < 12, 5.0, 60.0) * (watched > 0)
     assert newest(rates, watched=watched) == 0
+
+
+@pytest.mark.parametrize("day", [3, 12], ids=["an old day", "a new day"])
+def test_a_day_of_a_minute_hides_no_regime(day: int) -> None:
+    """Metrics were lost but for one block: one value in it is the highest rate of all days, and none the lowest."""
+    per_day = np.where(np.arange(14) < 10, 5.0, 60.0)
+    per_day[day] = 0.0
+    watched = np.where(np.arange(14) == day, 1.0, BLOCKS)
+    counts = counted(per_day, 1)
+    counts[13 - day] = 1.0 if day < 10 else 0.0
+    assert int(regime.newest_days(counts, watched[::-1, None])[0]) == 4

@@ -10,6 +10,7 @@ KIP-848 group are the broker's, and change without a restart.
 from datetime import timedelta
 from typing import Final
 
+from heartbeat_tuner.decision.optimize import guard
 from heartbeat_tuner.decision.optimize.cost_points import CostPoint
 from heartbeat_tuner.domain import liveness
 from heartbeat_tuner.domain.liveness import Setting
@@ -29,15 +30,16 @@ _BROKERS: Final = {Setting.HEARTBEAT_INTERVAL, Setting.SESSION_TIMEOUT}
 def restores_the_objective(now: CostPoint, new: CostPoint, per_month: float) -> bool:
     """Whether the objective asks for a change, whatever it saves: what is set is expected to miss it.
 
-    A change that leaves more than half of the evictions and still misses it is a saving like others.
+    A change that leaves more than half of the evictions and still misses it is a saving like others, and so is one that
+    leaves nearly all of them (`guard.RELIEF`): from 1.01 to 0.99 a month is no reason to restart every pod.
 
     Args:
         now: what is set.
         new: what shall be.
         per_month: how many live members may be removed.
     """
-    missed = now.evictions_per_month
-    return missed > per_month and new.evictions_per_month <= max(per_month, 0.5 * missed)
+    missed, left = now.evictions_per_month, new.evictions_per_month
+    return missed > per_month and left <= min(max(per_month, 0.5 * missed), (1.0 - guard.RELIEF) * missed)
 
 
 def is_not_worth_a_rollout(

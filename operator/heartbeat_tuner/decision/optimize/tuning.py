@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from heartbeat_tuner.clients import catalogue
+from heartbeat_tuner.decision.evictions.assessment import ENOUGH_EVICTIONS
 from heartbeat_tuner.decision.optimize import answer_sentences, economics, guard, improvement, search
 from heartbeat_tuner.decision.optimize.cost_points import Choice, CostPoint, Unsure
 from heartbeat_tuner.decision.optimize.guard import Leave
@@ -205,6 +206,8 @@ def _changed(
         )
     session, only_recommend = new.settings.session_timeout, leave is Leave.RECOMMEND and not urgent
     in_force, per_month = now if only_recommend else new, question.objective.max_false_evictions_per_month
+    is_chance = 0 < question.evictions < ENOUGH_EVICTIONS  # what misses the objective by one eviction may not miss it
+    is_asked = urgent or (not is_chance and economics.restores_the_objective(now, new, per_month))
     return dataclasses.replace(
         answer,
         verdict=Verdict.CHANGE,
@@ -215,7 +218,7 @@ def _changed(
         upper=max(answer.upper or session, session),
         new=_predicted(cost_cache, new),
         objective_met=in_force.evictions_upper <= per_month,
-        wait_for_restart=not (urgent or economics.restores_the_objective(now, new, per_month))
+        wait_for_restart=not is_asked
         and economics.is_not_worth_a_rollout(
             question.profile, now, new, cost_cache.rollout(now.settings), question.horizon
         ),

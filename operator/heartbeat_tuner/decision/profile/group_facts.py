@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Final
 
 from heartbeat_tuner.clients.client import Period
@@ -97,7 +98,7 @@ def unfit(model: GroupModel) -> Unfitted | None:
     return Unfitted(no_tail(model.group, absences))
 
 
-def unexplained_rebalances(model: GroupModel, facts: Facts, evictions_per_day: float) -> Sentence | None:
+def unexplained_rebalances(model: GroupModel, facts: Facts, evictions_per_day: Callable[[], float]) -> Sentence | None:
     """Return that a group rebalances unplanned far more often than what its model knows explains; None if it does not.
 
     Each crash and each eviction makes two rebalances: somebody leaves, somebody comes. Evictions are those that were
@@ -108,15 +109,18 @@ def unexplained_rebalances(model: GroupModel, facts: Facts, evictions_per_day: f
     Args:
         model: of the group.
         facts: the group as it is now.
-        evictions_per_day: that the model expects at most with the values that are set; infinite if nobody knows.
+        evictions_per_day: returns how many the model expects at most with the values that are set, infinite if nobody
+            knows; asked only where there are many rebalances, for each cycle asks it of each group.
     """
     shown = model.quantities.get(UNPLANNED_REBALANCE)
     if shown is None or shown.rate is None or shown.group_days < 1.0:
         return None
-    crashes, evictions = (facts.members * _upper_rate(model, name) for name in (CRASH_DOWNTIME, EVICTION))
-    explained = 2.0 * (crashes + max(evictions, evictions_per_day)) + _OUTAGES_A_DAY
     least = (shown.values - Z_95 * math.sqrt(shown.values)) / shown.group_days
-    if shown.values < _ENOUGH_REBALANCES or least <= _UNEXPLAINED * explained:
+    if shown.values < _ENOUGH_REBALANCES or least <= _UNEXPLAINED * _OUTAGES_A_DAY:
+        return None
+    crashes, evictions = (facts.members * _upper_rate(model, name) for name in (CRASH_DOWNTIME, EVICTION))
+    explained = 2.0 * (crashes + max(evictions, evictions_per_day())) + _OUTAGES_A_DAY
+    if least <= _UNEXPLAINED * explained:
         return None
     return say(
         "group {group} rebalanced {rebalances:.3g} times a day without a plan, and crashes and evictions, counted or "

@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from heartbeat_tuner.decision.evictions import eviction_evidence
 from heartbeat_tuner.decision.evictions.eviction_evidence import EvictionEvidence
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
+from heartbeat_tuner.domain.liveness import LivenessSettings
 from heartbeat_tuner.domain.policies import Application, Policy
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Confidence, Forecast, Prediction, Verdict
 from heartbeat_tuner.domain.verifications import EvictionHistory, FollowedChange
 from tests.support import worlds
+from tests.support.tuned import known_kafkajs
 from tests.support.worlds import NOW
 
 DAY_S = 86_400.0
@@ -113,3 +116,38 @@ def test_two_evictions_in_four_weeks_are_no_danger() -> None:
     """Values must not follow what may be chance."""
     decision = decide(dataclasses.replace(worlds.situation(), history=history(3.0, 9.0, since_days=28.0)))
     assert decision.verdict is Verdict.HEALTHY
+
+
+def few(short: LivenessSettings, episodes: int, days: float) -> DecisionInput:
+    """Return a healthy group that was evicted a few times within some days, with the objective's one a month."""
+    seen = history(*(0.1 + 0.2 * number for number in range(episodes)), since_days=days)
+    return dataclasses.replace(known_kafkajs(short), history=dataclasses.replace(seen, values=short))
+
+
+@pytest.mark.parametrize(("episodes", "days"), [(1, 1.0), (2, 1.0), (2, 6.9)])
+def test_one_eviction_in_a_day_is_not_thirty_a_month(episodes: int, days: float) -> None:
+    """S would rise for it fourfold, by a rollout, and fall again."""
+    short = worlds.settings("15s")
+    quiet, evicted = decide(known_kafkajs(short)), decide(few(short, episodes, days))
+    assert (evicted.target, evicted.hold) == (quiet.target, quiet.hold)
+
+
+@pytest.mark.parametrize(
+    ("episodes", "held"), [(1, Reason.NOT_WORTH_RESTART), (2, Reason.NOT_WORTH_RESTART), (3, None)]
+)
+def test_one_eviction_in_a_week_misses_no_objective_for_sure(episodes: int, held: Reason | None) -> None:
+    """A longer S then has to pay for its rollout, as any saving has; from three on it has not."""
+    decision = decide(few(worlds.settings("15s"), episodes, 28.0))
+    assert decision.target is not None
+    assert decision.target.session_timeout > timedelta(seconds=20)
+    assert (None if decision.hold is None else decision.hold.reason) is held
+
+
+def test_two_evictions_before_a_change_still_refute_what_a_law_promises_again() -> None:
+    """S rose for them from 30 s; a law that does not know of them asks for half of it, or less than it was."""
+    long, short = worlds.settings("45s"), worlds.settings("30s")
+    change = Application(long, short, NOW - timedelta(days=2), "workload-1")
+    before = dataclasses.replace(history(5.0, 7.0, since_days=10.0), values=long)
+    decision = decide(dataclasses.replace(known_kafkajs(long, application=change), history=before))
+    assert (decision.verdict, decision.target) == (Verdict.HEALTHY, None)
+    assert "before the last change" in decision.advice

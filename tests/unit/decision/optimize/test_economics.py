@@ -48,8 +48,15 @@ def test_deploys_of_others_do_not_end_the_horizon() -> None:
 
 @pytest.mark.parametrize(
     ("evictions", "after", "asks"),
-    [(0.9, 0.1, False), (1.1, 1.0, True), (22.0, 12.0, False), (22.0, 11.0, True), (22.0, 30.0, False)],
-    ids=["met", "met again", "half is left", "halved", "more"],
+    [
+        (0.9, 0.1, False),
+        (1.5, 1.0, True),
+        (1.01, 0.99, False),
+        (22.0, 12.0, False),
+        (22.0, 11.0, True),
+        (22.0, 30.0, False),
+    ],
+    ids=["met", "met again", "hardly fewer", "half is left", "halved", "more"],
 )
 def test_an_objective_that_is_missed_asks_for_the_change(evictions: float, after: float, *, asks: bool) -> None:
     """A group that evicts 22 times a month where one is allowed must not stay so for want of a saving."""

@@ -6,8 +6,11 @@ from datetime import date, timedelta
 import pytest
 
 from heartbeat_tuner.decision.derived import question_of
+from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.optimize.questions import Question
+from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.policies import Application
+from heartbeat_tuner.domain.verdicts import Verdict
 from heartbeat_tuner.models.group_model import QuantityModel, Unfitted
 from heartbeat_tuner.tails.model import Rejected, RejectionReason
 from heartbeat_tuner.tails.rates import Rate
@@ -22,12 +25,18 @@ def events(per_day: float, days: float = 14.0, members: int = 3) -> QuantityMode
     return QuantityModel(round(per_day * days), members * days, days, 0.5, NO_TAIL, rate=rate)
 
 
-def asked(change: Application | None = None, **quantities: QuantityModel) -> Question | Unfitted:
-    """Return what is asked of a group whose model has these events beside its absences."""
+def situation(change: Application | None = None, **quantities: QuantityModel) -> DecisionInput:
+    """Return a group whose model has these events beside its absences."""
     model = fitted.fitted(quantities={"absence": fitted.quantity(), **quantities})
-    inputs = worlds.situation(model=model, of=worlds.policy(application=change))
+    has = worlds.workload(None if change is None else change.values)
+    inputs = worlds.situation(model=model, of=worlds.policy(application=change), has=has)
     members = tuple(dataclasses.replace(member, partitions=4) for member in inputs.group.members)
-    inputs = dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, members=members))
+    return dataclasses.replace(inputs, group=dataclasses.replace(inputs.group, members=members))
+
+
+def asked(change: Application | None = None, **quantities: QuantityModel) -> Question | Unfitted:
+    """Return what is asked of such a group."""
+    inputs = situation(change, **quantities)
     record = inputs.record
     assert inputs.workload.current is not None
     assert not hasattr(record, "reason")
@@ -67,3 +76,13 @@ def test_those_of_days_before_the_last_change_are_of_other_values() -> None:
     at = worlds.NOW - (worlds.NOW.date() - model_since - timedelta(days=3))
     change = Application(worlds.settings(), worlds.settings("20s"), at, "workload-1")
     assert isinstance(asked(change, unplannedRebalance=events(161.0)), Question)
+
+
+@pytest.mark.parametrize(("often", "tightens"), [(161.0, False), (0.6, True)], ids=["unexplained", "a few"])
+def test_after_a_change_the_same_law_asks_for_no_shorter_session(often: float, *, tightens: bool) -> None:
+    """It was fitted without those who were removed: what made the session longer must not be taken back by it."""
+    change = Application(worlds.settings("45s"), worlds.settings("20s"), worlds.NOW - timedelta(days=3), "workload-1")
+    decision = decide(situation(change, unplannedRebalance=events(often)))
+    assert (decision.target is not None) is tightens
+    assert ("members are removed and no metric shows it" in decision.advice) is not tightens
+    assert decision.verdict is (Verdict.CHANGE if tightens else Verdict.HEALTHY)
