@@ -9,6 +9,10 @@ their rates gamma over the groups (`rates.spread`). A group's own rate is then g
 what the fleet says weigh as many events as they rest on. Where an event is common its own count decides, where it is
 rare the fleet's.
 
+Of some absences only what they outlasted is known: evictions. Beyond that each counts for less than one, by a law as
+heavy as such absences may follow (`shape_free.outlasting`): else a fleet whose sessions are alike would seem never to
+exceed them.
+
 Groups of several namespaces share a pool only so far: each namespace has its own, in which each other one counts for
 less than itself (`neighbours`), and how much groups differ is what its own groups show. Whether it has a pool depends
 on what it saw itself, and on nobody else: who could bring one into being would move its rates by more than that.
@@ -64,18 +68,25 @@ class Pool:
     spreads: tuple[float, ...]
 
     @classmethod
-    def of(cls, counts: Array, days: Array) -> Self | None:
+    def of(cls, counts: Array, days: Array, *, unended: Array | None = None) -> Self | None:
         """Return what groups of one kind saw together; None if too little, or no value at all.
 
         Args:
             counts: of each of them, whole, not decayed; groups x `BUCKETS`.
             days: for how long each was watched; groups. One of 0 does not count.
+            unended: as in `of_homes`.
         """
-        return cls.of_homes(counts, days, np.zeros(len(days), dtype=np.int64)).get(0)
+        return cls.of_homes(counts, days, np.zeros(len(days), dtype=np.int64), unended=unended).get(0)
 
     @classmethod
     def of_homes(
-        cls, counts: Array, days: Array, homes: npt.NDArray[np.int64], *, least_groups: int = 1
+        cls,
+        counts: Array,
+        days: Array,
+        homes: npt.NDArray[np.int64],
+        *,
+        least_groups: int = 1,
+        unended: Array | None = None,
     ) -> dict[int, Self]:
         """Return the pool of each namespace that saw enough: its own groups' and, within bounds, those of others.
 
@@ -84,18 +95,21 @@ class Pool:
             days: as in `of`.
             homes: a number for each group, the same for those of one namespace.
             least_groups: of its own that a namespace needs.
+            unended: how many of `counts` are only known to be longer than the lower edge of their bucket; None: none.
         """
         watched = days > 0
-        counts, days, homes = counts[watched], days[watched], homes[watched]
+        each = longer(counts if unended is None else counts - unended)
+        if unended is not None:
+            each += unended @ _outlasting()
+        each, counts, days, homes = each[watched], counts[watched], days[watched], homes[watched]
         numbers, homes = np.unique(homes, return_inverse=True)
         if not numbers.size:
             return {}
         several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
-        each = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES]
         own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
-        longer = np.array([each[own].sum(axis=0) for own in several])
+        seen = np.array([each[own].sum(axis=0) for own in several])
         beyond = np.array([_beyond(counts[own].sum(axis=0)) for own in several])
-        events, together = neighbours.heard(longer, own_days, least=beyond)
+        events, together = neighbours.heard(seen, own_days, least=beyond)
         sizes = np.array([own.size for own in several])
         return {
             int(numbers[home]): cls(
@@ -126,6 +140,21 @@ class Pool:
         differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
         shape, exposure = own + 1.0 / differ, days + 1.0 / (differ * usual)
         return shape / exposure, _quantiles(shape) / exposure
+
+
+def longer(counts: Array) -> Array:
+    """Return how many values of each group are longer than each of `TIMES_S`.
+
+    Args:
+        counts: of each of them; groups x `BUCKETS`.
+    """
+    return np.asarray(np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES])
+
+
+@functools.cache
+def _outlasting() -> Array:
+    """Return for how much a value counts at each of `TIMES_S` that outlasted the lower edge of a bucket."""
+    return np.array([shape_free.outlasting(EDGES_S[_EDGES], from_s) for from_s in EDGES_S[:-1].tolist()])
 
 
 def _beyond(counts: Array) -> Array:

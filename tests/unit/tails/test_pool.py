@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heartbeat_tuner.tails.histogram import EDGES_S, Histogram, dense
 from heartbeat_tuner.tails.pool import LEAST_ALIKE, LEAST_DAYS, TIMES_S, Pool
@@ -46,6 +48,34 @@ def test_beyond_the_largest_of_all_stands_one_event_and_a_heavy_tail() -> None:
     assert beyond[1:] / beyond[:-1] == pytest.approx([10**-2.5] * 2)
     quick = pool([[0.1]] * 5, DAYS)
     assert quick.per_day[0] == pytest.approx((0.1 / TIMES_S[0]) ** 2.5 / 200.0, rel=0.07)
+
+
+def test_what_was_outlasted_counts_for_less_beyond_and_never_for_nothing() -> None:
+    """A fleet whose sessions are all 45 s would seem never to be away for longer; before, each counts as one."""
+    ended, outlasted = [[3.0, 3.0], [], [], [], [50.0]], [[40.0], [40.0], [], [], []]
+    both = counts([one + other for one, other in zip(ended, outlasted, strict=True)])
+    found = Pool.of(both, DAYS, unended=counts(outlasted))
+    assert found is not None
+    events = np.array(found.per_day) * found.days
+    assert events[TIMES_S.index(32.0)] == pytest.approx(3.0)
+    at_45 = events[[round(time_s) for time_s in TIMES_S].index(45)]
+    assert 2.0 < at_45 < 3.0, "one ended beyond, two were outlasted a little before"
+    shown = pool(ended, DAYS)
+    assert np.all(events >= np.array(shown.per_day) * shown.days * (1 - 1e-9))
+    assert np.all(np.diff(events) <= 0)
+
+
+@given(st.lists(st.floats(0.1, 400.0), min_size=1, max_size=20), st.integers(0, 20))
+def test_a_value_without_an_end_counts_for_one_at_most_and_lowers_nothing(times: list[float], some: int) -> None:
+    """Against the same values left out, and against the same values with as late an end as there is."""
+    held, without_end = counts([times, *[[3.0]] * 4]), counts([times[:some], *[[]] * 4])
+    found = Pool.of(held, DAYS, unended=without_end)
+    without = Pool.of(held - without_end, DAYS)
+    longest = pool([[*times[some:], *[512.5] * len(times[:some])], *[[3.0]] * 4], DAYS)
+    assert found is not None
+    assert without is not None
+    assert np.all(np.array(found.per_day) >= np.array(without.per_day) * (1 - 1e-9))
+    assert np.all(np.array(found.per_day) <= np.array(longest.per_day) * (1 + 1e-9))
 
 
 def test_the_order_of_groups_changes_nothing() -> None:
