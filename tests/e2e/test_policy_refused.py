@@ -209,7 +209,7 @@ def test_smallest_policy_gets_its_defaults(team: Team) -> None:
         **policy_document(team.name)["spec"],
         "workloadRef": {"kind": "Deployment", "name": team.name, "container": "app"},
         "mode": "Recommend",
-        "objective": {"maxDetectionTime": "60s", "maxFalseEvictionsPerMonth": 1},
+        "objective": {"maxFalseEvictionsPerMonth": 1},
         "rollout": {
             "cooldown": "24h",
             "horizon": "336h",

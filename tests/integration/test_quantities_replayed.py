@@ -16,7 +16,7 @@ from heartbeat_tuner.adapters.prometheus.prometheus_source import PrometheusSour
 from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.metrics import quantities
 from heartbeat_tuner.metrics.conventions import known_conventions, platform
-from heartbeat_tuner.metrics.measured import Measured, Observation, Quantities, Rebalances
+from heartbeat_tuner.metrics.measured import Evictions, Measured, Observation, Quantities, Rebalances
 from heartbeat_tuner.metrics.raw import queries, resolver
 from heartbeat_tuner.metrics.raw.samples import Series
 from heartbeat_tuner.metrics.vocabulary import Quantity, Scope, ValueKind
@@ -157,6 +157,25 @@ def crashed(found: object, of: Recording, began_s: float) -> None:
     assert crash.value_s <= back_s - at_s <= crash.at_most_s
 
 
+def evicted(found: object, of: Recording, began_s: float) -> None:
+    """As the broker's log has them, each with no more than the member was surely silent for."""
+    assert isinstance(found, Evictions), found
+    true = of.meta["truth"]["evictions"]
+    assert [event.pod for event in found.events] == [removal["pod"] for removal in true]
+    for event, removal in zip(found.events, true, strict=True):
+        # It shows at the first scrape after the member learnt of it, which may be in the next block.
+        shown_by_s = began_s + removal["learnt_s"] + of.meta["settings"]["scrape_interval_s"]
+        assert _held(event, began_s + removal["at_s"]) or _held(event, shown_by_s)
+        assert 0.0 < event.value_s <= PAUSE_S
+
+
+def none_evicted(found: object, of: Recording, began_s: float) -> None:
+    """The broker removed members of that story, and all of them were dead: they crashed, or hung until killed."""
+    del of, began_s
+    assert isinstance(found, Evictions), found
+    assert found.events == ()
+
+
 def _held(one: Observation, at_s: float) -> bool:
     return one.block_s <= at_s < one.block_s + 90.0
 
@@ -166,6 +185,7 @@ NO_PLATFORM: Final = "install kube-state-metrics"
 NO_GAP: Final = r"the longest gap between polls is not exported"
 NO_MAXIMUM: Final = "the client's maxima are not exported"
 NO_JOINS: Final = "completed joins are not counted"
+NO_EVICTIONS: Final = "no counters of refused heartbeats, notices and joins"
 NO_BEATS: Final = "no counter of accepted heartbeats is exported"
 NOTHING: Final = "nothing shows absences: the group's heartbeats are not counted"
 
@@ -173,9 +193,29 @@ NAMES: Final = tuple(Quantities.__dataclass_fields__)
 
 _Expected = Sequence[str | _Check]
 
-JVM: Final[_Expected] = (pauses, SOON, handler, quiet, joins, rebalances, NO_PLATFORM, NO_PLATFORM)
-NONE: Final[_Expected] = (NOTHING, NO_BEATS, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, NO_JOINS, NO_PLATFORM, NO_PLATFORM)
-BEATS: Final[_Expected] = (pauses, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, NO_JOINS, NO_PLATFORM, NO_PLATFORM)
+JVM: Final[_Expected] = (pauses, SOON, handler, quiet, joins, rebalances, NO_PLATFORM, NO_PLATFORM, NO_EVICTIONS)
+NONE: Final[_Expected] = (
+    NOTHING,
+    NO_BEATS,
+    NO_GAP,
+    NO_MAXIMUM,
+    NO_MAXIMUM,
+    NO_JOINS,
+    NO_PLATFORM,
+    NO_PLATFORM,
+    NO_EVICTIONS,
+)
+BEATS: Final[_Expected] = (
+    pauses,
+    SOON,
+    NO_GAP,
+    NO_MAXIMUM,
+    NO_MAXIMUM,
+    NO_JOINS,
+    NO_PLATFORM,
+    NO_PLATFORM,
+    NO_EVICTIONS,
+)
 
 EXPECTED: Final[Mapping[str, _Expected]] = {
     "franz-go-kprom": NONE,
@@ -186,7 +226,7 @@ EXPECTED: Final[Mapping[str, _Expected]] = {
     "jmx-1-default": JVM,
     "jmx-1-gauges": JVM,
     "jmx-1-infer": JVM,
-    "jmx-1-kip848": (pauses, SOON, handler, quiet, steps, assignments, NO_PLATFORM, NO_PLATFORM),
+    "jmx-1-kip848": (pauses, SOON, handler, quiet, steps, assignments, NO_PLATFORM, NO_PLATFORM, NO_EVICTIONS),
     "jmx-1-lower-case": (
         pauses,
         SOON,
@@ -196,20 +236,21 @@ EXPECTED: Final[Mapping[str, _Expected]] = {
         rebalances,
         NO_PLATFORM,
         NO_PLATFORM,
+        NO_EVICTIONS,
     ),
     "kafkajs-exporter": BEATS,
     "kafkajs-exporter-client-id": BEATS,
-    "kafkajs-sandbox": (pauses, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, rebalances, NO_PLATFORM, NO_PLATFORM),
+    "kafkajs-sandbox": (pauses, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, rebalances, NO_PLATFORM, NO_PLATFORM, evicted),
     "kip714-cumulative": NONE,
     "kip714-delta": NONE,
     "klag-exporter": NONE,
-    "kubernetes": (throttled, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, planned, restarted, crashed),
+    "kubernetes": (throttled, SOON, NO_GAP, NO_MAXIMUM, NO_MAXIMUM, planned, restarted, crashed, none_evicted),
     "librdkafka-allsopp-kip848-stand-in": NONE,
     "librdkafka-allsopp-stand-in": NONE,
     "librdkafka-confluent-dotnet-stand-in": NONE,
     "librdkafka-mcolomerc-stand-in": NONE,
     "micrometer-client": JVM,
-    "micrometer-jmx": (pauses, NO_BEATS, NO_GAP, quiet, NO_MAXIMUM, NO_JOINS, NO_PLATFORM, NO_PLATFORM),
+    "micrometer-jmx": (pauses, NO_BEATS, NO_GAP, quiet, NO_MAXIMUM, NO_JOINS, NO_PLATFORM, NO_PLATFORM, NO_EVICTIONS),
     "node-rdkafka-prometheus": NONE,
     "otel-otlp": NONE,
     "otel-otlp-untranslated": NONE,

@@ -46,6 +46,7 @@ from heartbeat_tuner.domain.policies import (
     StaticMembership,
     Window,
 )
+from heartbeat_tuner.limits import detection_time
 from heartbeat_tuner.metrics.conventions import custom
 
 M = TypeVar("M", bound=pydantic.BaseModel)
@@ -130,10 +131,7 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         env_names=_env_names(spec.client),
         declared=_declared(spec.client.current),
         mode=spec.mode,
-        objective=Objective(
-            max_detection_time=durations.parse(spec.objective.max_detection_time),
-            max_false_evictions_per_month=spec.objective.max_false_evictions_per_month,
-        ),
+        objective=_objective(spec),
         bounds=_bounds(spec.bounds),
         cooldown=durations.parse(spec.rollout.cooldown),
         horizon=durations.parse(spec.rollout.horizon),
@@ -145,6 +143,17 @@ def _policy(body: Mapping[str, Any], spec: Spec, status: Status) -> Policy:
         reverts=spec.rollout.verification.revert,
         canary_rules=canary_rules(spec.rollout.canary),
         **_of_status(status, key.namespace),
+    )
+
+
+def _objective(spec: Spec) -> Objective:
+    """Return the objective; where no detection time is given, none that the user's own bounds contradict."""
+    given, bound = spec.objective.max_detection_time, _bounds(spec.bounds).get(Setting.SESSION_TIMEOUT)
+    usual = detection_time.usual(catalogue.client(spec.client.library))
+    least = usual if bound is None or bound.min is None else max(usual, bound.min)
+    return Objective(
+        max_detection_time=least if given is None else durations.parse(given),
+        max_false_evictions_per_month=spec.objective.max_false_evictions_per_month,
     )
 
 

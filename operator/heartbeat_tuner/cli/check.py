@@ -101,7 +101,7 @@ def _option_of(setting: Setting, more: str) -> Callable[[Any], Any]:
 @click.option("--broker-min-session", type=duration, help="group.min.session.timeout.ms; else Kafka's default of 6s.")
 @click.option("--broker-max-session", type=duration, help="group.max.session.timeout.ms; else Kafka's default of 30m.")
 @click.option(
-    "--max-detection-time", type=duration, default="60s", show_default=True, help="How late a crash may be noticed."
+    "--max-detection-time", type=duration, help="How late a crash may be noticed.  [default: 60s; KafkaJS: 5m]"
 )
 @click.option("--select", multiple=True, shell_complete=_rule_names, help="Only these rules: HT101, HT1, or an id.")
 @click.option("--ignore", multiple=True, shell_complete=_rule_names, help="All but these rules.")

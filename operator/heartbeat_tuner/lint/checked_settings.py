@@ -9,6 +9,7 @@ from typing import Final, Self
 from heartbeat_tuner.clients.client import Circumstances, Client, Protocol
 from heartbeat_tuner.domain.kafka_groups import DEFAULT_MAX_SESSION, DEFAULT_MIN_SESSION
 from heartbeat_tuner.domain.liveness import LivenessSettings, Setting
+from heartbeat_tuner.limits import detection_time
 from heartbeat_tuner.lint.rule import Rule
 
 NAMES: Final[Mapping[Setting, str]] = {
@@ -210,7 +211,7 @@ class Expectations:
 
     Attributes:
         brokers: of the Kafka cluster.
-        max_detection_time: how late a crash may be noticed.
+        max_detection_time: how late a crash may be noticed; None: as late as is usual of the client library.
         handler_time: the longest that the handler takes for one message, or for one poll where the client has a limit
             for that; None: not known.
         blocking_messages: how many messages are handled without giving the processor back to the client; 0: handlers
@@ -222,13 +223,17 @@ class Expectations:
     """
 
     brokers: int = 1
-    max_detection_time: timedelta = timedelta(seconds=60)
+    max_detection_time: timedelta | None = None
     handler_time: timedelta | None = None
     blocking_messages: int = 0
     longest_pause: timedelta | None = None
     broker_session: SessionBounds = SessionBounds()
     client_version: str = ""
     kafka_version: str = ""
+
+    def detection_time(self, client: Client) -> timedelta:
+        """Return how late a crash may be noticed in a group of a client library."""
+        return detection_time.usual(client) if self.max_detection_time is None else self.max_detection_time
 
     @property
     def at_rest(self) -> Circumstances:

@@ -178,7 +178,7 @@ def _ceilings(inspected: Inspected, expectations: Expectations) -> list[Limit]:
     """Return what S must not be above."""
     client, bounds = inspected.client, expectations.broker_session
     return [
-        Limit(expectations.max_detection_time, "--max-detection-time"),
+        Limit(expectations.detection_time(client), "--max-detection-time"),
         allowed_values.broker_limit(bounds.most, "max", assumed=not bounds.is_known("max")),
         Limit(client.longest.get(Setting.SESSION_TIMEOUT, LONGEST), f"the longest that {client.title} takes,"),
     ]

@@ -35,10 +35,16 @@ def test_a_minimal_policy_has_defaults() -> None:
     """What is left out is what the documentation says."""
     policy = parsing.policy_of(manifests.policy(spec={"mode": None}))
     assert policy.mode is Mode.RECOMMEND
-    assert policy.objective == Objective(worlds.seconds(60), 1.0)
+    assert policy.objective == Objective(worlds.seconds(300), 1.0)
     assert policy.cooldown == timedelta(hours=24)
     assert (policy.bounds, policy.declared, policy.suspended, policy.application) == ({}, {}, False, None)
     assert policy.env_names == worlds.policy().env_names
+
+
+def test_a_default_does_not_contradict_the_users_own_bound() -> None:
+    """A session of ten minutes and more was asked for: nobody then means 5 minutes."""
+    policy = parsing.policy_of(manifests.policy(spec={"bounds": {"sessionTimeout": {"min": "10m"}}}))
+    assert policy.objective.max_detection_time == timedelta(minutes=10)
 
 
 def test_identity_and_references_are_taken_over() -> None:

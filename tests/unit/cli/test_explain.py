@@ -111,15 +111,15 @@ def test_what_is_urgent_is_asked_for_no_saving_and_no_payback() -> None:
 
 def test_whether_a_change_pays_is_told_where_it_takes_a_rollout() -> None:
     """The session and the heartbeat of a group of the consumer protocol are the broker's; M is the members' own."""
-    said = {}
+    hour, notes = timedelta(hours=1), {}
     for poll in ("1m", "5m"):
         now = worlds.java_settings(session="60s", interval="15s", poll=poll)
-        case = cases.by_model(now=now, rebalancing=Rebalancing.CONSUMER)
-        said[poll] = (numbers(case, "economics")["saved until then"]["note"], sentences(case, "economics"))
-    assert said["1m"] == ("no rollout is needed", "No restart is needed: session and heartbeat are the broker's.")
-    assert said["5m"][0] == "1.3 rollouts are needed"
-    assert "waits for the next deploy" in said["5m"][1]
-    assert "waits for the next deploy" in sentences(cases.by_model(), "economics")
+        case = cases.by_model(now=now, rebalancing=Rebalancing.CONSUMER, horizon=hour)
+        notes[poll] = (numbers(case, "economics")["saved until then"]["note"], sentences(case, "economics"))
+    assert notes["1m"] == ("no rollout is needed", "No restart is needed: session and heartbeat are the broker's.")
+    assert notes["5m"][0] == "1.3 rollouts are needed"
+    assert "set it with the next deploy" in notes["5m"][1]
+    assert "set it with the next deploy" in sentences(cases.by_model(horizon=hour), "economics")
     paying = cases.by_model(now=worlds.java_settings(session="60s", interval="15s"))
     assert sentences(paying, "economics") == "It pays for a rollout of its own."
 

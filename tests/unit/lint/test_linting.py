@@ -296,8 +296,8 @@ def test_an_unseen_rebalance_timeout_matters_where_a_handler_holds_up_the_rejoin
 def test_what_collides_is_named() -> None:
     """The reader knows which of the two numbers to change."""
     of = Inspected.of(catalogue.client("kafkajs"), {Setting.SESSION_TIMEOUT: timedelta(seconds=30)})
-    expected = Expectations(handler_time=timedelta(minutes=2))
+    expected = Expectations(handler_time=timedelta(minutes=6))
     answer = suggestions.suggest(of, expected, linting.lint(of, expected))
     assert isinstance(answer, Infeasible)
-    assert "at least 2m4s (longer than a member is silent while a handler runs, 2m3s)" in answer.message
-    assert "--max-detection-time allows at most 1m" in answer.message
+    assert "at least 6m4s (longer than a member is silent while a handler runs, 6m3s)" in answer.message
+    assert "--max-detection-time allows at most 5m" in answer.message

@@ -98,9 +98,14 @@ class ObjectiveSpec(Model):
     """What the group must hold."""
 
     max_detection_time: Annotated[
-        Duration,
-        Field(description="From a member's death to reassignment; no session timeout exceeds it."),
-    ] = "60s"
+        Duration | None,
+        Field(
+            description=(
+                "From a member's death to reassignment; no session timeout exceeds it. Without it 60s, and 5m for "
+                "kafkajs, whose heartbeat waits for handlers."
+            )
+        ),
+    ] = None
     max_false_evictions_per_month: Annotated[
         float, Field(ge=0, le=100_000, description="Live members removed, for the whole group, in 30 days.")
     ] = 1.0

@@ -19,6 +19,7 @@ from heartbeat_tuner.clients.java import JAVA_KIP848
 from heartbeat_tuner.decision.from_metrics import StatedFacts
 from heartbeat_tuner.domain.liveness import TUNED, CurrentSettings, LivenessSettings, Setting, ValueSource
 from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.limits import detection_time
 from heartbeat_tuner.lint.checked_settings import NAMES
 from heartbeat_tuner.metrics.conventions import known_conventions
 from heartbeat_tuner.models.failure_profile import Rebalancing
@@ -73,9 +74,7 @@ _OPTIONS: Final = (
     click.option(
         "--max-detection-time",
         type=duration,
-        default="60s",
-        show_default=True,
-        help="How late a crash may be noticed.",
+        help="How late a crash may be noticed.  [default: 60s; KafkaJS: 5m]",
     ),
     click.option(
         "--max-false-evictions-per-month",
@@ -142,7 +141,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
     protocol: str | None,
     membership: str | None,
     brokers: int,
-    max_detection_time: timedelta,
+    max_detection_time: timedelta | None,
     max_false_evictions_per_month: float,
     bounds: tuple[str, ...],
     horizon: timedelta,
@@ -174,7 +173,7 @@ def wanted(  # noqa: PLR0913 - one parameter for each option
         client=client,
         current=current,
         brokers=brokers,
-        objective=Objective(max_detection_time, max_false_evictions_per_month),
+        objective=Objective(max_detection_time or detection_time.usual(client), max_false_evictions_per_month),
         bounds=bounds_of(client, bounds),
         horizon=horizon,
         rebalancing=rebalancing,

@@ -4,10 +4,10 @@ Members are told by the address that they connect from, as the broker shows it. 
 gateway, or where no broker was asked) nobody can say who is whose, and nobody is called an outsider. Pure.
 """
 
-import ipaddress
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Member
 from heartbeat_tuner.domain.sentences import Reading, Sentence, say
@@ -21,9 +21,9 @@ LONGEST_NAME: Final = 60
 
 def outsiders(members: Iterable[Member], pods: Iterable[Pod]) -> tuple[Member, ...]:
     """Return the members that connect from no pod's address, in a fixed order; none where no member can be tied."""
-    addresses = {address(pod.ip) for pod in pods}
+    addresses = frozenset().union(*(members_at_pods.addresses_of(pod) for pod in pods))
     there = list(members)
-    others = [member for member in there if address(member.host) not in addresses]
+    others = [member for member in there if members_at_pods.address(member.host) not in addresses]
     if len(others) == len(there):
         return ()
     return tuple(sorted(others, key=lambda member: (member.host, member.client_id, member.member_id)))
@@ -39,11 +39,3 @@ def described(members: Sequence[Member]) -> Sentence:
 def _shown(name: str) -> str:
     plain = "".join(character if character.isprintable() else "?" for character in name) or "a client without an id"
     return plain if len(plain) <= LONGEST_NAME else f"{plain[:LONGEST_NAME]}…"
-
-
-def address(text: str) -> str:
-    """Return an IP address in one way of writing it: brokers write IPv6 in full, Kubernetes in short."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        return text

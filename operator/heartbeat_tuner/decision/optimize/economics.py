@@ -26,6 +26,20 @@ _BEAT: Final = {Setting.HEARTBEAT_INTERVAL, Setting.FETCH_WAIT}
 _BROKERS: Final = {Setting.HEARTBEAT_INTERVAL, Setting.SESSION_TIMEOUT}
 
 
+def restores_the_objective(now: CostPoint, new: CostPoint, per_month: float) -> bool:
+    """Whether the objective asks for a change, whatever it saves: what is set is expected to miss it.
+
+    A change that leaves more than half of the evictions and still misses it is a saving like others.
+
+    Args:
+        now: what is set.
+        new: what shall be.
+        per_month: how many live members may be removed.
+    """
+    missed = now.evictions_per_month
+    return missed > per_month and new.evictions_per_month <= max(per_month, 0.5 * missed)
+
+
 def is_not_worth_a_rollout(
     profile: Profile, now: CostPoint, new: CostPoint, rollout: float, horizon: timedelta
 ) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from heartbeat_tuner.decision.cost import cost_model
 from heartbeat_tuner.decision.cost.cost_model import Costs
 from heartbeat_tuner.decision.optimize import search, tuning
-from heartbeat_tuner.decision.optimize.cost_points import CostPoint
+from heartbeat_tuner.decision.optimize.cost_points import CostPoint, SessionTable
 from heartbeat_tuner.decision.optimize.questions import Answer, Question
 from heartbeat_tuner.decision.optimize.search import CostCache
 from heartbeat_tuner.domain.liveness import LivenessSettings
@@ -125,11 +125,17 @@ def _intervals(cost_cache: CostCache, rules: Rules, beat: LivenessSettings, per_
     tables = search.tables(cost_cache, rules, beat.max_poll_interval)
     if isinstance(tables, Infeasible):
         return ()
-    intervals: dict[timedelta, Interval] = {}
-    for table in tables:  # of each H with the W that costs least
-        feasible = table.within & (table.upper <= per_month)
-        index = int(np.argmin(np.where(feasible, table.net, np.inf)))
-        point, before = table.point(index) if feasible.any() else None, intervals.get(table.beat.heartbeat_interval)
-        if before is None or (point and (before.point is None or point.net_per_day < before.point.net_per_day)):
-            intervals[table.beat.heartbeat_interval] = Interval(table.beat, point)
-    return tuple(intervals.values())
+    cheapest: dict[timedelta, Interval] = {}
+    for interval in sorted((_interval(table, per_month) for table in tables), key=_cost):
+        cheapest.setdefault(interval.beat.heartbeat_interval, interval)  # with the W that costs least
+    return tuple(cheapest[heartbeat] for heartbeat in sorted(cheapest))
+
+
+def _interval(table: SessionTable, per_month: float) -> Interval:
+    feasible = table.within & (table.upper <= per_month)
+    index = int(np.argmin(np.where(feasible, table.net, np.inf)))
+    return Interval(table.beat, table.point(index) if feasible.any() else None)
+
+
+def _cost(interval: Interval) -> float:
+    return math.inf if interval.point is None else interval.point.net_per_day

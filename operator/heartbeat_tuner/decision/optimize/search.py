@@ -141,9 +141,8 @@ def _preferred(choice: Choice | Infeasible, other: Choice | Infeasible) -> Choic
     """Return the choice with another M where that is worth it, or where only that one may meet the objective."""
     if isinstance(choice, Infeasible):
         return other if isinstance(other, Choice | Unsure) else choice
-    if isinstance(other, Infeasible):
-        return choice
-    return other if other.point.net_per_day < (1 - INTERVAL_SHARE) * choice.point.net_per_day else choice
+    least = (1 - INTERVAL_SHARE) * choice.point.net_per_day
+    return other if not isinstance(other, Infeasible) and other.point.net_per_day < least else choice
 
 
 def tables(cost_cache: CostCache, rules: Rules, poll_limit: timedelta | None) -> list[SessionTable] | Infeasible:

@@ -204,7 +204,7 @@ def _changed(
             answer, reason=Reason.TOO_LITTLE_DATA, message=answer_sentences.too_little(days, member_days)
         )
     session, only_recommend = new.settings.session_timeout, leave is Leave.RECOMMEND and not urgent
-    in_force = now if only_recommend else new
+    in_force, per_month = now if only_recommend else new, question.objective.max_false_evictions_per_month
     return dataclasses.replace(
         answer,
         verdict=Verdict.CHANGE,
@@ -214,8 +214,8 @@ def _changed(
         lower=min(answer.lower or session, session),
         upper=max(answer.upper or session, session),
         new=_predicted(cost_cache, new),
-        objective_met=in_force.evictions_upper <= question.objective.max_false_evictions_per_month,
-        wait_for_restart=not urgent
+        objective_met=in_force.evictions_upper <= per_month,
+        wait_for_restart=not (urgent or economics.restores_the_objective(now, new, per_month))
         and economics.is_not_worth_a_rollout(
             question.profile, now, new, cost_cache.rollout(now.settings), question.horizon
         ),

@@ -93,6 +93,7 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
     if not inspected.knows(Setting.SESSION_TIMEOUT):
         return
     session, bounds = inspected.values.session_timeout, expectations.broker_session
+    allowed = expectations.detection_time(inspected.client)
     if not bounds.least <= session <= bounds.most:
         below = session < bounds.least
         bound, where, side = (bounds.least, "below", "min") if below else (bounds.most, "above", "max")
@@ -103,18 +104,18 @@ def _session_outside_limits(inspected: Inspected, expectations: Expectations) ->
         )
         text = say(phrase, session=session, where=where, bound=bound, side=side, source=source)
         yield LintFinding(OUTSIDE_BROKER_BOUNDS, text)
-    elif session < NEAR_FLOOR and session < expectations.max_detection_time:
+    elif session < NEAR_FLOOR and session < allowed:
         phrase = (
             "a session timeout of {session} ends before what silences a live member for seconds: a coordinator that "
             "moves, a garbage collection, a throttled CPU; Kafka raised its own default from {near} for that"
         )
         yield LintFinding(NEAR_BROKER_FLOOR, say(phrase, session=session, near=NEAR_FLOOR))
-    if session > expectations.max_detection_time:
+    if session > allowed:
         phrase = (
             "a member that crashes is noticed only when its session timeout ({session}) is over, and nobody reads its "
             "partitions until then; --max-detection-time allows {allowed}"
         )
-        text = say(phrase, session=session, allowed=expectations.max_detection_time)
+        text = say(phrase, session=session, allowed=allowed)
         yield LintFinding(SLOW_DETECTION, text)
 
 

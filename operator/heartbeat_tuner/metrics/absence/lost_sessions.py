@@ -185,13 +185,11 @@ def _unbeaten_s(
 ) -> float:
     """Return what surely passed without a beat before a member joined again, which a scrape showed."""
     last_s = max((beat_s for beat_s in grown if beat_s < at_s), default=None)
-    if last_s is None:
+    if last_s is None or usual_s is None:
         return 0.0
     joining_s = sum(
         counter_steps.growth_by_time(join, since_s=last_s, born_at_zero=False).get(at_s, 0.0) for join in joins
     )
     still_s = max(time_s for time_s in times_s if time_s < at_s) - last_s - joining_s
-    if usual_s is None:
-        return max(still_s, 0.0)
     missing_s = at_s - last_s - joining_s - (grown.get(at_s, 0.0) + 1.0 + JITTER) * usual_s
     return max(still_s, missing_s, 0.0)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from heartbeat_tuner.decision.evictions import outsiders
+from heartbeat_tuner.domain import members_at_pods
 from heartbeat_tuner.domain.evidence import Pod
 from heartbeat_tuner.domain.kafka_groups import Member
 
@@ -43,11 +44,11 @@ def observe(
     known: ForeignMembers, pods: Sequence[Pod], members: Iterable[Member], *, now: datetime, keep_since: datetime
 ) -> ForeignMembers:
     """Return what is known after one more look; what was last seen before `keep_since` is forgotten."""
-    here = {outsiders.address(pod.ip): now for pod in pods}
+    here = {str(address): now for pod in pods for address in members_at_pods.addresses_of(pod)}
     ours = _newest({address: at for address, at in known.ours.items() if at >= keep_since} | here)
     shown = {(outsider.host, outsider.client_id): (outsider, now) for outsider in outsiders.outsiders(members, pods)}
     seen = {key: sighting for key, sighting in known.seen.items() if sighting[1] >= keep_since} | shown
-    strangers = [(key, sighting) for key, sighting in seen.items() if outsiders.address(key[0]) not in ours]
+    strangers = [(key, sighting) for key, sighting in seen.items() if str(members_at_pods.address(key[0])) not in ours]
     newest = sorted(strangers, key=lambda stranger: (-stranger[1][1].timestamp(), stranger[0]))
     return ForeignMembers(ours, dict(newest[:MOST]))
 

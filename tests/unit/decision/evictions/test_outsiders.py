@@ -42,6 +42,12 @@ def test_an_address_is_the_same_however_it_is_written() -> None:
     assert outsiders.outsiders([ours, OTHERS[0]], [pod]) == (OTHERS[0],)
 
 
+def test_a_pod_of_both_families_is_known_by_either_address() -> None:
+    """A client may connect over IPv6, and Kubernetes names the IPv4 address first."""
+    pod = dataclasses.replace(worlds.pod(), ip="10.0.0.1", more_ips=("fd00::1",))
+    assert outsiders.outsiders([Member("m", "fd00:0:0:0:0:0:0:1"), OTHERS[0]], [pod]) == (OTHERS[0],)
+
+
 def test_behind_a_gateway_nobody_can_be_told_apart() -> None:
     """Where no member has a pod's address, all come through something else."""
     assert outsiders.outsiders(OTHERS, worlds.pods()) == ()

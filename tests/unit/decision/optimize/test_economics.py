@@ -18,9 +18,9 @@ ROLLOUT = 100.0
 DAYS = 10
 
 
-def point(settings: LivenessSettings, net_per_day: float) -> CostPoint:
+def point(settings: LivenessSettings, net_per_day: float, evictions_per_month: float = 0.0) -> CostPoint:
     """Return values that cost so much."""
-    return CostPoint(settings, net_per_day, 0.0, 0.0, 0.0, 30.0, 0.0)
+    return CostPoint(settings, net_per_day, 0.0, evictions_per_month, 0.0, 30.0, 0.0)
 
 
 def waits(new: LivenessSettings, saved: float, profile: Profile | None = None) -> bool:
@@ -44,6 +44,17 @@ def test_deploys_of_others_do_not_end_the_horizon() -> None:
     assert not waits(SESSION, 5 * ROLLOUT, daily)
     assert not waits(SESSION, 5 * ROLLOUT, yearly)
     assert waits(SESSION, 1.25 * ROLLOUT, daily)
+
+
+@pytest.mark.parametrize(
+    ("evictions", "after", "asks"),
+    [(0.9, 0.1, False), (1.1, 1.0, True), (22.0, 12.0, False), (22.0, 11.0, True), (22.0, 30.0, False)],
+    ids=["met", "met again", "half is left", "halved", "more"],
+)
+def test_an_objective_that_is_missed_asks_for_the_change(evictions: float, after: float, *, asks: bool) -> None:
+    """A group that evicts 22 times a month where one is allowed must not stay so for want of a saving."""
+    now, new = point(NOW, 10.0, evictions), point(POLL, 9.0, after)
+    assert economics.restores_the_objective(now, new, per_month=1.0) is asks
 
 
 def test_values_that_the_broker_has_need_no_restart() -> None:

@@ -22,6 +22,14 @@ EVICTED = Absence(at_s=7_000.0, lasts_s=50.0)
 SURVIVED = Absence(at_s=12_000.0, lasts_s=18.0)
 
 
+def first_lasted_s(observed: Answers, *, timed: bool = True) -> float:
+    """Return what is known of the first eviction where nothing tells the session; `timed` by the beats of all hours."""
+    beats = missing_beats.of_group(observed) if timed else []
+    found = lost_sessions.evictions(observed, beats, not_known)
+    assert isinstance(found, Evictions)
+    return found.events[0].value_s
+
+
 def measured(*absences: Absence, scrape_s: float = 15.0, session_s: float | None = 30.0, seed: int = 1) -> Evictions:
     """Return the evictions of a member whose session is 30 s, as its counters show them."""
     observed = kafkajs_days.member(absences, hours=HOURS, scrape_s=scrape_s, seed=seed)
@@ -65,6 +73,18 @@ def test_a_session_that_is_set_and_not_in_force_is_not_believed() -> None:
     assert all(event.value_s <= EVICTED.lasts_s for event in found.events)
 
 
+def test_a_member_whose_beats_could_not_be_timed_beat_as_it_did_on_average() -> None:
+    """Too few beats for a period of their own still say how far apart they were."""
+    observed = kafkajs_days.member([Absence(7_000.0, 120.0)], hours=HOURS)
+    assert first_lasted_s(observed, timed=False) == pytest.approx(first_lasted_s(observed), abs=5.0)
+
+
+def test_without_a_beat_nothing_says_how_long_a_member_was_silent() -> None:
+    """It was evicted, and that is all."""
+    observed = kafkajs_days.member([EVICTED], hours=HOURS)
+    assert first_lasted_s({**observed, Quantity.HEARTBEATS: []}) == 0.0
+
+
 def test_a_process_that_was_started_again_was_not_evicted() -> None:
     """Its counters begin again; what it counts first is no rejoin."""
     observed = kafkajs_days.member([], hours=HOURS, restart_s=9_000.0)
@@ -75,11 +95,11 @@ def test_a_process_that_was_started_again_was_not_evicted() -> None:
 
 
 def test_an_eviction_after_a_restart_is_found() -> None:
-    """Each process is looked at by itself."""
-    observed = kafkajs_days.member([Absence(15_000.0, 60.0)], hours=HOURS, restart_s=9_000.0)
+    """Each process is looked at by itself: a counter of joins that falls belongs to the next one."""
+    observed = kafkajs_days.member([EVICTED, Absence(15_000.0, 60.0)], hours=HOURS, restart_s=9_000.0)
     found = lost_sessions.evictions(observed, missing_beats.of_group(observed), lambda _at: 30.0)
     assert isinstance(found, Evictions)
-    assert len(found.events) == 1
+    assert len(found.events) == 2
 
 
 def test_counters_that_are_not_exported_are_unknown_and_not_none() -> None:
