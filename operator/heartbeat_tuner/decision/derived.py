@@ -159,6 +159,12 @@ class Derived:
         )
         return None if is_demanded or isinstance(self.answer, Unfitted) else self.answer
 
+    @property
+    def is_shown_by_weeks(self) -> bool:
+        """Whether evictions of weeks demand a change that the record of the hour does not."""
+        is_calm = not isinstance(self._inputs.record, Unwatched) and self.shown.reason is Reason.HEALTHY
+        return is_calm and self.is_endangered
+
     def forecast(self, target: LivenessSettings | None) -> Forecast | None:
         """Return what the values set, and others, bring; None where nobody knows."""
         return None if isinstance(self.question, Unfitted) else self._expected(self.question, target)

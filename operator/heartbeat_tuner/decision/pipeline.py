@@ -61,7 +61,9 @@ class Pipeline:
         hold = decision.hold
         if decision.target is not None:
             gates, saving = self._gates(decision), None if decision.has_begun else derived.saving
-            asked, hold = first_hold(gates, inputs, ProposedChange(decision.target, saving))
+            weeks_alone = not decision.has_begun and derived.is_shown_by_weeks
+            change = ProposedChange(decision.target, saving, shown_by_weeks=weeks_alone)
+            asked, hold = first_hold(gates, inputs, change)
             trace = _joined(trace, _trace(_names(gates[:asked]), None if hold is None else hold.reason))
         for review in self.reviews:
             before, decision = decision, review(inputs, decision, derived)

@@ -69,12 +69,17 @@ def being_verified(followed: FollowedChange | None, now: datetime) -> Finding | 
                 why=followed.message,
             ),
         )
-    if followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
+    return not_judged_yet(followed, now)
+
+
+def not_judged_yet(followed: FollowedChange | None, now: datetime) -> Finding | None:
+    """Return that the last change is not judged yet, for a week at most."""
+    if followed is None or followed.outcome is not Outcome.VERIFYING or now >= followed.at + PATIENCE:
         return None
     return Finding(
         Reason.VERIFYING,
         say(
-            "the change written at {at:%Y-%m-%dT%H:%M:%SZ} is not verified yet; a saving waits for that, until "
+            "the change written at {at:%Y-%m-%dT%H:%M:%SZ} is not verified yet; what can wait does, until "
             "{until:%Y-%m-%dT%H:%M:%SZ} at most",
             at=followed.at,
             until=followed.at + PATIENCE,

@@ -44,10 +44,12 @@ class ProposedChange:
     Attributes:
         target: the values.
         saving: the answer that they come from; None where the group's record demands them.
+        shown_by_weeks: whether only evictions of weeks demand them, and no hour does.
     """
 
     target: LivenessSettings
     saving: Answer | None = None
+    shown_by_weeks: bool = False
 
 
 Gate = Callable[[DecisionInput, ProposedChange], Finding | None]
@@ -223,8 +225,14 @@ def data_are_too_few(inputs: DecisionInput, change: ProposedChange) -> Finding |
 
 
 def last_change_is_being_verified(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
-    """Hold a saving until it is known what the change before it did."""
-    return None if change.saving is None else failed_values.being_verified(inputs.followed, inputs.now)
+    """Hold a saving until it is known what the change before it did; so, too, what only weeks demand.
+
+    Members that are evicted more often since the last change may be so by that change. It has to be taken back then,
+    and another one on top of it would hide that.
+    """
+    if change.saving is not None:
+        return failed_values.being_verified(inputs.followed, inputs.now)
+    return failed_values.not_judged_yet(inputs.followed, inputs.now) if change.shown_by_weeks else None
 
 
 def group_is_rebalancing(inputs: DecisionInput, change: ProposedChange) -> Finding | None:
