@@ -9,9 +9,7 @@ rules can be said in one line:
   Both show in full, whether the member was evicted for it or not.
 - Else missing beats are, and show as much of a silence as the product's own measuring of raw samples does
   (`raw_beats`): of 20 s with H 3 s about 14.5 s. One that ended in an eviction ended in a join, and does not show.
-- Counters of KafkaJS and of Java's classic protocol show that a member was removed, unless it is static and keeps its
-  id; what its absence outlasted is the session less half a period. Where the absence itself shows in full, it is no
-  value of its own.
+- KafkaJS' counters show that a member was removed; what its absence outlasted is the session less half a period.
 - Gaps between polls show in full, of the Java client alone.
 - The record of the last hour has evictions at their scrape, the longest silence that was survived less a period, and
   it begins with the newest start of a pod.
@@ -43,7 +41,7 @@ from heartbeat_tuner.tails.law import TIMES_S
 
 _SHOW_POLLS: Final = frozenset({"java", "java-kip848"})
 _HIDE_OUTAGES: Final = frozenset({"kafkajs"})
-_COUNT_EVICTIONS: Final = frozenset({"kafkajs", "java"})
+_COUNT_EVICTIONS: Final = frozenset({"kafkajs"})
 _ROUND_TRIP_S: Final = (0.03, 0.5)
 _MOST_LATENCIES: Final = 200
 """Rebalances of a day of which the length is drawn; of more, so many tell as much."""
@@ -109,8 +107,6 @@ class _Drawing:
         limit = settings.max_poll_interval
         self._limit_s = None if limit is None else limit.total_seconds()
         self._evicted: list[tuple[float, int]] = []
-        self._hidden: list[tuple[float, int]] = []
-        """Those of the evicted whose absence shows nowhere else."""
         self._survived = rng.random(self._count) * self._period_s
         self._marks: dict[str, Marks] = {}
 
@@ -126,9 +122,7 @@ class _Drawing:
             absent = 1.0 - (1.0 - pauses) * (1.0 - handlers)
         self._absences(absent)
         if tables.library.name in _COUNT_EVICTIONS:
-            # A series does not tell that its member is static: it was watched, and none were seen.
-            hidden = [] if profile.static else self._hidden
-            hours = np.array([second // HOUR_S - self._first for second, each in hidden for _ in range(each)])
+            hours = np.array([second // HOUR_S - self._first for second, each in self._evicted for _ in range(each)])
             outlasted_s = np.full(hours.size, max(self._session_s - self._period_s / 2, 0.0))
             self._marks[measured.EVICTION] = self._marked(*_binned(hours, outlasted_s), members=profile.members)
         gaps, left = None, np.zeros(self._count, dtype=np.int64)
@@ -164,15 +158,15 @@ class _Drawing:
         least_s = min(float(self._missed_s.min()), self._session_s) - self._period_s
         long = MIDDLES_S[buckets] > least_s
         hours, values = np.repeat(hours[long], some[long]), np.repeat(MIDDLES_S[buckets[long]], some[long])
-        beats = self._silences(hours, values, each=1, shows=shows)
+        beats = self._silences(hours, values, each=1)
         node_hours, node_values = self._events(profile.node_pauses)
-        node_beats = self._silences(node_hours, node_values, each=profile.node_members, shows=shows)
+        node_beats = self._silences(node_hours, node_values, each=profile.node_members)
         if shows:
             shown.append(_binned(node_hours, node_values))
         else:
             shown += [_binned(*beats), _binned(*node_beats)]
         outage_hours, outages = self._events(profile.outages)
-        beats = self._silences(outage_hours, outages, each=profile.members, shows=False)
+        beats = self._silences(outage_hours, outages, each=profile.members)
         if self._tables.library.name in _HIDE_OUTAGES:
             shown += [_binned(np.tile(beats[0], profile.members), np.tile(beats[1], profile.members))]
         else:
@@ -186,22 +180,12 @@ class _Drawing:
             self._marks[measured.OUTAGE] = self._marked(*_joined(parts), members=1)
         self._marks[measured.ABSENCE] = self._marked(*_joined(shown), members=profile.members)
 
-    def _silences(self, hours: Whole, values: Array, *, each: int, shows: bool) -> tuple[Whole, Array]:
-        """Evict who is silent for longer than a session; return hours, and what missing beats show of the others.
-
-        Args:
-            hours: of each absence.
-            values: how long each is, in seconds.
-            each: how many members are absent together.
-            shows: whether something but missing beats shows the absence, whatever became of the member.
-        """
+    def _silences(self, hours: Whole, values: Array, *, each: int) -> tuple[Whole, Array]:
+        """Evict who is silent for longer than a session; return hours, and what missing beats show of the others."""
         silences = values + self._rng.uniform(0.0, self._period_s, values.size)
         evicted = silences > self._session_s
         at_s = (self._first + hours[evicted] + self._rng.random(int(evicted.sum()))) * HOUR_S
-        removed = [(float(second), each) for second in at_s]
-        self._evicted += removed
-        if not shows:
-            self._hidden += removed
+        self._evicted += [(float(second), each) for second in at_s]
         survived = ~evicted
         # The record's silence lacks the beat that ends it; a block's lacks what scrapes leave open, too.
         np.maximum.at(self._survived, hours[survived], silences[survived] - self._period_s)

@@ -215,7 +215,7 @@ def test_groups_of_one_kind_know_what_each_of_them_saw() -> None:
         assert found is None if watched is None else found is not None and found.days == pytest.approx(watched)
 
 
-def test_groups_that_often_take_long_are_a_kind_of_their_own() -> None:
+def test_groups_whose_pauses_are_usually_long_are_a_kind_of_their_own() -> None:
     """A full heap freezes for longer, too; fewer than five such groups know what all of the library's saw."""
     watched = {-1: 9_600, -2: 960}
     quick = of_day(TODAY, {f"quick-{number}": {100: 1_000, 300: 1, **watched} for number in range(6)})

@@ -189,7 +189,6 @@ def _quantity_from(spec: QuantitySpec) -> QuantityModel:
         ),
         median_s=spec.median_seconds,
         regime_since=None if spec.regime_since is None else date.fromisoformat(spec.regime_since),
-        longer=tuple(spec.longer or ()),
         rate=None if spec.rate is None else Rate(spec.rate.mean, spec.rate.upper),
         duration=None
         if spec.duration is None

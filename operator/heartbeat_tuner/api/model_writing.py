@@ -51,8 +51,6 @@ def _quantity_of(name: str, quantity_model: QuantityModel) -> dict[str, Any]:
     }
     if quantity_model.regime_since is not None:
         document["regimeSince"] = quantity_model.regime_since.isoformat()
-    if quantity_model.longer:
-        document["longer"] = list(quantity_model.longer)
     if quantity_model.rate is not None:
         document["rate"] = {"mean": quantity_model.rate.mean, "upper": quantity_model.rate.upper}
     if quantity_model.duration is not None:

@@ -6,7 +6,7 @@ in `rows`; what people see, in the quantities themselves.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from heartbeat_tuner.domain.evidence import Absence, Unknown
+from heartbeat_tuner.domain.evidence import Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import downtime, rebalances
 from heartbeat_tuner.metrics.absence import absences, blocks, lost_sessions, missing_beats
@@ -54,10 +54,9 @@ def measured(
         session_s: which session timeout was set at a time in Unix seconds, in seconds; None where nothing tells.
     """
     around, beats = _around(observed, platform), missing_beats.of_group(observed)
-    shown = absences.shown(observed, around, beats)
     restarts = downtime.restarts(observed, around)
     return Quantities(
-        absences=_absences(around, *shown),
+        absences=_absences(observed, around, beats),
         missing_beats=_missing_beats(beats),
         poll_gaps=_poll_gaps(observed),
         outages=_outages(observed),
@@ -65,7 +64,7 @@ def measured(
         rebalances=_rebalances(observed, around, cooperative=cooperative, changed=changed),
         restarts=_downtimes(observed, restarts, in_place=False),
         crashes=_downtimes(observed, restarts, in_place=True),
-        evictions=lost_sessions.evictions(observed, beats, session_s, shown[0]),
+        evictions=lost_sessions.evictions(observed, beats, session_s),
     )
 
 
@@ -132,8 +131,9 @@ def _around(observed: Observed, platform: Mapping[PodKey, Observed]) -> dict[Qua
 
 
 def _absences(
-    around: Observed, shown: Sequence[Absence], watched: Collection[tuple[str, float]], withheld: Sequence[Unknown]
+    observed: Observed, around: Observed, beats: Sequence[tuple[str, Deficits | Unknown]]
 ) -> Measured | Unknown:
+    shown, watched, withheld = absences.shown(observed, around, beats)
     if not watched:
         because = "; ".join(unknown.message for unknown in withheld) or "the group's heartbeats are not counted"
         return Unknown(

@@ -58,8 +58,6 @@ class QuantityModel:
             then; None of other quantities, or where they saw too little.
         regime_since: the day since which values are longer than on all days before, which do not count any more; None
             where no such day was seen.
-        longer: how many values are longer than each of `pool.TIMES_S`, up to the last one that any is; empty where none
-            is that long, or an older version fitted it.
     """
 
     values: int
@@ -73,7 +71,6 @@ class QuantityModel:
     duration: Duration | None = None
     pool: Pool | None = None
     regime_since: date | None = None
-    longer: tuple[int, ...] = ()
 
     @property
     def per_day(self) -> float:

@@ -9,10 +9,6 @@ their rates gamma over the groups (`rates.spread`). A group's own rate is then g
 what the fleet says weigh as many events as they rest on. Where an event is common its own count decides, where it is
 rare the fleet's.
 
-Of some absences only what they outlasted is known: evictions. Beyond that each counts for less than one, by a law as
-heavy as such absences may follow (`shape_free.outlasting`): else a fleet whose sessions are alike would seem never to
-exceed them.
-
 Groups of several namespaces share a pool only so far: each namespace has its own, in which each other one counts for
 less than itself (`neighbours`), and how much groups differ is what its own groups show. Whether it has a pool depends
 on what it saw itself, and on nobody else: who could bring one into being would move its rates by more than that.
@@ -43,9 +39,7 @@ _EDGES: Final = _FIRST + PER_OCTAVE // 2 * np.arange(16)  # where buckets meet: 
 TIMES_S: Final = tuple(EDGES_S[_EDGES].tolist())
 """From 2.8 s, half an octave apart, to 512 s: what is shorter is each group's own habit."""
 
-_SPREAD_BEFORE: Final = 2.0
-"""Of known fleets the rates of absences of 45 s differ by 0.6 to 1.0 where they are seldom long, else by 1.4 to 2.9."""
-
+_SPREAD_BEFORE: Final = 1.0
 _LEAST: Final = 1e-300  # stands for a rate of nothing
 _UPPER: Final = 0.95
 _SHAPES: Final = np.geomspace(1e-2, 1e4, 121)
@@ -70,25 +64,18 @@ class Pool:
     spreads: tuple[float, ...]
 
     @classmethod
-    def of(cls, counts: Array, days: Array, *, unended: Array | None = None) -> Self | None:
+    def of(cls, counts: Array, days: Array) -> Self | None:
         """Return what groups of one kind saw together; None if too little, or no value at all.
 
         Args:
             counts: of each of them, whole, not decayed; groups x `BUCKETS`.
             days: for how long each was watched; groups. One of 0 does not count.
-            unended: as in `of_homes`.
         """
-        return cls.of_homes(counts, days, np.zeros(len(days), dtype=np.int64), unended=unended).get(0)
+        return cls.of_homes(counts, days, np.zeros(len(days), dtype=np.int64)).get(0)
 
     @classmethod
     def of_homes(
-        cls,
-        counts: Array,
-        days: Array,
-        homes: npt.NDArray[np.int64],
-        *,
-        least_groups: int = 1,
-        unended: Array | None = None,
+        cls, counts: Array, days: Array, homes: npt.NDArray[np.int64], *, least_groups: int = 1
     ) -> dict[int, Self]:
         """Return the pool of each namespace that saw enough: its own groups' and, within bounds, those of others.
 
@@ -97,21 +84,18 @@ class Pool:
             days: as in `of`.
             homes: a number for each group, the same for those of one namespace.
             least_groups: of its own that a namespace needs.
-            unended: how many of `counts` are only known to be longer than the lower edge of their bucket; None: none.
         """
         watched = days > 0
-        each = longer(counts if unended is None else counts - unended)
-        if unended is not None:
-            each += unended @ _outlasting()
-        each, counts, days, homes = each[watched], counts[watched], days[watched], homes[watched]
+        counts, days, homes = counts[watched], days[watched], homes[watched]
         numbers, homes = np.unique(homes, return_inverse=True)
         if not numbers.size:
             return {}
         several = [np.flatnonzero(homes == home) for home in range(numbers.size)]
+        each = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES]
         own_days = np.array([math.fsum(days[own].tolist()) for own in several])  # the same in whatever order they come
-        seen = np.array([each[own].sum(axis=0) for own in several])
+        longer = np.array([each[own].sum(axis=0) for own in several])
         beyond = np.array([_beyond(counts[own].sum(axis=0)) for own in several])
-        events, together = neighbours.heard(seen, own_days, least=beyond)
+        events, together = neighbours.heard(longer, own_days, least=beyond)
         sizes = np.array([own.size for own in several])
         return {
             int(numbers[home]): cls(
@@ -128,9 +112,7 @@ class Pool:
     def posterior(self, times_s: Array, own: Array, days: float) -> tuple[Array, Array]:
         """Return how often a day a group exceeds some times, on average and at most at 95 %.
 
-        The fleet's own doubt, that of the few events behind its rate, counts as one more way to differ. That would do
-        if each group drew a fleet of its own; but where the fleet happened to see few, all its groups are promised too
-        little at once. So the bound is no lower than that beside the rate that the fleet has at most, at 95 %.
+        The fleet's own doubt, that of the few events behind its rate, counts as one more way to differ.
 
         Args:
             times_s: in seconds; before the first one that the pool tells of, it speaks of that.
@@ -141,28 +123,9 @@ class Pool:
         known = np.exp(np.interp(logs, np.log(self.times_s), np.log(self.per_day)))
         falling = np.maximum(times_s / self.times_s[-1], 1.0) ** (-1.0 / shape_free.SHAPE)
         usual = np.maximum(known * falling, _LEAST)
-        spread = np.interp(logs, np.log(self.times_s), self.spreads)
-        events = np.maximum(usual * self.days, 1.0)
-        differ = spread + 1.0 / events
+        differ = np.interp(logs, np.log(self.times_s), self.spreads) + 1.0 / np.maximum(usual * self.days, 1.0)
         shape, exposure = own + 1.0 / differ, days + 1.0 / (differ * usual)
-        most = usual * (1.0 + Z_95 / np.sqrt(events))
-        unlucky = _quantiles(own + 1.0 / spread) / (days + 1.0 / (spread * most))
-        return shape / exposure, np.maximum(_quantiles(shape) / exposure, unlucky)
-
-
-def longer(counts: Array) -> Array:
-    """Return how many values of each group are longer than each of `TIMES_S`.
-
-    Args:
-        counts: of each of them; groups x `BUCKETS`.
-    """
-    return np.asarray(np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, _EDGES])
-
-
-@functools.cache
-def _outlasting() -> Array:
-    """Return for how much a value counts at each of `TIMES_S` that outlasted the lower edge of a bucket."""
-    return np.array([shape_free.outlasting(EDGES_S[_EDGES], from_s) for from_s in EDGES_S[:-1].tolist()])
+        return shape / exposure, _quantiles(shape) / exposure
 
 
 def _beyond(counts: Array) -> Array:

@@ -11,27 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from heartbeat_tuner.tails import gpd
 from heartbeat_tuner.tails.gpd import Array, Values
 from heartbeat_tuner.tails.histogram import EDGES_S
 from heartbeat_tuner.tails.model import Z_95
 
 SHAPE: Final = 0.4
 
-OUTLASTED_SHAPE: Final = 0.25
-"""Of absences of which only what they outlasted is known: one fleet in four has a heavier one, by what is believed of
-shapes before any is seen (0.15 ± 0.15).
-
-With 0.4, what nobody has seen, groups of many evictions got sessions several times as long as they needed
-(docs/design/0006).
-"""
-
-OUTLASTED_FALL: Final = 0.3
-"""Of what was outlasted: the rate falls to 1 / e within so much more. What is seen before may be the end of short
-absences, and nobody has seen how the long ones fall (measured: docs/design/0010)."""
-
 _NONE_SEEN: Final = 1.35  # events that may have been missed, whatever was counted
-_SHORTEST_S: Final = 1e-3  # of a scale: who outlasted nothing at all
 
 
 def upper_per_day(time_s: Values, counts: Array, days: float) -> Array:
@@ -68,17 +54,6 @@ def beyond_per_day(time_s: Values, largest_s: float, days: float) -> Array:
     """
     times = np.atleast_1d(np.asarray(time_s, dtype=np.float64))
     return np.asarray((np.maximum(times, largest_s) / largest_s) ** (-1.0 / SHAPE) / days)
-
-
-def outlasting(time_s: Array, from_s: float) -> Array:
-    """Return how likely something that outlasted a time outlasts others, at most.
-
-    Args:
-        time_s: times in seconds; what was outlasted, and all before, surely.
-        from_s: what it is known to have outlasted, in seconds.
-    """
-    scale_s = max(OUTLASTED_FALL * from_s, _SHORTEST_S)
-    return np.asarray(gpd.survival(np.maximum(time_s - from_s, 0.0), OUTLASTED_SHAPE, scale_s))
 
 
 def least_beyond_s(objective_per_day: float, largest_s: float, days: float) -> float:

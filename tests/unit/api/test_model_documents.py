@@ -85,7 +85,6 @@ def quantities(draw: st.DrawFn) -> QuantityModel:
         kept=draw(st.none() | kept) if isinstance(tail, Rejected) else None,
         median_s=draw(st.none() | st.floats(0, 2**21)),
         regime_since=draw(st.none() | st.dates(date(2000, 1, 1), date(2100, 1, 1))),
-        longer=tuple(draw(st.lists(st.integers(1, 10**9), max_size=16))),
         rate=draw(st.none() | rates),
         duration=draw(st.none() | durations),
         pool=draw(st.none() | pools()),
@@ -120,17 +119,13 @@ def test_a_model_comes_back_as_it_went(one: GroupModel) -> None:
 
 
 def test_an_object_of_an_older_version_is_read() -> None:
-    """Its quantities have neither median, counts, rate, duration nor pool: they are not known."""
+    """Its quantities have neither median, rate, duration nor pool: they are not known."""
     full = fitted.quantity(
-        median_s=0.1,
-        longer=(3, 1),
-        rate=Rate(0.2, 0.5),
-        duration=Duration(3.0, 0.4, 8.0),
-        pool=Pool(70.0, 5, (3.0,), (0.1,), (1.0,)),
+        median_s=0.1, rate=Rate(0.2, 0.5), duration=Duration(3.0, 0.4, 8.0), pool=Pool(70.0, 5, (3.0,), (0.1,), (1.0,))
     )
     document = model_documents.document_of(fitted.model(quantities={"absence": full}))
     (stored,) = document["spec"]["quantities"]
-    for name in ("medianSeconds", "longer", "rate", "duration", "pool"):
+    for name in ("medianSeconds", "rate", "duration", "pool"):
         del stored[name]
     assert model_documents.model_of(document) == fitted.model()
 

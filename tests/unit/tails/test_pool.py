@@ -1,11 +1,7 @@
 """What groups of one kind saw together."""
 
-import dataclasses
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from heartbeat_tuner.tails.histogram import EDGES_S, Histogram, dense
 from heartbeat_tuner.tails.pool import LEAST_ALIKE, LEAST_DAYS, TIMES_S, Pool
@@ -52,34 +48,6 @@ def test_beyond_the_largest_of_all_stands_one_event_and_a_heavy_tail() -> None:
     assert quick.per_day[0] == pytest.approx((0.1 / TIMES_S[0]) ** 2.5 / 200.0, rel=0.07)
 
 
-def test_what_was_outlasted_counts_for_less_beyond_and_never_for_nothing() -> None:
-    """A fleet whose sessions are all 45 s would seem never to be away for longer; before, each counts as one."""
-    ended, outlasted = [[3.0, 3.0], [], [], [], [50.0]], [[40.0], [40.0], [], [], []]
-    both = counts([one + other for one, other in zip(ended, outlasted, strict=True)])
-    found = Pool.of(both, DAYS, unended=counts(outlasted))
-    assert found is not None
-    events = np.array(found.per_day) * found.days
-    assert events[TIMES_S.index(32.0)] == pytest.approx(3.0)
-    at_45 = events[[round(time_s) for time_s in TIMES_S].index(45)]
-    assert 2.0 < at_45 < 3.0, "one ended beyond, two were outlasted a little before"
-    shown = pool(ended, DAYS)
-    assert np.all(events >= np.array(shown.per_day) * shown.days * (1 - 1e-9))
-    assert np.all(np.diff(events) <= 0)
-
-
-@given(st.lists(st.floats(0.1, 400.0), min_size=1, max_size=20), st.integers(0, 20))
-def test_a_value_without_an_end_counts_for_one_at_most_and_lowers_nothing(times: list[float], some: int) -> None:
-    """Against the same values left out, and against the same values with as late an end as there is."""
-    held, without_end = counts([times, *[[3.0]] * 4]), counts([times[:some], *[[]] * 4])
-    found = Pool.of(held, DAYS, unended=without_end)
-    without = Pool.of(held - without_end, DAYS)
-    longest = pool([[*times[some:], *[512.5] * len(times[:some])], *[[3.0]] * 4], DAYS)
-    assert found is not None
-    assert without is not None
-    assert np.all(np.array(found.per_day) >= np.array(without.per_day) * (1 - 1e-9))
-    assert np.all(np.array(found.per_day) <= np.array(longest.per_day) * (1 + 1e-9))
-
-
 def test_the_order_of_groups_changes_nothing() -> None:
     """To the last bit, though sums of floats depend on their order."""
     days = np.random.default_rng(1).uniform(0.1, 30.0, 200)
@@ -116,19 +84,11 @@ def alike(spread: float) -> Pool:
 TEN_S = np.array([10.0])
 
 
-def test_a_fleet_that_happened_to_see_few_promises_its_groups_no_less_than_it_may_have() -> None:
-    """Of nine events it may as well have seen 14: one in twenty of the groups is above three times that."""
-    few = dataclasses.replace(alike(1.0), days=90.0)
-    upper = few.posterior(TEN_S, np.zeros(1), 0.0)[1]
-    assert upper == pytest.approx(0.1 * (1 + 1.645 / 3) * -np.log(0.05), rel=0.01)
-    assert upper > 1.5 * alike(1.0).posterior(TEN_S, np.zeros(1), 0.0)[1]
-
-
 def test_who_was_not_watched_is_as_the_others() -> None:
     """His bound is that of one in twenty of them: of an exponential law, three times the mean."""
     mean, upper = alike(1.0).posterior(TEN_S, np.zeros(1), 0.0)
     assert mean == pytest.approx(0.1)
-    assert upper == pytest.approx(0.1 * -np.log(0.05), rel=0.007)
+    assert upper == pytest.approx(0.1 * -np.log(0.05), rel=0.005)
 
 
 def test_where_events_are_common_a_group_speaks_for_itself() -> None:
@@ -175,4 +135,4 @@ def test_spreads_are_seen_where_counts_are_many() -> None:
     at_4_s = TIMES_S.index(4.0)
     assert pool(same, days).spreads[at_4_s] < 0.02
     assert pool(apart, days).spreads[at_4_s] == pytest.approx(9.0, rel=0.1)
-    assert pool(few, days).spreads[at_4_s] == pytest.approx(2.0, rel=0.1)
+    assert pool(few, days).spreads[at_4_s] == pytest.approx(1.0, rel=0.1)

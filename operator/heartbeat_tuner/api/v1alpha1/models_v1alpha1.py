@@ -15,7 +15,6 @@ from heartbeat_tuner.api.names import PerhapsClusterName, Word
 from heartbeat_tuner.api.v1alpha1.fields import GroupId, Model, group_id_rules, rules
 from heartbeat_tuner.api.v1alpha1.tail_v1alpha1 import Count, Day, EarlierTailSpec, Moment, RejectedSpec, Tail, Time
 from heartbeat_tuner.metrics.measured import DOWNTIMES, MOST_DOWNTIMES_PER_DAY
-from heartbeat_tuner.tails.pool import TIMES_S
 
 KIND: Final = "ConsumerGroupModel"
 PLURAL: Final = "consumergroupmodels"
@@ -144,13 +143,6 @@ class QuantitySpec(Model):
     regime_since: Annotated[
         Day | None,
         Field(description="Since this day values are longer than on all days before, which do not count any more."),
-    ] = None
-    longer: Annotated[
-        list[Annotated[int, Field(ge=1, le=10**15)]] | None,
-        Field(
-            max_length=len(TIMES_S),
-            description="How many values are longer than 2.8 s, and so on, each time half an octave longer.",
-        ),
     ] = None
     rate: RateSpec | None = None
     duration: DurationSpec | None = None

@@ -27,6 +27,17 @@ from heartbeat_tuner.tails.model import Z_95
 SHAPE: Final = 0.15
 """Of delays, usually (`tails.fit.growth` begins with it)."""
 
+HEAVIER_SHAPE: Final = 0.25
+"""One fleet in four has a heavier one, by what is believed of shapes before any is seen (0.15 ± 0.15).
+
+With 0.4, what nobody has seen, groups of many evictions got sessions several times as long as they needed
+(docs/design/0006).
+"""
+
+SLOWEST_FALL: Final = 0.3
+"""Of what was outlasted: at most, the rate falls to 1 / e within so much more. What is seen before may be the end of
+short absences, and nobody has seen how the long ones fall (measured: docs/design/0010)."""
+
 _MISSED: Final = 1.35  # events that may have been missed, whatever was counted
 _LEAST: Final = 1e-9  # a fall of nothing at all
 
@@ -72,8 +83,8 @@ def outlasting(absences: FailureProcess, evictions: int, member_days: float, *, 
     uppers = absences.upper_per_day
     if uppers is not None:
         seen = (evictions + Z_95 * math.sqrt(evictions) + _MISSED) / member_days
-        widest_s = max(scale_s, shape_free.OUTLASTED_FALL * from_s)
-        further = np.maximum(uppers[beyond], seen * gpd.survival(excess_s, shape_free.OUTLASTED_SHAPE, widest_s))
+        widest_s = max(scale_s, SLOWEST_FALL * from_s)
+        further = np.maximum(uppers[beyond], seen * gpd.survival(excess_s, HEAVIER_SHAPE, widest_s))
         uppers = uppers + max(seen - float(np.interp(from_s, TIMES_S, uppers)), 0.0)
         uppers[beyond] = further
         uppers = np.maximum.accumulate(np.maximum(uppers, rates)[::-1])[::-1]

@@ -7,7 +7,6 @@ says one: what is usual costs little, but its integral must be finite. Doubt is 
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Final
 
@@ -20,7 +19,6 @@ from heartbeat_tuner.tails import shape_free
 from heartbeat_tuner.tails.gpd import Array
 from heartbeat_tuner.tails.law import TIMES_S, Law
 from heartbeat_tuner.tails.model import Z_95, TailModel
-from heartbeat_tuner.tails.pool import TIMES_S as COUNTED_S
 from heartbeat_tuner.tails.pool import Pool
 
 HANDLER_SIGMA: Final = 0.6
@@ -33,7 +31,6 @@ _BELOW: Final = 16
 _BEYOND: Final = 96
 """Times that a curve is made of: tables have ten times as many, and lie between."""
 
-_COUNTED_LOGS: Final = np.log(COUNTED_S)
 _LEAST: Final = 1e-300  # stands for a share of none in logarithms
 _MISSED: Final = 1.35  # events that may have been missed, whatever was counted (`shape_free`)
 _BEFORE: Final = 1.0 - 1e-9  # just before the largest value, whose bound is another than at it
@@ -78,7 +75,7 @@ def failure_process(quantity: QuantityModel, days: float, *, least_s: float = 0.
         largest_s = max(law[0].largest_s if quantity.largest_s is None else quantity.largest_s, law[0].threshold_s)
         rare = _fitted(law[0], largest_s)
     times, shares, fitted = _with_usual(rare, quantity.median_s)
-    seen = np.maximum(shares * count, _counted(quantity.longer, times))
+    seen = np.maximum(shares * count, 1.0)
     counted = np.where(
         times < largest_s,
         seen + Z_95 * np.sqrt(seen) + _MISSED,
@@ -90,19 +87,12 @@ def failure_process(quantity: QuantityModel, days: float, *, least_s: float = 0.
 
 
 def pooled(
-    own: FailureProcess,
-    pool: Pool,
-    days: float,
-    *,
-    largest_s: float,
-    whole: bool,
-    unended: bool = False,
-    longer: Sequence[int] = (),
+    own: FailureProcess, pool: Pool, days: float, *, largest_s: float, whole: bool, unended: bool = False
 ) -> FailureProcess:
     """Return what happens by a group's own account and that of all groups of its kind, the more it saw the more own.
 
-    What the group saw is what its own law expects it to have seen, or what was counted where that is more, and nothing
-    beyond the largest value. Before the first time that the pool tells of, the group speaks for itself.
+    What the group saw is what its own law expects it to have seen, and nothing beyond the largest value. Before the
+    first time that the pool tells of, the group speaks for itself.
 
     Args:
         own: what its own values say; of a rate of 0 if there are none.
@@ -111,13 +101,11 @@ def pooled(
         largest_s: that the group saw.
         whole: whether what lasted longer than a session shows, too. Else nobody's values tell that there is little of
             it, and the bound is no lower than the group's own.
-        longer: how many of its values are longer than each of `pool.TIMES_S`, up to the last one that any is.
         unended: whether some of what the group saw had no end that anybody saw: evictions. Values of the others then
             tell no better how long it lasted than the group's own law, and the mean is no lower than that.
     """
     alone, covered = own.per_day * own.law.exceedances, min(pool.times_s[0], _LONGEST_S) <= TIMES_S
-    counted = _counted(longer, TIMES_S) if longer else np.zeros(TIMES_S.size)
-    seen = np.where(largest_s > TIMES_S, np.maximum(alone * days, counted), 0.0)
+    seen = np.where(largest_s > TIMES_S, alone * days, 0.0)
     means, uppers = np.zeros(TIMES_S.size), np.zeros(TIMES_S.size)
     means[covered], uppers[covered] = pool.posterior(TIMES_S[covered], seen[covered], days)
     if unended:
@@ -155,21 +143,6 @@ def _unfitted(largest_s: float, count: float) -> _Tail:
     times = np.geomspace(largest_s, max(_LONGEST_S, 2.0 * largest_s), 2)
     shares = np.minimum((times / largest_s) ** (-1.0 / shape_free.SHAPE) / count, 1.0)
     return _Tail(times, shares, shares, 1.0 / shape_free.SHAPE)
-
-
-def _counted(longer: Sequence[int], times_s: Array) -> Array:
-    """Return how many values were counted that are longer than some times, one at least.
-
-    Between two times that are counted it is a straight line in logarithms of both; before the first one the law speaks.
-
-    Args:
-        longer: how many are longer than each of `pool.TIMES_S`, up to the last one that any is.
-        times_s: in seconds, not longer than the longest value.
-    """
-    counts = np.ones(_COUNTED_LOGS.size)
-    counts[: len(longer)] = longer
-    known = np.interp(np.log(np.maximum(times_s, _SHORTEST_S)), _COUNTED_LOGS, np.log(counts), left=0.0)
-    return np.asarray(np.exp(known))
 
 
 def _edge(time_s: float) -> Array:

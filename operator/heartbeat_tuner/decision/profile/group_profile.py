@@ -142,15 +142,7 @@ def _pauses(absences: QuantityModel, *, whole: bool, evicted: QuantityModel | No
     pauses = delay_laws.failure_process(absences, days) or _unseen(days)
     if absences.pool is not None:
         unended = evicted is not None
-        pauses = delay_laws.pooled(
-            pauses,
-            absences.pool,
-            days,
-            largest_s=largest_s,
-            whole=whole,
-            unended=unended,
-            longer=absences.longer,
-        )
+        pauses = delay_laws.pooled(pauses, absences.pool, days, largest_s=largest_s, whole=whole, unended=unended)
     if evicted is None or evicted.median_s is None or evicted.largest_s is None:
         return pauses
     # Of all of them the shortest session is not known where sessions were changed meanwhile, of half of them it is.
@@ -177,12 +169,7 @@ def _outages(model: GroupModel) -> FailureProcess | None:
         return own
     # A request that was not answered before its client gave up shows no delay.
     return delay_laws.pooled(
-        own or _NEVER,
-        quantity.pool,
-        quantity.group_days,
-        largest_s=quantity.largest_s or 0.0,
-        whole=False,
-        longer=quantity.longer,
+        own or _NEVER, quantity.pool, quantity.group_days, largest_s=quantity.largest_s or 0.0, whole=False
     )
 
 

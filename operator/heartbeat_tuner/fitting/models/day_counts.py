@@ -41,7 +41,6 @@ class DayCounts:
         weighed: with their days weighted by age.
         unended: how many of these are of values whose end nobody saw; None where there are none.
         whole: all alike.
-        whole_unended: how many of those are of values whose end nobody saw; None where there are none.
         member_days: for how long its members were watched.
         group_days: for how long the group was.
         regimes: the first day of the regime that each group is in, where it began within these days.
@@ -50,7 +49,6 @@ class DayCounts:
     weighed: Weighted
     unended: Array | None
     whole: Array
-    whole_unended: Array | None
     member_days: Array
     group_days: Array
     regimes: Sequence[date | None]
@@ -85,16 +83,13 @@ def counted(groups: Mapping[Place, int], unended: Mapping[Place, int], aged: Age
 
     weighed = day_weights.weighted(days(), height=rows.height, half_life_days=aged.half_life_days)
     without_end: Array | None = None
-    whole_unended: Array | None = None
     if unended:
-        whole_unended = sum((counts for _, counts in open_days()), np.zeros((rows.height, BUCKETS)))
         summed = day_weights.weighted(open_days(), height=rows.height, half_life_days=aged.half_life_days).counts
         without_end = np.minimum(summed, weighed.counts)  # sums of other terms, in the last bit
     return DayCounts(
         weighed,
         without_end,
         whole,
-        whole_unended,
         member_blocks.astype(np.float64) * _BLOCK_DAYS,
         group_blocks.astype(np.float64) * _BLOCK_DAYS,
         [None if number == _SINCE_EVER else day_of(number) for number in since.tolist()],

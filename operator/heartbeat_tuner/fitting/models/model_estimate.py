@@ -17,11 +17,11 @@ import pyarrow as pa
 from heartbeat_tuner.fitting import contract
 from heartbeat_tuner.fitting.calendar_days import day_number, day_of
 from heartbeat_tuner.fitting.models import day_counts, event_rates
-from heartbeat_tuner.fitting.models.day_counts import Age, DayCounts
+from heartbeat_tuner.fitting.models.day_counts import Age
 from heartbeat_tuner.fitting.models.day_series import DaySeries, LineSpan, Place
 from heartbeat_tuner.metrics.measured import ABSENCE, EVICTION, OF_THE_GROUP, OUTAGE, POLL_GAP
 from heartbeat_tuner.models.group_model import GroupModel, QuantityModel
-from heartbeat_tuner.tails import day_weights, pool
+from heartbeat_tuner.tails import day_weights
 from heartbeat_tuner.tails.fit import tail_estimate
 from heartbeat_tuner.tails.fit.tail_estimate import Fleet
 from heartbeat_tuner.tails.gpd import Array
@@ -30,9 +30,8 @@ from heartbeat_tuner.tails.pool import LEAST_ALIKE, Pool
 
 _Kind = TypeVar("_Kind", str, tuple[str, str])
 
-_LONG_S: Final = float(EDGES_S[int(np.searchsorted(EDGES_S, 8.0))])
-_OFTEN_DAYS: Final = 14.0
-_OFTEN: Final = 2
+_LONG_S: Final = 1.0
+_MOST: Final = 0.95
 
 _WITH_REGIMES: Final = frozenset({ABSENCE, POLL_GAP})
 """What values rest on, and whose days before it became worse do not count."""
@@ -124,8 +123,8 @@ def _of_quantity(
     durations = event_rates.durations_of(name, weighed.counts, homes=homes)
     pools: Sequence[Pool | None] = [None] * len(groups)
     if name in _POOLED:
-        pools = _pools(seen, strata, homes, group_days if name in OF_THE_GROUP else member_days)
-    largest, exceeded = _largest_s(whole), _longer(whole)
+        pools = _pools(whole, strata, homes, group_days if name in OF_THE_GROUP else member_days)
+    largest = _largest_s(whole)
     for row, (group, tail) in enumerate(zip(groups, tails, strict=True)):
         yield (
             group,
@@ -140,7 +139,6 @@ def _of_quantity(
                 duration=durations[row],
                 pool=pools[row],
                 regime_since=seen.regimes[row],
-                longer=exceeded[row],
             ),
         )
 
@@ -152,48 +150,32 @@ def _largest_s(whole: Array) -> list[float | None]:
     return [float(EDGES_S[bucket + 1]) if bucket >= 0 else None for bucket in largest.tolist()]
 
 
-def _longer(whole: Array) -> list[tuple[int, ...]]:
-    """Return how many values of each group are longer than each of `pool.TIMES_S`, up to the last that any is."""
-    return [tuple(int(count) for count in counts if count > 0) for counts in pool.longer(whole).tolist()]
-
-
 def _pools(
-    seen: DayCounts, strata: npt.NDArray[np.int64], homes: npt.NDArray[np.int64], days: Array
+    whole: Array, strata: npt.NDArray[np.int64], homes: npt.NDArray[np.int64], days: Array
 ) -> Sequence[Pool | None]:
-    """Return for each group what those of its stratum saw together that take long as often as it, or as seldom.
+    """Return for each group what those of its stratum saw together whose usual values are as long as its own.
 
     Where that is too little, what all of its stratum saw. Values of a time that nobody watched do not count.
     """
     group_pools: list[Pool | None] = [None] * len(strata)
-    whole, unended = seen.whole, seen.whole_unended
-    long = _often_long(whole, days)
-
-    def pooled(some: npt.NDArray[np.bool_], least_groups: int) -> dict[int, Pool]:
-        open_ended = None if unended is None else unended[some]
-        return Pool.of_homes(whole[some], days[some], homes[some], least_groups=least_groups, unended=open_ended)
-
+    long = _usually_long(whole)
     for stratum in range(int(strata.max()) + 1):
         mine = strata == stratum
-        together = pooled(mine, 1)
+        together = Pool.of_homes(whole[mine], days[mine], homes[mine])
         for alike in (mine & long, mine & ~long):
-            pools = together | pooled(alike, LEAST_ALIKE)
+            pools = together | Pool.of_homes(whole[alike], days[alike], homes[alike], least_groups=LEAST_ALIKE)
             for group in np.flatnonzero(alike).tolist():
                 group_pools[group] = pools.get(int(homes[group]))
     return group_pools
 
 
-def _often_long(counts: Array, days: Array) -> npt.NDArray[np.bool_]:
-    """Return which groups often take long: once in a fortnight of a day's unit, and twice at least.
+def _usually_long(counts: Array) -> npt.NDArray[np.bool_]:
+    """Return of which groups one in twenty values is a second or longer: of full heaps, and short processors.
 
-    Those are full heaps and short processors, and such processes freeze for longer, too. What is shorter than a few
-    heartbeats' distance shows in some groups and in others not, so no share of values would tell them apart.
-
-    Args:
-        counts: of each group, whole; groups x `BUCKETS`.
-        days: for how long each was watched.
+    Such processes freeze for longer, too. `counts` has a line for each group.
     """
-    events = counts[:, int(np.searchsorted(EDGES_S, _LONG_S)) :].sum(axis=1)
-    return np.asarray(events >= np.maximum(days / _OFTEN_DAYS, _OFTEN))
+    below = counts[:, : int(np.searchsorted(EDGES_S, _LONG_S))].sum(axis=1)
+    return np.asarray(below < _MOST * counts.sum(axis=1))
 
 
 def _numbers(kinds: Sequence[_Kind]) -> npt.NDArray[np.int64]:

@@ -1,15 +1,13 @@
 """Absences that ended in an eviction: what they outlasted, for nobody saw their end as an absence.
 
 Where absences show as missing beats, a stretch with a join is left out, and with it every absence that was long enough
-to cost the membership: what is left looks as if none were as long as the session. Counters of KafkaJS and of Java's
-classic protocol show the evictions themselves (`metrics.evictions`). Of each it is known what the silence outlasted:
-the session that was set, and what passed without a beat before the member joined again; where nothing tells which
-session was set, only the latter. The absence is shorter than the silence by the age of the last beat, half a period on
-average.
+to cost the membership: what is left looks as if none were as long as the session. KafkaJS' counters show the evictions
+themselves (`metrics.evictions`). Of each it is known what the silence outlasted: the session that was set, and what
+passed without a beat before the member joined again; where nothing tells which session was set, only the latter. The
+absence is shorter than the silence by the age of the last beat, half a period on average.
 
-Where pauses of garbage collection, gaps between polls and the like show the absence itself, whatever became of the
-member, its eviction is no value of its own. A Java member that polled too late left by itself: it beat on through most
-of the gap. Static members keep their id, so theirs are not counted.
+Of the Java consumer gaps between polls, collections of garbage and the like show an absence whatever became of the
+member, so its evictions are no values of their own.
 """
 
 import math
@@ -17,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from heartbeat_tuner.domain.evidence import Absence, MemberChange, Pod, Unknown
+from heartbeat_tuner.domain.evidence import Pod, Unknown
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.metrics import evictions as counted
 from heartbeat_tuner.metrics.absence import blocks, process_lives
@@ -29,11 +27,7 @@ from heartbeat_tuner.metrics.vocabulary import Quantity
 
 Mine = Mapping[Quantity, Sequence[Series]]
 
-_BY_NOTICES: Final = (*counted.BY_NOTICES, Quantity.REBALANCES)
-_BY_LOST_IDS: Final = (*counted.BY_LOST_IDS, Quantity.REBALANCES, Quantity.HEARTBEATS, Quantity.POLL_GAP_MAX)
-_BEAT_ON_S: Final = 60.0
-"""Who beat for so much of a gap between polls at least was a handler at work: poll limits are minutes."""
-
+_NEEDED: Final = (*counted.BY_NOTICES, Quantity.REBALANCES)
 _BORN: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -46,41 +40,27 @@ def evictions(
     observed: Mapping[Quantity, Sequence[Series]],
     beats: Sequence[tuple[str, Deficits | Unknown]],
     session_s: Callable[[float], float | None],
-    shown: Sequence[Absence] = (),
 ) -> Evictions | Unknown:
-    """Return the evictions of a group whose absences show nowhere else, with what these outlasted.
+    """Return the evictions of a group, with what the absences before them outlasted.
 
     Args:
         observed: the group's series.
         beats: what its heartbeats show, from `missing_beats.of_group`.
         session_s: which session timeout was set at a time, in seconds; None where nothing tells.
-        shown: all absences that anything shows, from `absences.shown`.
     """
     periods_s = {pod: deficits.period_s for pod, deficits in beats if isinstance(deficits, Deficits)}
     events: list[Observation] = []
     watched: list[float] = []
     for pod in process_lives.pods_in(observed):
         mine = process_lives.of_pod(observed, pod)
-        if not _is_counted(mine):
+        if not all(mine.get(quantity) for quantity in _NEEDED):
             continue
         watched += blocks.block_starts(mine[Quantity.REBALANCES])
-        stops = [absence for absence in shown if absence.pod == pod]
         for life in _lives(mine):
-            events += _of_life(pod, life, periods_s.get(pod), session_s, stops)
+            events += _of_life(pod, life, periods_s.get(pod), session_s)
     if not watched:
-        return Unknown(
-            Reason.NO_SERIES,
-            "neither counters of refused heartbeats, notices and joins are exported together, nor those of failed and "
-            "answered joins, heartbeats and gaps between polls",
-        )
+        return Unknown(Reason.NO_SERIES, "no counters of refused heartbeats, notices and joins are exported together")
     return Evictions(tuple(sorted(events, key=lambda event: (event.block_s, event.pod))), tuple(sorted(watched)))
-
-
-def _is_counted(mine: Mine) -> bool:
-    """Whether a pod's counters show its evictions: of several Java consumers in it nobody knows whose beats stopped."""
-    if all(mine.get(quantity) for quantity in _BY_NOTICES):
-        return True
-    return all(len(mine.get(quantity, ())) == 1 for quantity in _BY_LOST_IDS)
 
 
 def _lives(mine: Mine) -> Iterator[Mine]:
@@ -103,54 +83,27 @@ def _lives(mine: Mine) -> Iterator[Mine]:
 
 
 def _of_life(
-    pod: str,
-    life: Mine,
-    period_s: float | None,
-    session_s: Callable[[float], float | None],
-    stops: Sequence[Absence],
+    pod: str, life: Mine, period_s: float | None, session_s: Callable[[float], float | None]
 ) -> list[Observation]:
     times_s = sorted({sample.time_s for series in life[Quantity.REBALANCES] for sample in series.samples})
     if not times_s:
         return []
-    changes = _changes(pod, life, times_s[0])
+    process = Pod(name=pod, uid="", ip="", started=_BORN, restarts=0)
+    changes = counted.unannounced(process, life, since_s=times_s[0])
     if not changes:
         return []
     grown = _grown(life.get(Quantity.HEARTBEATS, ()), times_s[0])
     usual_s = period_s or _usual_s(grown, times_s)
-    age_s = 0.0 if usual_s is None else usual_s / 2
     events = []
     for change in changes:
         at_s = _scrape_at(times_s, change.at.timestamp())
-        passed_s = _passed_s(at_s, times_s, grown)
-        if _longest_gap_s(life.get(Quantity.POLL_GAP_MAX, ()), at_s) > passed_s + _BEAT_ON_S:
-            continue
         silence_s = _unbeaten_s(at_s, times_s, grown, life.get(Quantity.REBALANCE_TIME, ()), usual_s)
         session = session_s(at_s)
-        if session is not None and session <= passed_s:
+        if session is not None and session <= _passed_s(at_s, times_s, grown):
             silence_s = max(silence_s, session)
-        outlasted_s = max(silence_s - age_s, 0.0)
-        since_s = at_s - passed_s - blocks.BLOCK_S
-        # The last beat was up to a period old when the absence began.
-        if not any(
-            since_s <= stop.seen_s <= at_s + blocks.BLOCK_S and stop.at_least_s >= max(outlasted_s - age_s, age_s)
-            for stop in stops
-        ):
-            events.append(Observation(pod, blocks.start_s(at_s), outlasted_s, math.inf))
+        age_s = 0.0 if usual_s is None else usual_s / 2
+        events.append(Observation(pod, blocks.start_s(at_s), max(silence_s - age_s, 0.0), math.inf))
     return events
-
-
-def _changes(pod: str, life: Mine, since_s: float) -> list[MemberChange]:
-    """Return when a process' members lost their membership, by the counters that it has."""
-    process = Pod(name=pod, uid="", ip="", started=_BORN, restarts=0)
-    if all(life.get(quantity) for quantity in _BY_NOTICES):
-        return counted.unannounced(process, life, since_s=since_s)
-    return counted.lost_ids(process, life, since_s=since_s)
-
-
-def _longest_gap_s(shown: Sequence[Series], at_s: float) -> float:
-    """Return the longest gap between polls that showed when a member had lost its id, or soon after; 0 without any."""
-    until_s = at_s + blocks.BLOCK_S
-    return max((value for series in shown for value in series.samples.between(at_s - 1.0, until_s).values), default=0.0)
 
 
 def _scrape_at(times_s: Sequence[float], at_s: float) -> float:

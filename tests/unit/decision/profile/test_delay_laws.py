@@ -1,6 +1,5 @@
 """Laws of times from a fit's few numbers: what they say, and that they are laws."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -187,27 +186,6 @@ def test_a_kept_tail_has_the_rate_of_its_own_days() -> None:
     kept = EarlierTail(fitted.TAIL, 1000.0, fitted.UNTIL, fitted.UNTIL, worlds.NOW)
     found = happening(fitted.quantity(tail=BAD, kept=kept, values=5))
     assert found.per_day == pytest.approx(1000 * 14 / 42)
-
-
-def test_a_bound_is_never_below_what_was_counted() -> None:
-    """A law of thousands of short values may pass by a few dozen long ones, here of 45 s and more."""
-    quantity = fitted.quantity(largest_s=64.0)
-    blind = happening(quantity)
-    found = happening(dataclasses.replace(quantity, longer=(40,) * 9))
-    assert blind.upper_per_day is not None
-    assert found.upper_per_day is not None
-    most = (40 + 1.645 * 40**0.5 + 1.35) / 42.0
-    assert np.interp(40.0, TIMES_S, blind.upper_per_day) < most
-    assert np.interp(40.0, TIMES_S, found.upper_per_day) == pytest.approx(most, rel=0.01)
-    assert np.all(found.upper_per_day >= blind.upper_per_day * (1 - 1e-9))
-    assert found.per_day == blind.per_day
-
-
-def test_what_a_group_counted_itself_is_heard_beside_its_pool() -> None:
-    """Three freezes of its own are three, though its law expects none of them."""
-    own, days = FailureProcess(0.1, Law.lognormal(3.0, 0.1)), 100.0
-    found = delay_laws.pooled(own, POOL, days, largest_s=64.0, whole=True, longer=(3,) * 9)
-    assert rate(found, 30.0) == pytest.approx((1 + 3) / (1 / usual(30.0) + days), rel=0.02)
 
 
 POOL = Pool(1e9, 20, (3.0, 10.0, 30.0), (0.5, 0.05, 0.01), (1.0, 1.0, 1.0))
