@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from heartbeat_tuner.clients.client import Period
 from heartbeat_tuner.decision.evictions import expected_evictions
 from heartbeat_tuner.decision.evictions.expected_evictions import Expectation
 from heartbeat_tuner.decision.input import DecisionInput
@@ -186,3 +187,15 @@ def test_an_older_tail_is_told_as_such() -> None:
 def test_figures_have_two_digits(number: float, told: str) -> None:
     """More would pretend to know, and move every day."""
     assert str(Expectation(number, number)) == f"{told} (at most {told})"
+
+
+def test_evictions_that_no_tail_can_count_are_no_measure_of_rebalances() -> None:
+    """A session below what a tail knows may evict any number of members: nothing is unexplained then."""
+    model = fitted.fitted(quantities={"absence": fitted.quantity()})
+    beats = Period(seconds(1), seconds(1), seconds(1))
+    long, short = (
+        expected_evictions.per_day_at_most(model, worlds.settings(session, "1s", "1s"), beats)
+        for session in ("60s", "1s")
+    )
+    assert 0.0 < long < 1.0
+    assert short == math.inf
