@@ -57,7 +57,7 @@ def lives(world: str, groups: int = GROUPS, seed: int | None = None) -> Sequence
     Args:
         world: one of `WORLDS`.
         groups: how many at least.
-        seed: of chance; None: its own.
+        seed: of the random generator; None for the fleet's own.
     """
     number = _SEED + zlib.crc32(world.encode()) % 1000 if seed is None else seed
     drawn = fleets.fleet("holdout", math.ceil(groups * _SPARE), number)

@@ -69,7 +69,7 @@ class Watch:
 
     Args:
         life: of the group.
-        rng: of chance.
+        rng: the random generator.
     """
 
     def __init__(self, life: Life, rng: np.random.Generator) -> None:

@@ -56,7 +56,7 @@ class Standing:
         objective: evictions a month that are allowed.
         verdict: of the last decision.
         reason: of its finding.
-        hold: why its target is not written; empty where it is, or there is none.
+        hold: why its target is not written; empty where it is written, or where there is no target.
         bound: evictions a month at most, as the status says of the values in force; None where it says nothing.
         changes: that were written so far.
         reverts: how many of them took a change back.

@@ -22,7 +22,7 @@ class Life:
         day_factors: by how much its rates of pauses and outages are higher on each day; none: on all days alike.
         lost_scrapes: the share of its scrapes that nobody got.
         joins_on: the first day on which there is such a group.
-        leaves_on: the first day on which there is none any more; None: it stays.
+        leaves_on: the first day without the group; None: it stays.
         namespace: of its policy.
         lies: what it exports is made up: its figures are not judged, the others' are.
     """

@@ -40,7 +40,7 @@ class Plan:
     Attributes:
         days: in the operator's hands.
         history: days of metrics before that.
-        seed: of chance.
+        seed: of the random generator.
     """
 
     days: int = 30

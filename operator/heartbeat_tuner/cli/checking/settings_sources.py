@@ -55,7 +55,7 @@ class CheckRequest:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CheckSubject:
-    """What is checked as one: a consumer, or a place where none was found; `title` is empty for flags."""
+    """A consumer to check, or a place where no consumer was found; `title` is empty for flags."""
 
     title: str
     consumer: FoundConsumer
