@@ -29,8 +29,12 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
         "spec: .*bounds.sessionTimeout.min must not exceed objective.maxDetectionTime",
     ),
     "session-above-default-detection": (
-        {"bounds": {"sessionTimeout": {"min": "90s"}}},
-        "spec: .*bounds.sessionTimeout.min must not exceed objective.maxDetectionTime",
+        {"bounds": {"sessionTimeout": {"min": "301s"}}},
+        "spec: .*bounds.sessionTimeout.min must not exceed objective.maxDetectionTime, which is 300s for kafkajs",
+    ),
+    "session-above-default-detection-of-java": (
+        {"client": {"library": "java"}, "bounds": {"sessionTimeout": {"min": "90s"}}},
+        "spec: .*bounds.sessionTimeout.min must not exceed objective.maxDetectionTime, which is 60s for java",
     ),
     "detection-too-short": (
         {"objective": {"maxDetectionTime": "500ms"}},

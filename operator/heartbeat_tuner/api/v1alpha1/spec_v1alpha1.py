@@ -18,6 +18,7 @@ from heartbeat_tuner.api.v1alpha1.rollout_v1alpha1 import RolloutSpec
 from heartbeat_tuner.clients import catalogue
 from heartbeat_tuner.domain.liveness import Setting
 from heartbeat_tuner.domain.policies import DEPLOYMENT, STATEFUL_SET, Mode, StaticMembership
+from heartbeat_tuner.limits import detection_time
 from heartbeat_tuner.metrics.conventions import known_conventions as measured
 
 KINDS: Final = (DEPLOYMENT, STATEFUL_SET)
@@ -165,6 +166,22 @@ def _lacking(setting: Setting) -> tuple[str, str]:
     )
 
 
+def _within_default(library: str) -> tuple[str, str]:
+    """Return the rule that a bound leaves a session that the library's default of `maxDetectionTime` allows."""
+    default_s = int(detection_time.usual(catalogue.client(library)).total_seconds())
+    return (
+        (
+            f"self.client.library != '{library}' || (has(self.objective) && has(self.objective.maxDetectionTime)) || "
+            "!has(self.bounds) || !has(self.bounds.sessionTimeout) || !has(self.bounds.sessionTimeout.min) || "
+            f"duration(self.bounds.sessionTimeout.min) <= duration('{default_s}s')"
+        ),
+        (
+            "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime, "
+            f"which is {default_s}s for {library} by default: lower the bound or set objective.maxDetectionTime"
+        ),
+    )
+
+
 def _pinned(library: str) -> tuple[str, str]:
     """Return the rule that a policy's convention is one of its library's exporters."""
     names = [AUTO, *(convention.name for convention in measured.of_library(library))]
@@ -224,6 +241,7 @@ class Spec(Model):
                 ),
                 "bounds.sessionTimeout.min must not exceed objective.maxDetectionTime: a death shows at session end",
             ),
+            *(_within_default(library) for library in measured.LIBRARIES),
             *_SEVERAL,
             _lacking(Setting.MAX_POLL_INTERVAL),
             *(_pinned(library) for library in measured.LIBRARIES),
