@@ -194,7 +194,7 @@ async def _shard_parts(
     api = await KubernetesApi.connect(request_timeout=shared.request_timeout, fence=elector)
     closing.push_async_callback(api.close)
     accesses = {name: access(cluster) for name, cluster in settings.kafka.clusters.items()}
-    groups = KafkaGroups(accesses, timeout=settings.kafka.timeout)
+    groups = KafkaGroups(accesses, timeout=settings.kafka.timeout, fence=elector)
     closing.callback(groups.close)
     return ShardParts(shard, elector, api, groups, shared)
 
@@ -222,4 +222,5 @@ def access(cluster: KafkaClusterSettings) -> kafka_access.KafkaAccess:
         cert_file=tls.cert_file,
         key_file=tls.key_file,
         key_password_file=tls.key_password_file,
+        alters_groups=cluster.alter_groups,
     )
