@@ -32,6 +32,7 @@ from heartbeat_tuner.leader_election.election_thread import ElectionThread
 from heartbeat_tuner.leader_election.elector import Elector, new_identity
 from heartbeat_tuner.leader_election.leadership import Timing
 from heartbeat_tuner.ports.stored_models import Models
+from heartbeat_tuner.reconcile.at_broker.group_writer import ValueTargets
 from heartbeat_tuner.reconcile.budget import FleetLimits
 from heartbeat_tuner.reconcile.cycle import Cycle
 from heartbeat_tuner.reconcile.gather.gathering import Gatherer
@@ -109,7 +110,7 @@ class ShardParts:
             yield Cycle(
                 store=store,
                 gatherer=gatherer,
-                workloads=KubernetesWorkloads(self.api),
+                targets=ValueTargets(KubernetesWorkloads(self.api), self.groups),
                 policies=self.policies,
                 slots=slots,
                 stops=LeaseAnnotations(self.api, namespace=shared.lease[0], name=shared.lease[1]),

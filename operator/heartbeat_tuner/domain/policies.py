@@ -231,8 +231,8 @@ class Policy:
     again under the spec whose fingerprint is `spec`: of what values depend on, not of how or when they are written.
     Where it names several workloads, `workloads` has all, `workload` the one that is written next, `application` the
     newest change of all, and `applications` the last change of each.
-    `group_write` is what was last written into the group's configuration at the broker.
-    `canary` is new values in a part of the pods, by `canary_rules`; None where there is none.
+    `group_write` is the last write into the group's configuration at the broker. `canary` is new values in a part of
+    the pods, by `canary_rules`; None where there is none.
     """
 
     key: ObjectKey
@@ -282,9 +282,9 @@ class Policy:
         return noted if is_same else None
 
     @property
-    def speaks_consumer_protocol(self) -> bool:
-        """Whether the group spoke the consumer protocol when it was seen last."""
-        return self.ownership is not None and self.ownership.consumer_protocol
+    def changed_at(self) -> datetime | None:
+        """When the tuner wrote last, into the workload or the group's configuration; None if it never did."""
+        return max((write.at for write in (self.application, self.group_write) if write), default=None)
 
     def entries(self, values: Mapping[Setting, timedelta]) -> dict[str, str]:
         """Return values as the entries of a container's environment that carry them, by their names."""

@@ -15,6 +15,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from heartbeat_tuner.decision import next_workload
+from heartbeat_tuner.decision.at_broker import settling
 from heartbeat_tuner.decision.gates import taken_back
 from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.domain.evidence import Pod, Record, Unknown, Workload
@@ -286,8 +287,9 @@ class Gatherer:
             self._resting.forget(policy.key)
         return before
 
-    def _record(self, policy: Policy, ledger: Ledger, workload: Workload) -> Record | Unknown:
-        return self._records.record(policy, workload, ledger, now=self._read_at)
+    def _record(self, policy: Policy, ledger: Ledger, group: Group, workload: Workload) -> Record | Unknown:
+        is_consumer = group.consumer_protocol
+        return self._records.record(policy, workload, ledger, now=self._read_at, consumer_protocol=is_consumer)
 
     def _whole(
         self, policy: Policy, seen: CycleView, *, looked_at: datetime, now: datetime
@@ -311,7 +313,8 @@ class Gatherer:
             workload = dataclasses.replace(workload, current=group.prescribed(workload.current))
         if group.partitions:
             memory.settled = group
-        record_of = functools.partial(self._record, policy, memory.ledger)
+        policy = settling.after_look(policy, group, now)
+        record_of = functools.partial(self._record, policy, memory.ledger, group)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)

@@ -56,7 +56,9 @@ class RecordReader:
         """Whether a policy's group is known up to now, and nothing but heartbeats was counted since the last cycle."""
         return not policy.naming.maps and self._reader.stands_still(policy)
 
-    def record(self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime) -> Record | Unknown:
+    def record(
+        self, policy: Policy, workload: Workload, ledger: Ledger, *, now: datetime, consumer_protocol: bool
+    ) -> Record | Unknown:
         """Return the record since the newest pod's start or our last change, whichever is later, as far as was read."""
         maps = policy.naming.maps
         unknown = self._mapped[policy.key] if maps else self._reader.of(policy)
@@ -65,7 +67,7 @@ class RecordReader:
         candidates = tuple(unknown) if maps else custom.of_policy(policy.naming, policy.library)
         read_since = now - RECORD_WINDOW if maps else self._reader.since(policy)
         starts = [pod.started for pod in workload.pods]
-        changes = [policy.application.at] if policy.application is not None else []
+        changes = [policy.changed_at] if policy.changed_at is not None else []
         current = workload.current
         watched = RecordScope(
             policy=policy,
@@ -75,6 +77,7 @@ class RecordReader:
             # Early a pod may be younger than what was read: then nothing of its time was.
             since=min(now, max([now - RECORD_WINDOW, read_since, *starts, *changes])),
             now=now,
+            consumer_protocol=consumer_protocol,
         )
         convention, observed = resolver.followed(unknown, candidates)
         return record.measure(watched, observed, convention, query=lambda quantity: _tried(quantity, policy))

@@ -142,7 +142,8 @@ def wanted(policies: Collection[Policy]) -> dict[Quantity, frozenset[GroupKey]]:
 
 def of_policy(policy: Policy) -> list[Quantity]:
     """Return the quantities that a policy's record is made of."""
-    left_out = frozenset() if policy.speaks_consumer_protocol else OF_CONSUMER_PROTOCOL
+    ownership = policy.ownership
+    left_out = frozenset() if ownership is not None and ownership.consumer_protocol else OF_CONSUMER_PROTOCOL
     return [quantity for quantity in READ if quantity not in left_out and needs(policy.library, quantity)]
 
 

@@ -1,0 +1,46 @@
+"""What a status says of what stands at the broker: whether our values are there, or somebody else's. Pure."""
+
+from heartbeat_tuner.api.group_config_notes import group_write_status
+from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
+from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
+from heartbeat_tuner.decision.at_broker import settling, write_holds
+from heartbeat_tuner.domain.kafka_groups import GroupWrite
+from heartbeat_tuner.domain.reasons import Reason
+from heartbeat_tuner.domain.sentences import say
+from heartbeat_tuner.domain.verdicts import Finding
+from heartbeat_tuner.reconcile.outcomes import Decided
+
+
+def applied(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
+    """Return what the condition Applied says of the broker; None where nothing is, or is to be, set there."""
+    group, write, decision = outcome.inputs.group, outcome.last_group_write, outcome.decision
+    if not group.consumer_protocol or (write is None and not decision.at_broker):
+        return None
+    blocking = outcome.failure or (None if outcome.altered else decision.hold)
+    if blocking is not None and decision.at_broker:
+        return ConditionStatus.FALSE, blocking
+    if write is None:
+        return None
+    if not outcome.altered and settling.is_foreign(write, group, outcome.inputs.now):
+        return ConditionStatus.FALSE, write_holds.foreign(write, group)
+    return ConditionStatus.TRUE, _in_force(write)
+
+
+def noted(outcome: Decided) -> GroupConfigStatus | None:
+    """Return what the status notes of the last write; None where there was none."""
+    write = outcome.last_group_write
+    return None if write is None else group_write_status(write)
+
+
+def _in_force(write: GroupWrite) -> Finding:
+    return Finding(
+        Reason.APPLIED,
+        say(
+            "group {group} has {values} at the broker, written at {at:%Y-%m-%dT%H:%M:%SZ}, and {before} before; "
+            "members follow with their next heartbeat, without a restart",
+            group=write.group_id,
+            values=str(write.values),
+            at=write.at,
+            before=str(write.previous),
+        ),
+    )
