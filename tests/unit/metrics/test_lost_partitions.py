@@ -31,7 +31,7 @@ def losing(*ages_s: float, poll_gap: float = 0.5) -> Answers:
 
     Args:
         ages_s: of each loss.
-        poll_gap: the longest time between two polls that shows all the while.
+        poll_gap: the longest time between two polls that shows with the first loss, in seconds.
     """
     begins_s = SINCE.timestamp() - 600
     times_s = [begins_s + SCRAPE_S * number for number in range(int((NOW.timestamp() - begins_s) / SCRAPE_S) + 1)]
@@ -50,7 +50,7 @@ def losing(*ages_s: float, poll_gap: float = 0.5) -> Answers:
         Quantity.REBALANCES: of(1.0 for _ in times_s),
         Quantity.REBALANCE_TIME: of(1.0 for _ in times_s),
         Quantity.POLL_AGE: of(0.0 for _ in times_s),
-        Quantity.POLL_GAP_MAX: of(poll_gap for _ in times_s),
+        Quantity.POLL_GAP_MAX: of(poll_gap if losses_s and at >= losses_s[0] else 0.5 for at in times_s),
         Quantity.PARTITIONS_LOST_LATENCY_MAX: of(shown(at) for at in times_s),
     }
 

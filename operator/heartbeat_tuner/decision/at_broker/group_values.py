@@ -63,9 +63,6 @@ def decided(
         advice = join(". ", (chosen.message, PROPERTIES if is_brokers else ""))
         return Decision(Verdict.INFEASIBLE, Finding(Reason.INFEASIBLE, shown.message), advice=advice)
     target = dataclasses.replace(current, session_timeout=chosen.settings.session_timeout)
-    if allowed_values.within_band(current, target):
-        already = "The session that is set already is what this rule gives: look for the cause elsewhere"
-        return Decision(Verdict.UNKNOWN, shown, advice=already)
     where = say(
         "It is consumer.session.timeout.ms of group {group} at the broker, in force without a restart",
         group=group.group_id,

@@ -22,7 +22,6 @@ from heartbeat_tuner.domain.kafka_groups import (
 )
 
 ANSWERS = ClusterAnswers("main")
-MIN_MAX = ("min", "max")
 
 
 def answered(result: object) -> Future[Any]:
@@ -150,18 +149,15 @@ def test_a_groups_values_that_cannot_be_read_are_no_values() -> None:
 
 def consumer_entries(*times_ms: int) -> Future[Any]:
     """Return a broker's bounds of S and H for groups of the consumer protocol."""
-    sides = [
-        f"group.consumer.{side}.{name}.ms" for name in ("session.timeout", "heartbeat.interval") for side in MIN_MAX
-    ]
-    return answered({name: SimpleNamespace(value=str(ms)) for name, ms in zip(sides, times_ms, strict=True)})
+    settings = ("session.timeout", "heartbeat.interval")
+    names = [f"group.consumer.{side}.{setting}.ms" for setting in settings for side in ("min", "max")]
+    return answered({name: SimpleNamespace(value=str(ms)) for name, ms in zip(names, times_ms, strict=True)})
 
 
 def test_the_bounds_are_those_that_every_broker_accepts() -> None:
     """Each may become the coordinator; of brokers that differ the narrower side counts, each for itself."""
-    found = ANSWERS.consumer_bounds(
-        [consumer_entries(45000, 60000, 1000, 15000), consumer_entries(10000, 50000, 5000, 9000)]
-    )
-    assert found == ConsumerBounds(*(timedelta(seconds=seconds) for seconds in (45, 50, 5, 9)))
+    brokers = [consumer_entries(45000, 60000, 1000, 15000), consumer_entries(10000, 50000, 5000, 9000)]
+    assert ANSWERS.consumer_bounds(brokers) == ConsumerBounds(*(timedelta(seconds=one) for one in (45, 50, 5, 9)))
 
 
 def test_the_bounds_are_unknown_where_one_broker_does_not_show_them() -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from heartbeat_tuner.decision.input import DecisionInput
 from heartbeat_tuner.decision.pipeline import decide
 from heartbeat_tuner.domain.kafka_groups import ConsumerBounds, GroupConfig, GroupOverrides
 from heartbeat_tuner.domain.liveness import LivenessSettings
-from heartbeat_tuner.domain.policies import Objective
+from heartbeat_tuner.domain.policies import Mode, Objective
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.verdicts import Verdict
 from tests.support import worlds
@@ -21,21 +20,19 @@ from tests.support.worlds import seconds
 BOUNDS = ConsumerBounds(seconds(1), seconds(60), seconds(1), seconds(15))
 
 
-def modern(session_s: float = 20, *, evictions: int = 9, alters: bool = True, **record: Any) -> DecisionInput:
+def modern(session_s: float = 20, *, evictions: int = 9) -> DecisionInput:
     """Return the input of a Java group of the consumer protocol whose session somebody set at the broker.
 
     Args:
         session_s: that session, in seconds.
         evictions: members that were seen to be fenced, in an hour.
-        alters: whether the operator may write there.
-        record: more of what was seen.
     """
     now = worlds.java_settings(f"{session_s}s", "5s")
     inputs = worlds.situation(
         of=worlds.java_policy(),
         has=worlds.workload(now),
-        seen=worlds.record(evictions=evictions, **record),
-        on=dataclasses.replace(worlds.cluster(), consumer=BOUNDS, alters_groups=alters),
+        seen=worlds.record(evictions=evictions),
+        on=dataclasses.replace(worlds.cluster(), consumer=BOUNDS, alters_groups=True),
     )
     config = GroupConfig(seconds(session_s), seconds(5), GroupOverrides(seconds(session_s)))
     group = dataclasses.replace(inputs.group, consumer_protocol=True, config=config)
@@ -110,35 +107,21 @@ def test_bounds_that_cannot_be_read_are_assumed_and_said_to_be() -> None:
     assert "group.consumer.min.session.timeout.ms (assumed)" in decide(assumed).advice
 
 
-def test_a_session_as_long_as_the_rule_gives_is_left_alone() -> None:
-    """Evictions under a session that the rule calls long enough have another cause."""
-    inputs = modern(60, silence=seconds(5))
-    bounds = dataclasses.replace(BOUNDS, max_session=seconds(600))
-    cluster = dataclasses.replace(inputs.cluster, consumer=bounds)
-    policy = dataclasses.replace(inputs.policy, objective=Objective(timedelta(minutes=10), 1.0))
-    record = dataclasses.replace(worlds.record(), evictions=0)
-    decision = decide(dataclasses.replace(inputs, cluster=cluster, policy=policy, record=record))
-    assert decision.target is None
-
-
 @given(
     st.integers(4, 60),
     st.integers(0, 40),
     st.tuples(st.integers(1, 45), st.integers(45, 1_800)),
-    st.booleans(),
+    st.sampled_from([Mode.APPLY, Mode.RECOMMEND]),
 )
 def test_a_session_is_never_lowered_and_never_outside_the_brokers_bounds(
-    session_s: int, evictions: int, bounds_s: tuple[int, int], alters: bool
+    session_s: int, evictions: int, bounds_s: tuple[int, int], mode: Mode
 ) -> None:
     """Whatever is set and seen; and H is never touched."""
     low, high = map(seconds, bounds_s)
-    inputs = modern(session_s, evictions=evictions, alters=alters)
-    inputs = dataclasses.replace(
-        inputs,
-        cluster=dataclasses.replace(
-            inputs.cluster, consumer=dataclasses.replace(BOUNDS, min_session=low, max_session=high)
-        ),
-    )
+    inputs = modern(session_s, evictions=evictions)
+    bounds = dataclasses.replace(BOUNDS, min_session=low, max_session=high)
+    cluster = dataclasses.replace(inputs.cluster, consumer=bounds)
+    inputs = dataclasses.replace(inputs, policy=dataclasses.replace(inputs.policy, mode=mode), cluster=cluster)
     decision = decide(inputs)
     assert decision.to_apply is None
     if decision.target is not None:
@@ -147,4 +130,4 @@ def test_a_session_is_never_lowered_and_never_outside_the_brokers_bounds(
             worlds.java_settings(f"{session_s}s", "5s"), session_timeout=decision.target.session_timeout
         )
         assert decision.target.session_timeout > seconds(session_s)
-    assert (decision.to_alter is None) or alters
+    assert decision.to_alter is None or mode is Mode.APPLY

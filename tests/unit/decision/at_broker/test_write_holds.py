@@ -73,9 +73,7 @@ def hold(inputs: DecisionInput) -> Reason | None:
     return None if decision.hold is None else decision.hold.reason
 
 
-@pytest.mark.parametrize(
-    ("reason", "change"), HINDRANCES, ids=lambda value: str(value) if isinstance(value, Reason) else ""
-)
+@pytest.mark.parametrize(("reason", "change"), HINDRANCES)
 def test_each_holds_alone(reason: Reason, change: Change) -> None:
     """And without any nothing does."""
     assert hold(modern()) is None
