@@ -47,6 +47,12 @@ def finding(
     return _not_ours(policy, workload, group, others) or _foreign(policy, group, now)
 
 
+def awaited(write: GroupWrite) -> Finding:
+    """Say that the broker may only not show our last write yet."""
+    phrase = "the broker does not show {values} of group {group} yet, which were written at {at:%Y-%m-%dT%H:%M:%SZ}"
+    return Finding(Reason.ROLLING_OUT, say(phrase, values=str(write.values), group=write.group_id, at=write.at))
+
+
 def foreign(write: GroupWrite, group: Group) -> Finding:
     """Say that somebody set another value since our last write."""
     return Finding(
@@ -68,8 +74,7 @@ def _foreign(policy: Policy, group: Group, now: datetime) -> Finding | None:
     if write is None:
         return None
     if settling.is_awaited(write, group, now):
-        phrase = "the broker does not show the value yet that was written at {at:%Y-%m-%dT%H:%M:%SZ}"
-        return Finding(Reason.CHANGED_MEANWHILE, say(phrase, at=write.at))
+        return awaited(write)
     if write.spec == policy.spec and settling.is_foreign(write, group, now):
         return foreign(write, group)
     return None

@@ -1,10 +1,12 @@
 """What a status says of what stands at the broker: whether our values are there, or somebody else's. Pure."""
 
+from datetime import datetime
+
 from heartbeat_tuner.api.group_config_notes import group_write_status
 from heartbeat_tuner.api.v1alpha1.group_config_v1alpha1 import GroupConfigStatus
 from heartbeat_tuner.api.v1alpha1.status_v1alpha1 import ConditionStatus
 from heartbeat_tuner.decision.at_broker import settling, write_holds
-from heartbeat_tuner.domain.kafka_groups import GroupWrite
+from heartbeat_tuner.domain.kafka_groups import Group, GroupWrite
 from heartbeat_tuner.domain.reasons import Reason
 from heartbeat_tuner.domain.sentences import say
 from heartbeat_tuner.domain.verdicts import Finding
@@ -21,7 +23,17 @@ def applied(outcome: Decided) -> tuple[ConditionStatus, Finding] | None:
         return ConditionStatus.FALSE, blocking
     if write is None:
         return None
-    if not outcome.altered and settling.is_foreign(write, group, outcome.inputs.now):
+    return (ConditionStatus.TRUE, _in_force(write)) if outcome.altered else _as_seen(write, group, outcome.inputs.now)
+
+
+def _as_seen(write: GroupWrite, group: Group, now: datetime) -> tuple[ConditionStatus, Finding]:
+    """Return what a look at the broker shows of a write of ours."""
+    if group.config is None:
+        phrase = "what group {group} has at the broker could not be read"
+        return ConditionStatus.UNKNOWN, Finding(Reason.GROUP_UNREADABLE, say(phrase, group=group.group_id))
+    if settling.is_awaited(write, group, now):
+        return ConditionStatus.FALSE, write_holds.awaited(write)
+    if settling.is_foreign(write, group, now):
         return ConditionStatus.FALSE, write_holds.foreign(write, group)
     return ConditionStatus.TRUE, _in_force(write)
 

@@ -36,7 +36,6 @@ from heartbeat_tuner.reconcile.gather.group_looks import GroupLooks
 from heartbeat_tuner.reconcile.gather.group_memory import GroupMemory
 from heartbeat_tuner.reconcile.gather.kafka_looks import KafkaLooks, ReadCluster
 from heartbeat_tuner.reconcile.gather.looks import ClusterLook
-from heartbeat_tuner.reconcile.gather.member_ids import Ledger
 from heartbeat_tuner.reconcile.gather.model_shelf import ModelShelf
 from heartbeat_tuner.reconcile.gather.owners import Owners, Shown
 from heartbeat_tuner.reconcile.gather.policy_workloads import Held, PolicyWorkloads, ReadWorkload
@@ -287,9 +286,9 @@ class Gatherer:
             self._resting.forget(policy.key)
         return before
 
-    def _record(self, policy: Policy, ledger: Ledger, group: Group, workload: Workload) -> Record | Unknown:
-        is_consumer = group.consumer_protocol
-        return self._records.record(policy, workload, ledger, now=self._read_at, consumer_protocol=is_consumer)
+    def _record(self, policy: Policy, memory: GroupMemory, group: Group, workload: Workload) -> Record | Unknown:
+        since = memory.config_since if group.consumer_protocol else None
+        return self._records.record(policy, workload, memory.ledger, group, now=self._read_at, config_since=since)
 
     def _whole(
         self, policy: Policy, seen: CycleView, *, looked_at: datetime, now: datetime
@@ -314,7 +313,7 @@ class Gatherer:
         if group.partitions:
             memory.settled = group
         policy = settling.after_look(policy, group, now)
-        record_of = functools.partial(self._record, policy, memory.ledger, group)
+        record_of = functools.partial(self._record, policy, memory, group)
         measured = record_of(canary_looks.without_canary(workload))
         if not unread.is_left_over(measured):
             memory.last_read = LastRead(looked_at)

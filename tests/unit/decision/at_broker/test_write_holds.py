@@ -120,7 +120,7 @@ def test_who_asks_for_something_else_has_asked_again() -> None:
 def test_a_value_that_the_broker_does_not_show_yet_is_waited_for() -> None:
     """Whatever the cooldown."""
     write = dataclasses.replace(OURS, previous=GroupOverrides(seconds(20)), at=NOW - seconds(5))
-    assert hold(of_policy(group_write=write, cooldown=timedelta(0))(modern())) is Reason.CHANGED_MEANWHILE
+    assert hold(of_policy(group_write=write, cooldown=timedelta(0))(modern())) is Reason.ROLLING_OUT
 
 
 def test_a_write_at_the_broker_is_a_change_that_cools_down() -> None:
