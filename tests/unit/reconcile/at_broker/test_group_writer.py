@@ -179,7 +179,7 @@ async def test_a_lost_answer_is_found_by_the_next_leader(*, is_done: bool) -> No
     assert not noted(stage)["answered"]
     stage.groups.before_altering = stage.groups.after_altering = lambda: None
     stage.restart()
-    await cycles(stage, 4)
+    await cycles(stage, 12)
     assert stage.groups.alterations == [("orders", LONG)]
     assert noted(stage)["answered"]
     assert stage.condition("Applied") == ("True", "Applied")
